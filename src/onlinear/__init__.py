@@ -1,0 +1,64 @@
+"""Learn linear predictors from streams whose truth drifts.
+
+>>> import onlinear as ol
+>>> model = ol.LASER(b=1.0, c=100.0)
+>>> model.predict_one([1.0, 2.0])
+0.0
+>>> model.learn_one([1.0, 2.0], 3.0)
+"""
+
+from onlinear import bregman
+from onlinear._checks import NotFittedError
+from onlinear._files import StateFileError
+from onlinear._model import Learner, load
+from onlinear.algorithms import (
+    AAR,
+    ARCOR,
+    AROWR,
+    CIRR,
+    CRRLS,
+    EG,
+    EGPM,
+    EGU,
+    GD,
+    LASER,
+    LEARNERS,
+    NLMS,
+    OGD,
+    ONS,
+    OSLOG,
+    RLS,
+    WEMM,
+    Ridge,
+)
+from onlinear._replay import Replay, replay
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AAR",
+    "ARCOR",
+    "AROWR",
+    "CIRR",
+    "CRRLS",
+    "EG",
+    "EGPM",
+    "EGU",
+    "GD",
+    "LASER",
+    "LEARNERS",
+    "NLMS",
+    "OGD",
+    "ONS",
+    "OSLOG",
+    "RLS",
+    "WEMM",
+    "Learner",
+    "NotFittedError",
+    "Replay",
+    "Ridge",
+    "StateFileError",
+    "bregman",
+    "load",
+    "replay",
+]

@@ -1,0 +1,295 @@
+"""What input is accepted, and the words for what is not: the rule first, then the values."""
+
+import math
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onlinear import _engine
+
+__all__ = [
+    "NotFittedError",
+    "choice",
+    "label",
+    "labels",
+    "limit",
+    "not_fitted",
+    "number",
+    "refusal",
+    "row",
+    "same_columns",
+    "table",
+    "whole",
+]
+
+FLOAT = np.dtype(np.float64)
+
+
+class NotFittedError(ValueError, AttributeError):
+    """Raised by ``predict`` and ``score`` before ``fit`` where scikit-learn is not in use."""
+
+
+def _from_sklearn(name: str, otherwise: type) -> Any:
+    """Return scikit-learn's class of that name if the user has it loaded: never import it."""
+    return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
+
+
+def not_fitted(owner: str) -> Exception:
+    """Return the error for a method that needs a learner that has seen data."""
+    error: Exception = _from_sklearn("NotFittedError", NotFittedError)(
+        f"This {owner} instance is not fitted yet: call fit, partial_fit, learn_one or "
+        "onlinear.replay first. (predict_one needs none of them.)"
+    )
+    return error
+
+
+# --- parameters -----------------------------------------------------------------------------
+
+
+def number(
+    owner: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> float:
+    """Return parameter ``name`` of ``owner`` as a float inside its range, or say the rule.
+
+    The number is to be finite, unless ``most`` is infinity.
+    """
+    value = getattr(owner, name)
+    left = f"{above:g} < " if above is not None else f"{least:g} ≤ " if least is not None else ""
+    right = f" < {below:g}" if below is not None else f" ≤ {most:g}" if most is not None else ""
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        number = float(value)
+        if (
+            (above is None or number > above)
+            and (least is None or number >= least)
+            and (below is None or number < below)
+            and (most is None or number <= most)
+            and (math.isfinite(number) or number == most)
+        ):
+            return number
+    except (TypeError, ValueError):
+        pass
+    owner = type(owner).__name__
+    raise ValueError(f"{owner} needs a number {left}{name}{right}, got {name}={value!r}")
+
+
+def whole(owner: Any, name: str, *, least: int) -> int:
+    """Return a parameter that is a whole number of at least ``least``."""
+    value = getattr(owner, name)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    kind = type(owner).__name__
+    raise ValueError(f"{kind} needs a whole number {least} ≤ {name}, got {name}={value!r}")
+
+
+def limit(owner: Any, name: str) -> float:
+    """Return a parameter that is a positive number, or None for no limit: then infinity."""
+    return math.inf if getattr(owner, name) is None else number(owner, name, above=0)
+
+
+def choice(owner: Any, name: str, allowed: Sequence[Any]) -> Any:
+    """Return parameter ``name`` of ``owner`` if it is one of ``allowed``, or say which they are."""
+    value = getattr(owner, name)
+    for option in allowed:
+        if type(value) is type(option) and value == option:
+            return value
+    options = " or ".join(repr(option) for option in allowed)
+    raise ValueError(f"{type(owner).__name__} needs {name} to be {options}, got {name}={value!r}")
+
+
+# --- data -----------------------------------------------------------------------------------
+
+
+def _floats(values: Any, what: str) -> np.ndarray:
+    """Return values as a C-contiguous float64 array; refuse what is not a real number."""
+    if type(values).__module__.startswith("scipy.sparse"):
+        raise TypeError(f"{what} is a sparse matrix; onlinear needs a dense one: {what}.toarray()")
+    if isinstance(values, dict):
+        raise TypeError(
+            f"{what} is a dict; onlinear.river.River(model) takes dicts, a learner takes arrays"
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{what} is not a rectangular array of numbers: {error}") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {what} has dtype {array.dtype}")
+    if array.dtype.kind in "USmMV":
+        raise ValueError(
+            f"{what} needs numbers, got dtype {array.dtype}: convert strings and dates first"
+        )
+    if array.dtype.kind == "O":
+        _refuse_text(array, what)
+    try:
+        return np.ascontiguousarray(array, dtype=FLOAT).reshape(array.shape)
+    except (TypeError, ValueError) as error:
+        kind = type(error)
+        raise kind(f"{what} needs numbers: {error}") from None
+
+
+def _refuse_text(array: np.ndarray, what: str) -> None:
+    """Refuse text in an array of objects: NumPy would read the number in '1.5' without a word."""
+    for index, value in np.ndenumerate(array):
+        if isinstance(value, (str, bytes)):
+            where = ", ".join(
+                f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False)
+            )
+            raise ValueError(f"{what} needs numbers, got {value!r} in {where}")
+
+
+def _frame(X: Any) -> tuple[Any, list[str] | None]:
+    """Return the values and column names of a DataFrame, or X itself and None."""
+    if isinstance(X, (np.ndarray, list, tuple)) or not hasattr(X, "columns"):
+        if not hasattr(X, "column_names"):  # pyarrow.Table
+            return X, None
+    import narwhals as nw
+
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError(f"X is a lazy {type(X).__name__}: collect it first")
+        return X, None
+    for name, kind in frame.schema.items():
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
+            raise ValueError(f"X needs numbers, got {kind} in column {name!r}")
+    names = list(frame.columns)
+    return frame.to_numpy(), names if all(isinstance(name, str) for name in names) else None
+
+
+def table(X: Any) -> tuple[np.ndarray, list[str] | None]:
+    """Return X as a contiguous (rows, columns) float64 array, with its column names if any."""
+    values, names = _frame(X)
+    array = _floats(values, "X")
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array of shape {array.shape} instead. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
+        )
+    if array.shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required."
+        )
+    if array.shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
+        )
+    return array, names
+
+
+def labels(y: Any, rows: int) -> np.ndarray:
+    """Return y as a contiguous float64 vector with one label per row."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    array = _floats(y, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: using its only column",
+            _from_sklearn("DataConversionWarning", UserWarning),
+            stacklevel=4,
+        )
+        array = array.reshape(-1)
+    if array.ndim != 1:
+        raise ValueError(f"y needs one label a row (1-D), got shape {array.shape}")
+    if array.size != rows:
+        raise ValueError(f"X and y need as many rows as each other, got {rows} and {array.size}")
+    return array
+
+
+def row(x: Any, d: int | None) -> np.ndarray:
+    """Return x as a contiguous float64 vector of width d."""
+    if hasattr(x, "to_numpy"):
+        x = x.to_numpy()
+    array = _floats(x, "x")
+    if array.ndim != 1:
+        raise ValueError(f"x needs one row (1-D), got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError("x needs at least one feature, got none")
+    if d is not None and array.size != d:
+        raise ValueError(f"x needs {d} features, as the first row had, got {array.size}")
+    return array
+
+
+def label(y: Any) -> float:
+    """Return y as a float; refuse what is not one real number."""
+    array = _floats(y, "y")
+    if array.ndim != 0:
+        raise ValueError(f"y needs to be one number, got shape {array.shape}")
+    return float(array)
+
+
+def same_columns(owner: str, d: int, names: list[str] | None, X: np.ndarray, given: Any) -> None:
+    """Refuse a table whose width or column names are not those the learner began with."""
+    if names is None or given is None:
+        if names is not None:
+            warnings.warn(
+                f"X does not have valid feature names, but {owner} was fitted with feature names",
+                stacklevel=4,
+            )
+        elif given is not None:
+            warnings.warn(
+                f"X has feature names, but {owner} was fitted without feature names", stacklevel=4
+            )
+    elif names != given:
+        text = "The feature names should match those that were passed during fit.\n"
+        unseen, missing = sorted(set(given) - set(names)), sorted(set(names) - set(given))
+        if unseen:
+            text += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen)
+        if missing:
+            text += "Feature names seen at fit time, yet now missing:\n"
+            text += "".join(f"- {n}\n" for n in missing)
+        if not unseen and not missing:
+            text += "Feature names must be in the same order as they were in fit.\n"
+        raise ValueError(text)
+    if X.shape[1] != d:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {owner} is expecting {d} features as input"
+        )
+
+
+# --- refusals of the engine -----------------------------------------------------------------
+
+
+def _shown(value: float) -> str:
+    return "NaN" if math.isnan(value) else f"{value:g}"
+
+
+def refusal(
+    owner: str,
+    rules: Sequence[str],
+    outcome: _engine.Outcome,
+    x: np.ndarray,
+    *,
+    in_table: bool,
+    names: list[str] | None,
+) -> ValueError:
+    """Return the error for a row that broke a rule: which rule, where, and by what value."""
+    place = f"row {outcome.row}" if in_table else "this row"
+    if outcome.rule == _engine.BAD_INPUT:
+        j = int(outcome.value)
+        column = f"column {j}" + (f" ({names[j]!r})" if names else "")
+        found = _shown(x[j]).replace("inf", "infinity")
+        text = f"needs finite input, X contains {found} in {place}, {column}"
+    elif outcome.rule == _engine.BAD_LABEL:
+        found = _shown(outcome.value).replace("inf", "infinity")
+        text = f"needs finite labels, Input y contains {found} in {place}"
+    elif outcome.rule == _engine.OVERFLOW:
+        largest = float(np.max(np.abs(x)))
+        text = (
+            f"needs numbers whose squares fit in floating point, but {place} would overflow "
+            f"(largest |x| {largest:g}): rescale the data"
+        )
+    else:
+        text = rules[outcome.rule - _engine.DOMAIN].format(value=outcome.value) + f" in {place}"
+    return ValueError(f"{owner} {text}; the model is unchanged")

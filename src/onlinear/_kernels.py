@@ -1,0 +1,237 @@
+"""The vocabulary of the papers: small dense operations a step is written with.
+
+Every kernel sums in one fixed order and uses no fast-math, so that a step gives the same bits
+whichever way it is run. Matrices are symmetric and stored in full; loops run along rows and in
+"axpy form", which the compiler vectorises without changing the order of any sum.
+"""
+
+import math
+
+from numba import njit
+
+__all__ = [
+    "add_square",
+    "axpy",
+    "cholesky",
+    "clipped",
+    "dot",
+    "finite",
+    "observe",
+    "project_ellipsoid",
+    "reset",
+    "scale",
+    "shift",
+    "solve_lower",
+    "solve_upper",
+    "subtract_square",
+    "symv",
+]
+
+LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
+NEWTON_STEPS = 100  # the secular equation needs about five
+
+
+@njit
+def dot(a, b):
+    """Return aᵀb, in four partial sums."""
+    n = a.size
+    whole = n - n % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+    for i in range(whole, n):
+        s0 += a[i] * b[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit
+def finite(a):
+    """Whether every entry is finite: an infinity or NaN times zero is not zero."""
+    s0 = s1 = 0.0
+    n = a.size
+    whole = n - n % 2
+    for i in range(0, whole, 2):
+        s0 += a[i] * 0.0
+        s1 += a[i + 1] * 0.0
+    for i in range(whole, n):
+        s0 += a[i] * 0.0
+    return s0 + s1 == 0.0
+
+
+@njit
+def clipped(a, limit):
+    """Return a cut to [−limit, limit]."""
+    return min(max(a, -limit), limit)
+
+
+@njit
+def axpy(a, x, y):
+    """y ← y + a·x."""
+    for i in range(x.size):
+        y[i] += a * x[i]
+
+
+@njit
+def scale(a, x, out):
+    """out ← a·x (out may be x)."""
+    for i in range(x.size):
+        out[i] = a * x[i]
+
+
+@njit
+def shift(a, S):
+    """S ← S + a·I."""
+    for i in range(S.shape[0]):
+        S[i, i] += a
+
+
+@njit
+def symv(S, x, out):
+    """out ← Sx for symmetric S, four rows at a time."""
+    n = x.size
+    whole = n - n % 4
+    for j in range(n):
+        out[j] = 0.0
+    for i in range(0, whole, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        for j in range(n):
+            out[j] += (a * S[i, j] + b * S[i + 1, j]) + (c * S[i + 2, j] + d * S[i + 3, j])
+    for i in range(whole, n):
+        a = x[i]
+        for j in range(n):
+            out[j] += a * S[i, j]
+
+
+@njit
+def reset(a, S):
+    """S ← a·I."""
+    n = S.shape[0]
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = 0.0
+        S[i, i] = a
+
+
+@njit
+def add_square(u, S):
+    """S ← S + uuᵀ, exactly symmetric."""
+    n = u.size
+    for i in range(n):
+        a = u[i]
+        for j in range(n):
+            S[i, j] += a * u[j]
+
+
+@njit
+def subtract_square(u, S):
+    """S ← S − uuᵀ: exactly symmetric, since u_i·u_j is u_j·u_i."""
+    n = u.size
+    for i in range(n):
+        a = u[i]
+        for j in range(n):
+            S[i, j] -= a * u[j]
+
+
+@njit
+def observe(S, x, v, chi, r, u):
+    """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
+
+    The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and with them the sign of
+    Σ once χ/r nears 1e16. An observation of weight one is the same as several whose weights sum to
+    one, so a large one is taken in parts, each with χ/r ≤ 1e4. ``u`` is scratch.
+    """
+    remaining = 1.0
+    while remaining * chi > LARGEST_STEP * r:
+        part = LARGEST_STEP * r / chi
+        scale(math.sqrt(part / (r + part * chi)), v, u)
+        subtract_square(u, S)
+        remaining -= part
+        symv(S, x, v)
+        chi = dot(x, v)
+    scale(math.sqrt(remaining / (r + remaining * chi)), v, u)
+    subtract_square(u, S)
+    scale(1.0 / (r + remaining * chi), v, v)
+
+
+@njit
+def cholesky(A, least):
+    """A ← U with A = UᵀU, U upper triangular (the part below the diagonal is left alone).
+
+    ``least`` is a lower bound known for the pivots: one that rounding brought below it is raised
+    to it. With ``least = 0`` nothing is raised. Returns whether A was positive definite.
+    """
+    n = A.shape[0]
+    for k in range(n):
+        pivot = A[k, k]
+        if pivot < least:
+            pivot = least
+        if not pivot > 0.0:
+            return False
+        root = math.sqrt(pivot)
+        A[k, k] = root
+        for j in range(k + 1, n):
+            A[k, j] /= root
+        for i in range(k + 1, n):
+            a = A[k, i]
+            for j in range(i, n):
+                A[i, j] -= a * A[k, j]
+    return True
+
+
+@njit
+def solve_lower(U, x):
+    """x ← U⁻ᵀx."""
+    n = x.size
+    for k in range(n):
+        x[k] /= U[k, k]
+        a = x[k]
+        for j in range(k + 1, n):
+            x[j] -= a * U[k, j]
+
+
+@njit
+def solve_upper(U, x):
+    """x ← U⁻¹x."""
+    n = x.size
+    for k in range(n - 1, -1, -1):
+        s = x[k]
+        for j in range(k + 1, n):
+            s -= U[k, j] * x[j]
+        x[k] = s / U[k, k]
+
+
+@njit
+def project_ellipsoid(S, w, radius, work):
+    """w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w), nothing if ‖w‖ ≤ radius.
+
+    The minimiser is (I + αΣ)⁻¹w with ‖·‖ = radius. 1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's
+    iteration on it rises to the root from α = 0 without overshooting. ``work`` holds d + 2 rows.
+    """
+    n = w.size
+    if dot(w, w) <= radius * radius:
+        return
+    U, u, z = work[2:], work[0], work[1]
+    alpha = 0.0
+    for _ in range(NEWTON_STEPS):
+        for i in range(n):
+            u[i] = w[i]
+            for j in range(n):
+                U[i, j] = alpha * S[i, j]
+        shift(1.0, U)
+        cholesky(U, 1.0)
+        solve_lower(U, u)
+        solve_upper(U, u)  # u = (I + αΣ)⁻¹w
+        norm = math.sqrt(dot(u, u))
+        if norm <= radius * (1.0 + 4e-16):
+            break
+        symv(S, u, z)
+        solve_lower(U, z)
+        solve_upper(U, z)  # z = (I + αΣ)⁻¹Σu
+        better = alpha + (norm / radius - 1.0) * norm * norm / dot(u, z)
+        if not better > alpha:
+            break
+        alpha = better
+    scale(min(1.0, radius / norm), u, w)

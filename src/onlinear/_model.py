@@ -1,0 +1,423 @@
+"""The learner's base class: the round, the scikit-learn face, save and load.
+
+A learner adds no loop of its own: it holds parameters, one flat record of numbers (its state) and
+hands both to the compiled forms of its step.
+"""
+
+import contextlib
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+
+import numpy as np
+
+from onlinear import _checks, _engine, _files
+
+__all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
+
+FLOAT = np.dtype(np.float64)
+
+
+class Algorithm(NamedTuple):
+    """What a paper's box gives: how to begin, one step, and the rules a row may break."""
+
+    init: Callable[[Any, int], tuple[np.ndarray, ...]]
+    step: _engine.Step
+    rules: tuple[str, ...] = ()
+
+
+def _no_progress(row: int) -> None:
+    """Take no notice."""
+
+
+@dataclass_transform(field_specifiers=(dataclasses.field,))
+@dataclasses.dataclass(eq=False, repr=False)
+class Learner:
+    """A linear predictor learnt one round at a time: predict, see the label, learn, next row.
+
+    A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
+    numbers its step takes (``_params``, which also checks them).
+    """
+
+    on_bad: str = dataclasses.field(default="raise", kw_only=True)
+
+    algorithm: ClassVar[Algorithm]
+    _classes: ClassVar[dict[str, type["Learner"]]] = {}
+
+    _record: ClassVar[np.ndarray | None] = None  # the state, flat; _state holds views of it
+    _state: ClassVar[Any] = None
+    _names: ClassVar[list[str] | None] = None
+
+    def __init_subclass__(cls) -> None:
+        """Make the subclass a dataclass, and known to :func:`load` by its name."""
+        super().__init_subclass__()
+        dataclasses.dataclass(eq=False, repr=False)(cls)
+        Learner._classes.setdefault(cls.__name__, cls)
+
+    def __post_init__(self) -> None:
+        """Refuse wrong parameters at once."""
+        self._numbers()
+
+    # --- parameters ---------------------------------------------------------------------------
+
+    def _params(self) -> tuple[Any, ...]:
+        """Return the checked parameters as the step takes them."""
+        raise NotImplementedError
+
+    def _numbers(self) -> tuple[Any, ...]:
+        _checks.choice(self, "on_bad", ("raise", "skip"))
+        return tuple(self._params())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name (scikit-learn's convention)."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; what was learnt stays, and later rounds use the new values."""
+        before = self.get_params()
+        for name in params:
+            if name not in before:
+                known = ", ".join(before)
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}: it has {known}"
+                )
+        try:
+            for name, value in params.items():
+                setattr(self, name, value)
+            self._numbers()
+        except ValueError:
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; a parameter takes effect, checked, in the next round."""
+        object.__setattr__(self, name, value)
+        if name in self.__dataclass_fields__:
+            self.__dict__.pop("_call", None)
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        shown = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in sorted(dataclasses.fields(self), key=lambda field: field.kw_only)
+            if not _same(getattr(self, field.name), field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    # --- state --------------------------------------------------------------------------------
+
+    def _begin(self, d: int, record: np.ndarray | None = None) -> None:
+        """Take the initial state of dimension d, or the one in ``record``."""
+        arrays = self.algorithm.init(self._params(), d)
+        sizes = [array.size for array in arrays]
+        if record is None:
+            record = np.concatenate([array.ravel() for array in arrays])
+        elif record.shape != (sum(sizes),):
+            raise ValueError(
+                f"the state of {self} at {d} features is {sum(sizes)} numbers, got {record.shape}"
+            )
+        ends = np.cumsum(sizes)
+        self._record = record
+        self._state = type(arrays)(
+            *(
+                record[end - array.size : end].reshape(array.shape)
+                for array, end in zip(arrays, ends, strict=True)
+            )
+        )
+        self._work = self.algorithm.step.work(d)
+        self._shape = (d,)
+        self.n_features_in_ = d
+        self.n_skipped_ = 0
+        self.__dict__.pop("_call", None)
+
+    def _prepare(self) -> tuple[Any, ...]:
+        """Return what the compiled step is called with; kept until a parameter changes."""
+        call = (self.algorithm.step.one, tuple(self._state), self._numbers(), self._work)
+        self._call = call
+        return call
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Undo everything if the block fails or is interrupted."""
+        attributes = self.__dict__.copy()
+        record = None if self._record is None else self._record.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(attributes)
+            if self._record is not None:
+                self._record[:] = record
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return parameters and state: what pickle and deepcopy keep."""
+        kept: dict[str, Any] = {"params": self.get_params()}
+        if self._record is not None:
+            kept["state"] = (self.n_features_in_, self._record.copy(), self.n_skipped_)
+            kept["names"] = self._names
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Take parameters and state back."""
+        for name, value in kept["params"].items():
+            setattr(self, name, value)
+        if "state" in kept:
+            d, record, skipped = kept["state"]
+            self._begin(d, record)
+            self._name_columns(kept["names"])
+            self.n_skipped_ = skipped
+
+    def _name_columns(self, names: list[str] | None) -> None:
+        self._names = names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file: versioned, checksummed, no pickle, all or nothing.
+
+        >>> import onlinear as ol
+        >>> model = ol.Ridge(b=2.0)
+        >>> model.learn_one([1.0, 0.0], 3.0)
+        >>> model.save("model.onl")
+        >>> ol.load("model.onl").predict_one([1.0, 0.0])
+        1.0
+        """
+        header: dict[str, Any] = {
+            "learner": type(self).__name__,
+            "params": {name: _plain(value) for name, value in self.get_params().items()},
+        }
+        arrays = {}
+        if self._record is not None:
+            header["features"] = self.n_features_in_
+            header["names"] = self._names
+            header["skipped"] = self.n_skipped_
+            arrays["state"] = self._record
+        _files.write(path, header, arrays)
+
+    # --- the round ----------------------------------------------------------------------------
+
+    def predict_one(self, x: Any) -> float:
+        """Predict the label of one row; never changes the learner.
+
+        >>> import onlinear as ol
+        >>> ol.LASER().predict_one([1.0, 2.0])  # nothing learnt yet
+        0.0
+        """
+        if self._state is None:
+            fresh = type(self)(**self.get_params())
+            fresh._begin(_checks.row(x, None).size)
+            return fresh.predict_one(x)
+        if x.__class__ is not np.ndarray or x.dtype is not FLOAT or x.shape != self._shape:
+            x = _checks.row(x, self._shape[0])
+        one, state, params, work = self.__dict__.get("_call") or self._prepare()
+        x = np.ascontiguousarray(x)
+        value, rule = one(state, params, x, math.nan, work, False)
+        if rule:
+            if self.on_bad == "raise":
+                raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
+            return math.nan
+        return value  # type: ignore[no-any-return]
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn the label of one row.
+
+        >>> import onlinear as ol
+        >>> model = ol.Ridge()
+        >>> model.learn_one([1.0, 2.0], 3.0)
+        >>> model.coef_
+        array([0.5, 1. ])
+        """
+        if self._state is None:
+            with self._all_or_nothing():
+                self._begin(_checks.row(x, None).size)
+                self.learn_one(x, y)
+            return
+        if x.__class__ is not np.ndarray or x.dtype is not FLOAT or x.shape != self._shape:
+            x = _checks.row(x, self._shape[0])
+        if y.__class__ is not float:
+            y = _checks.label(y)
+        one, state, params, work = self.__dict__.get("_call") or self._prepare()
+        x = np.ascontiguousarray(x)
+        value, rule = one(state, params, x, y, work, True)
+        if rule:
+            if self.on_bad == "raise":
+                raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
+            self.n_skipped_ += 1
+
+    def _refusal(
+        self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool
+    ) -> ValueError:
+        return _checks.refusal(
+            type(self).__name__,
+            self.algorithm.rules,
+            outcome,
+            x,
+            in_table=in_table,
+            names=self._names,
+        )
+
+    def _run(
+        self, X: Any, y: Any, *, learn: bool, progress: Callable[[int], None] = _no_progress
+    ) -> tuple[np.ndarray, np.ndarray, list[int]]:
+        """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
+        X, names = _checks.table(X)
+        y = _checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], math.nan)
+        bad: list[int] = []
+
+        def refused(outcome: _engine.Outcome) -> None:
+            if self.on_bad == "raise":
+                raise self._refusal(outcome, X[outcome.row], in_table=True)
+            bad.append(outcome.row)
+
+        with self._all_or_nothing():
+            if self._state is None:
+                self._begin(X.shape[1])
+                self._name_columns(names)
+            else:
+                _checks.same_columns(
+                    type(self).__name__, self.n_features_in_, self._names, X, names
+                )
+            predictions = self.algorithm.step.run(
+                tuple(self._state),
+                self._numbers(),
+                X,
+                y,
+                self._work,
+                labelled=learn,
+                refused=refused,
+                progress=progress,
+            )
+            if learn:
+                self.n_skipped_ += len(bad)
+        return predictions, y, bad
+
+    # --- the scikit-learn face ----------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, then learn the rows in order."""
+        with self._all_or_nothing():
+            for name in set(self.__dict__) - set(self.__dataclass_fields__):
+                del self.__dict__[name]
+            self._run(X, y, learn=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn more rows, in order."""
+        self._run(X, y, learn=True)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict every row with what is known now, learning nothing."""
+        if self._state is None:
+            raise _checks.not_fitted(type(self).__name__)
+        return self._run(X, None, learn=False)[0]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return R² of :meth:`predict` on these rows: 1 is perfect, 0 is the mean of y."""
+        predictions = self.predict(X)
+        y = _checks.labels(y, predictions.size)
+        error, spread = np.sum((y - predictions) ** 2), np.sum((y - y.mean()) ** 2)
+        if spread == 0.0:
+            return 1.0 if error == 0.0 else 0.0
+        return float(1.0 - error / spread)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the learner to scikit-learn (only it calls this)."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True, positive_only=self._positive),
+            regressor_tags=RegressorTags(poor_score=self._poor_score),
+            input_tags=InputTags(positive_only=self._positive),
+        )
+
+    _square: ClassVar[bool] = False  # the state holds a d × d matrix
+    _positive: ClassVar[bool] = False  # x and y must not be negative
+    _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's easy data
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether anything was learnt."""
+        return self._state is not None
+
+    # --- what was learnt ----------------------------------------------------------------------
+
+    def _learnt(self) -> Any:
+        if self._state is None:
+            raise _checks.not_fitted(type(self).__name__)
+        return self._state
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights w, a copy."""
+        return self._learnt().w.copy()  # type: ignore[no-any-return]
+
+    @property
+    def rounds_(self) -> int:
+        """How many rows were learnt."""
+        return int(self._learnt().t[0])
+
+
+class SecondOrder(Learner):
+    """A learner that keeps a matrix Σ: how uncertain the weights are, direction by direction."""
+
+    _square = True
+
+    @property
+    def covariance_(self) -> np.ndarray:
+        """The matrix Σ, a copy."""
+        return self._learnt().S.copy()  # type: ignore[no-any-return]
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and np.array_equal(a, b))
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def load(path: str | os.PathLike[str]) -> Learner:
+    """Return the learner of a state file, exactly as it was saved.
+
+    A file that is truncated, altered or not a state file is refused with a
+    :class:`onlinear.StateFileError`; nothing in it is ever executed. A learner of your own is found
+    by its class name, so import its module first.
+    """
+    header, arrays = _files.read(path)
+    try:
+        name = header["learner"]
+        if name not in Learner._classes:
+            raise ValueError(f"there is no learner called {name!r}")
+        model = Learner._classes[name](**header["params"])
+        if arrays:
+            d, record, names = header["features"], arrays["state"], header["names"]
+            _check_contents(d, record, names, model._square)
+            model.__setstate__(
+                {
+                    "params": header["params"],
+                    "state": (d, record, int(header["skipped"])),
+                    "names": names,
+                }
+            )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _files.StateFileError(f"{path} does not describe a learner: {error}") from None
+    return model
+
+
+def _check_contents(d: Any, record: np.ndarray, names: Any, square: bool) -> None:
+    """Refuse contents no learner can have, before anything is allocated for them."""
+    if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
+        raise ValueError(f"it says {d!r} features and holds {record.size} numbers")
+    if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
+        raise ValueError(f"it says {d} features and names them {names!r}")
+    if not np.isfinite(record).all():
+        raise ValueError("its state has numbers that are not finite")

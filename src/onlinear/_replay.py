@@ -1,0 +1,115 @@
+"""Predict-then-learn over a whole array or DataFrame, compiled."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onlinear._model import Learner
+
+__all__ = ["Replay", "replay"]
+
+PATIENCE = 2.0  # seconds before a progress bar appears
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What happened in a replay, round by round.
+
+    Attributes
+    ----------
+    predictions : array
+        The prediction of each row, made before its label was learnt; NaN where a bad row was
+        skipped.
+    labels : array
+        The labels.
+    bad_rows : array of int
+        Rows that were skipped (only with ``on_bad="skip"``).
+    """
+
+    predictions: np.ndarray
+    labels: np.ndarray
+    bad_rows: np.ndarray
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """Squared error of each row; NaN where a bad row was skipped."""
+        return (self.labels - self.predictions) ** 2
+
+    @cached_property
+    def cumulative_loss(self) -> np.ndarray:
+        """Sum of the losses up to and with each row; skipped rows count as 0."""
+        return np.cumsum(np.nan_to_num(self.losses, nan=0.0))
+
+    def __repr__(self) -> str:
+        """Show the size and the loss."""
+        rows, skipped = self.predictions.size, self.bad_rows.size
+        mean = self.cumulative_loss[-1] / max(1, rows - skipped)
+        note = f", {skipped} skipped" if skipped else ""
+        return f"<Replay of {rows} rows{note}: mean squared error {mean:.6g}>"
+
+
+def replay(model: Learner, X: Any, y: Any) -> Replay:
+    """Predict each row, then learn its label, in order; the model is changed in place.
+
+    The replay goes on from the model's present state, and gives the same bits as calling
+    ``predict_one`` and ``learn_one`` row by row. It is all or nothing: if a row breaks a rule, or
+    on Ctrl-C, the model is as it was before the call (with ``on_bad="skip"`` such a row is left out
+    and counted instead). On a terminal, a replay of more than two seconds shows a progress bar.
+
+    Parameters
+    ----------
+    model : Learner
+        Any learner.
+    X : array, list of rows, or DataFrame
+        One row per round; any DataFrame that narwhals knows, column names are kept and checked.
+    y : array or Series
+        One label per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onlinear as ol
+    >>> X = np.array([[1.0], [1.0], [1.0]])
+    >>> run = ol.replay(ol.Ridge(), X, [1.0, 1.0, 1.0])
+    >>> run.predictions
+    array([0.        , 0.5       , 0.66666667])
+    """
+    if not isinstance(model, Learner):
+        raise TypeError(f"replay needs a learner, got {type(model).__name__}")
+    with _bar(len(X) if hasattr(X, "__len__") else 0) as advance:
+        predictions, labels, bad = model._run(X, y, learn=True, progress=advance)
+    return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))
+
+
+@contextmanager
+def _bar(rows: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function to be told the row reached: draws a bar on a terminal, after a while."""
+    if not sys.stderr.isatty():
+        yield lambda row: None
+        return
+    began = time.monotonic()
+    shown: list[Any] = []
+
+    def advance(row: int) -> None:
+        if not shown and time.monotonic() - began > PATIENCE:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            bar = Progress(console=Console(stderr=True), transient=True)
+            shown.extend((bar, bar.add_task("replay", total=rows)))
+            bar.start()
+        if shown:
+            bar, task = shown
+            bar.update(task, completed=row)
+
+    try:
+        yield advance
+    finally:
+        if shown:
+            shown[0].stop()

@@ -1,0 +1,45 @@
+"""Every learner, one file per box in a paper."""
+
+from onlinear._model import Learner
+from onlinear.algorithms.aar import AAR
+from onlinear.algorithms.arcor import ARCOR
+from onlinear.algorithms.arowr import AROWR
+from onlinear.algorithms.cirr import CIRR
+from onlinear.algorithms.crrls import CRRLS
+from onlinear.algorithms.eg import EG
+from onlinear.algorithms.egpm import EGPM
+from onlinear.algorithms.egu import EGU
+from onlinear.algorithms.gd import GD
+from onlinear.algorithms.laser import LASER
+from onlinear.algorithms.nlms import NLMS
+from onlinear.algorithms.ogd import OGD
+from onlinear.algorithms.ons import ONS
+from onlinear.algorithms.oslog import OSLOG
+from onlinear.algorithms.ridge import Ridge
+from onlinear.algorithms.rls import RLS
+from onlinear.algorithms.wemm import WEMM
+
+LEARNERS: dict[str, type[Learner]] = {
+    learner.__name__: learner
+    for learner in (
+        AAR,
+        ARCOR,
+        AROWR,
+        CIRR,
+        CRRLS,
+        EG,
+        EGPM,
+        EGU,
+        GD,
+        LASER,
+        NLMS,
+        OGD,
+        ONS,
+        OSLOG,
+        RLS,
+        Ridge,
+        WEMM,
+    )
+}
+
+__all__ = ["LEARNERS", *LEARNERS]

@@ -1,0 +1,44 @@
+"""The recursion the second-order learners share; each adds its own scalars and its prediction.
+
+    v = Σx,  χ = xᵀv,  e = y − xᵀw
+    w ← w + e·v / (r + χ)
+    Σ ← Σ − vvᵀ / (r + χ)
+
+Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from onlinear._engine import FINE, OVERFLOW
+from onlinear._kernels import axpy, observe
+
+__all__ = ["Gaussian", "gaussian", "learn"]
+
+
+class Gaussian(NamedTuple):
+    """Rounds learnt, weights, Σ: the mean and covariance of a belief about the truth."""
+
+    t: np.ndarray
+    w: np.ndarray
+    S: np.ndarray
+
+
+def gaussian(d: int, precision: float) -> Gaussian:
+    """Begin with w = 0 and Σ = I / precision."""
+    return Gaussian(np.zeros(1), np.zeros(d), np.eye(d) / precision)
+
+
+@njit
+def learn(state, x, e, v, chi, r, u):  # type: ignore[no-untyped-def]
+    """Learn the residual e at x, given v = Σx and χ = xᵀv; return FINE, or OVERFLOW untouched."""
+    t, w, S = state
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    observe(S, x, v, chi, r, u)  # Σ ← Σ − vvᵀ/(r+χ),  v ← v/(r+χ)
+    axpy(e, v, w)
+    t[0] += 1
+    return FINE

@@ -1,0 +1,82 @@
+"""The forward algorithm (AAR, "aggregating algorithm for regression"): ridge, shrunk by 1 + χ.
+
+    ŷ  = xᵀw / (1 + χ)             χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
+    w and Σ as in online ridge regression
+
+The prediction is that of ridge regression with the present row already in its matrix, under the
+label 0: Forster's last-step min-max forecaster. With ``clip=Y`` the prediction, and nothing else,
+is cut to [−Y, Y].
+
+Vovk, COLT 1998; Forster, FCT 1999; Moroshko, thesis Table 3.1.
+"""
+
+import math
+from typing import NamedTuple
+
+from onlinear._checks import limit, number
+from onlinear._engine import FINE, Step
+from onlinear._kernels import clipped, dot, symv
+from onlinear._model import Algorithm, SecondOrder
+from onlinear.algorithms._recursion import Gaussian, gaussian, learn
+
+__all__ = ["AAR"]
+
+
+class AARParams(NamedTuple):
+    """The prior's precision, and the largest prediction."""
+
+    b: float
+    clip: float
+
+
+def init(params: AARParams, d: int) -> Gaussian:
+    """Begin with w = 0 and Σ = I/b."""
+    return gaussian(d, params.b)
+
+
+@Step
+def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+    """One round."""
+    _, w, S = state
+    _, clip = params
+    v = work[0]
+    symv(S, x, v)  # v = Σx
+    chi = dot(x, v)
+    m = dot(w, x)
+    prediction = clipped(m / (1 + chi), clip)
+    if math.isnan(y):
+        return prediction, FINE
+    return prediction, learn(state, x, y - m, v, chi, 1.0, work[1])
+
+
+class AAR(SecondOrder):
+    """The forward algorithm of Vovk and Forster: minimax optimal for a truth that stays put.
+
+    Its loss exceeds that of the best fixed predictor by at most Y² ln det(Σ⁻¹/b), which grows with
+    the logarithm of the number of rounds. Costs O(d²) a round.
+
+    Parameters
+    ----------
+    b : float, default 1.0
+        Penalty on ‖w‖², b > 0.
+    clip : float or None, default None
+        Cut predictions to [−clip, clip], clip > 0.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> model = ol.AAR(b=1.0)
+    >>> model.learn_one([2.0], 4.0)
+    >>> round(model.predict_one([1.0]), 6)  # ridge says 1.6; Σ = 1/5, so 1.6 / (1 + 1/5)
+    1.333333
+    """
+
+    b: float = 1.0
+    clip: float | None = None
+
+    algorithm = Algorithm(init, step)
+
+    def _params(self) -> AARParams:
+        return AARParams(number(self, "b", above=0), limit(self, "clip"))

@@ -1,0 +1,80 @@
+"""AROWR: adaptive regularisation of weights, for regression.
+
+    ŷ  = xᵀw                       χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
+    w ← w + Σx (y − xᵀw) / (r + χ)
+    Σ ← Σ − Σx xᵀΣ / (r + χ)
+
+Σ⁻¹ = bI + (1/r) Σ x_s x_sᵀ, so the weights and predictions are exactly those of ridge regression
+with penalty r·b, and Σ is r times that one's. It is here because ARCOR is built on it.
+
+Vaits & Crammer, ALT 2011; Crammer, Kulesza & Dredze, NIPS 2009.
+"""
+
+import math
+from typing import NamedTuple
+
+from onlinear._checks import number
+from onlinear._engine import FINE, Step
+from onlinear._kernels import dot, symv
+from onlinear._model import Algorithm, SecondOrder
+from onlinear.algorithms._recursion import Gaussian, gaussian, learn
+
+__all__ = ["AROWR"]
+
+
+class AROWRParams(NamedTuple):
+    """The noise, and the prior's precision."""
+
+    r: float
+    b: float
+
+
+def init(params: AROWRParams, d: int) -> Gaussian:
+    """Begin with w = 0 and Σ = I/b."""
+    return gaussian(d, params.b)
+
+
+@Step
+def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+    """One round."""
+    _, w, S = state
+    r, _ = params
+    v = work[0]
+    m = dot(w, x)
+    if math.isnan(y):
+        return m, FINE
+    symv(S, x, v)  # v = Σx
+    chi = dot(x, v)
+    return m, learn(state, x, y - m, v, chi, r, work[1])
+
+
+class AROWR(SecondOrder):
+    """Adaptive regularisation of weights for regression; predicts as ``Ridge(b=r*b)`` does.
+
+    Costs O(d²) a round.
+
+    Parameters
+    ----------
+    r : float, default 1.0
+        How little a single row counts, r > 0.
+    b : float, default 1.0
+        Precision of the prior, b > 0 (the paper has b = 1).
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> model = ol.AROWR(r=0.5, b=2.0)
+    >>> model.learn_one([2.0, 0.0], 4.0)
+    >>> round(model.predict_one([1.0, 0.0]), 6)  # as Ridge(b=1.0)
+    1.6
+    """
+
+    r: float = 1.0
+    b: float = 1.0
+
+    algorithm = Algorithm(init, step)
+
+    def _params(self) -> AROWRParams:
+        return AROWRParams(number(self, "r", above=0), number(self, "b", above=0))

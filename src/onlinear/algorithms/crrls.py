@@ -1,0 +1,82 @@
+"""CR-RLS: recursive least squares whose covariance is reset every T₀ rounds.
+
+    ŷ  = xᵀw                       χ = xᵀΣx,  Σ₀ = I,  w₀ = 0
+    w ← w + Σx (y − xᵀw) / (r + χ)
+    Σ ← (Σ − Σx xᵀΣ / (r + χ)) / r,  or I after rounds T₀, 2T₀, …
+
+w is kept at a reset. Between resets Σ is guarded against wind-up as in RLS.
+
+Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; thesis Table 5.1.
+"""
+
+import math
+from typing import NamedTuple
+
+from onlinear._checks import number, whole
+from onlinear._engine import FINE, Step
+from onlinear._kernels import dot, reset
+from onlinear._model import Algorithm, SecondOrder
+from onlinear.algorithms.rls import Forgetful, forget, forgetful
+
+__all__ = ["CRRLS"]
+
+
+class CRRLSParams(NamedTuple):
+    """How much of the past is kept a round, and the rounds between resets."""
+
+    forgetting: float
+    reset_every: float
+
+
+def init(params: CRRLSParams, d: int) -> Forgetful:
+    """Begin with w = 0 and Σ = I."""
+    return forgetful(d, 1.0)
+
+
+@Step
+def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+    """One round."""
+    t, w, S, _ = state
+    forgetting, reset_every = params
+    m = dot(w, x)
+    if math.isnan(y):
+        return m, FINE
+    rule = forget(state, forgetting, 1.0, x, y, m, work)
+    if rule == FINE and t[0] % reset_every == 0.0:
+        reset(1.0, S)  # Σ ← I
+    return m, rule
+
+
+class CRRLS(SecondOrder):
+    """Recursive least squares that starts its covariance afresh every ``reset_every`` rounds.
+
+    No regret bound is known for it. Costs O(d²) a round.
+
+    Parameters
+    ----------
+    forgetting : float, default 0.99
+        What the past is worth after one more round, 0 < forgetting ≤ 1.
+    reset_every : int, default 100
+        Rounds between resets, at least 1; the thesis' T₀.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> model = ol.CRRLS(forgetting=1.0, reset_every=2)
+    >>> for _ in range(2):
+    ...     model.learn_one([1.0], 3.0)
+    >>> model.coef_, model.covariance_  # the weight is kept, Σ is I again
+    (array([2.]), array([[1.]]))
+    """
+
+    forgetting: float = 0.99
+    reset_every: int = 100
+
+    algorithm = Algorithm(init, step)
+
+    def _params(self) -> CRRLSParams:
+        return CRRLSParams(
+            number(self, "forgetting", above=0, most=1), whole(self, "reset_every", least=1)
+        )

@@ -1,0 +1,117 @@
+"""EG±: exponentiated gradient for weights of either sign.
+
+EG on the 2n inputs (Ux, −Ux):
+
+    ŷ  = U xᵀ(w⁺ − w⁻),  w₁ = 1/(2n)
+    w^±_i ← w^±_i exp(∓2η (ŷ − y) U x_i) / Z
+    the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
+
+so that the weights U(w⁺ − w⁻) reach every vector with ‖u‖₁ ≤ U.
+
+Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 2001.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear._checks import number
+from onlinear._engine import DOMAIN, FINE, Step
+from onlinear._kernels import dot
+from onlinear._model import Algorithm, Learner
+from onlinear.algorithms.eg import exponentiate, share
+
+__all__ = ["EGPM"]
+
+
+class EGPMParams(NamedTuple):
+    """The largest ‖u‖₁, the learning rate, α (0 for none), the largest |x_i|."""
+
+    U: float
+    eta: float
+    alpha: float
+    X: float
+
+
+class EGPMState(NamedTuple):
+    """Rounds learnt, ln w of the pairs (w⁺, w⁻), the pairs themselves."""
+
+    t: np.ndarray
+    log_w: np.ndarray
+    w: np.ndarray
+
+
+def init(params: EGPMParams, d: int) -> EGPMState:
+    """Begin with equal weights."""
+    return EGPMState(np.zeros(1), np.zeros((2, d)), np.full((2, d), 0.5 / d))
+
+
+@Step
+def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+    """One round."""
+    t, log_w, w = state
+    U, eta, alpha, X = params
+    m = U * (dot(w[0], x) - dot(w[1], x))
+    largest = np.max(np.abs(x))
+    if not largest <= X:
+        return largest, DOMAIN
+    if math.isnan(y):
+        return m, FINE
+    pace = 2.0 * eta * (m - y) * U
+    for i in range(x.size):
+        work[0, i] = log_w[0, i] - pace * x[i]
+        work[1, i] = log_w[1, i] + pace * x[i]
+    rule = exponentiate(log_w.reshape(-1), w.reshape(-1), alpha, work.reshape(-1))
+    if rule == FINE:
+        t[0] += 1
+    return m, rule
+
+
+class EGPM(Learner):
+    """Exponentiated gradient for weights of either sign with ‖u‖₁ ≤ U.
+
+    Costs O(n) a round for n inputs.
+
+    Parameters
+    ----------
+    U : float, default 1.0
+        The largest ‖u‖₁ within reach, U > 0.
+    eta : float or None, default None
+        Learning rate, eta > 0; None takes the theorem's, 1/(3U²X²).
+    alpha : float or None, default None
+        Keep every one of the 2n weights at alpha/(2n) or above, 0 < alpha ≤ 1.
+    X : float, default 1.0
+        Declared range: |x_i| ≤ X in every row, or it is refused; X > 0.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> model = ol.EGPM(U=2.0)
+    >>> model.learn_one([1.0, -1.0], 1.0)
+    >>> model.predict_one([1.0, -1.0]) > 0.0
+    True
+    """
+
+    U: float = 1.0
+    eta: float | None = None
+    alpha: float | None = None
+    X: float = 1.0
+
+    algorithm = Algorithm(
+        init, step, ("needs |x_i| ≤ X (declare a larger X), got |x_i| = {value:g}",)
+    )
+    _poor_score = True
+
+    def _params(self) -> EGPMParams:
+        U, X = number(self, "U", above=0), number(self, "X", above=0)
+        eta = 1 / (3 * U * U * X * X) if self.eta is None else number(self, "eta", above=0)
+        return EGPMParams(U, eta, share(self), X)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights U(w⁺ − w⁻)."""
+        plus, minus = self._learnt().w
+        return np.asarray(self._params().U * (plus - minus))

@@ -1,0 +1,80 @@
+"""OGD: online gradient descent, with a constant or a falling rate.
+
+    ŷ  = xᵀw,  w₁ = 0
+    w ← w − 2η_t (xᵀw − y) x        η_t = η, or η/√t
+
+It is GD under the name the CIRR paper compares with.
+
+Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
+"""
+
+import math
+from typing import NamedTuple
+
+from onlinear._checks import choice, number
+from onlinear._engine import FINE, Step
+from onlinear._kernels import dot
+from onlinear._model import Algorithm, Learner
+from onlinear.algorithms.gd import TOO_LONG, GDState, descend
+from onlinear.algorithms.gd import init as begin
+
+__all__ = ["OGD"]
+
+
+class OGDParams(NamedTuple):
+    """The learning rate, and whether it falls."""
+
+    eta: float
+    falls: float
+
+
+@Step
+def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+    """One round."""
+    t, w = state
+    eta, falls = params
+    m = dot(w, x)
+    if math.isnan(y):
+        return m, FINE
+    if falls:
+        eta /= math.sqrt(t[0] + 1.0)
+    return descend(state, eta, math.inf, x, y, m)
+
+
+def init(params: OGDParams, d: int) -> GDState:
+    """Begin with w = 0."""
+    return begin(params, d)  # type: ignore[arg-type]
+
+
+class OGD(Learner):
+    """Online gradient descent with rate eta, or eta/√t.
+
+    Costs O(d) a round.
+
+    Parameters
+    ----------
+    eta : float, default 0.01
+        Learning rate, eta > 0; a row with rate·‖x‖² > 1 is refused.
+    schedule : {"constant", "sqrt"}, default "constant"
+        A constant rate follows a drifting truth; eta/√t settles on a fixed one.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> model = ol.OGD(eta=0.25, schedule="sqrt")
+    >>> model.learn_one([1.0, 1.0], 2.0)
+    >>> model.coef_
+    array([1., 1.])
+    """
+
+    eta: float = 0.01
+    schedule: str = "constant"
+
+    algorithm = Algorithm(init, step, (TOO_LONG,))
+    _poor_score = True
+
+    def _params(self) -> OGDParams:
+        schedule = choice(self, "schedule", ("constant", "sqrt"))
+        return OGDParams(number(self, "eta", above=0), float(schedule == "sqrt"))

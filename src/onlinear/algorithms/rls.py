@@ -1,0 +1,124 @@
+"""RLS: recursive least squares with exponential forgetting.
+
+    ŷ  = xᵀw                       χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
+    w ← w + Σx (y − xᵀw) / (r + χ)
+    Σ ← (Σ − Σx xᵀΣ / (r + χ)) / r
+
+After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
+
+A direction the data do not excite is forgotten all the same: Σ grows there by 1/r a round, without
+end ("wind-up"). The guard: when Σ_ii passes 10⁶ / min(p_i, b), p_i the largest x_i² seen (10⁶/b if
+x_i was always 0), coordinate i is observed where it stands, which lowers Σ_ii fourfold and leaves w
+alone. While the data excite every direction Σ_ii stays far below, and nothing is changed.
+
+Haykin, Adaptive Filter Theory; the guard is our own.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from onlinear._checks import number
+from onlinear._engine import FINE, Step
+from onlinear._kernels import dot, scale, subtract_square, symv
+from onlinear._model import Algorithm, SecondOrder
+from onlinear.algorithms._recursion import gaussian, learn
+
+__all__ = ["RLS", "Forgetful", "forget", "forgetful"]
+
+WOUND_UP = 1e6  # Σ_ii·x_i² beyond this is a direction the data no longer excite
+
+
+class RLSParams(NamedTuple):
+    """How much of the past is kept a round, and the prior's precision."""
+
+    forgetting: float
+    b: float
+
+
+class Forgetful(NamedTuple):
+    """Rounds learnt, weights, Σ, and the largest x_i² seen."""
+
+    t: np.ndarray
+    w: np.ndarray
+    S: np.ndarray
+    peak: np.ndarray
+
+
+def forgetful(d: int, precision: float) -> Forgetful:
+    """Begin with w = 0 and Σ = I / precision."""
+    return Forgetful(*gaussian(d, precision), np.zeros(d))
+
+
+def init(params: RLSParams, d: int) -> Forgetful:
+    """Begin with w = 0 and Σ = I/b."""
+    return forgetful(d, params.b)
+
+
+@njit
+def forget(state, r, b, x, y, m, work):  # type: ignore[no-untyped-def]
+    """Learn the label with everything before it worth r times as much, and guard Σ."""
+    t, w, S, peak = state
+    v = work[0]
+    symv(S, x, v)  # v = Σx
+    rule = learn((t, w, S), x, y - m, v, dot(x, v), r, work[1])
+    if rule != FINE:
+        return rule
+    for i in range(x.size):
+        scale(1.0 / r, S[i], S[i])  # Σ ← Σ/r
+        peak[i] = max(peak[i], x[i] * x[i])
+    for i in range(x.size):
+        limit = WOUND_UP / (min(peak[i], b) if peak[i] > 0.0 else b)
+        if S[i, i] > limit:  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
+            scale(math.sqrt(0.75 / S[i, i]), S[i], v)
+            subtract_square(v, S)
+    return FINE
+
+
+@Step
+def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+    """One round."""
+    _, w, _, _ = state
+    forgetting, b = params
+    m = dot(w, x)
+    if math.isnan(y):
+        return m, FINE
+    return m, forget(state, forgetting, b, x, y, m, work)
+
+
+class RLS(SecondOrder):
+    """Recursive least squares that forgets: a row s rounds old counts forgettingˢ.
+
+    Σ does not wind up when some direction is not excited for long (see the module's equations).
+    No regret bound is known for it. Costs O(d²) a round.
+
+    Parameters
+    ----------
+    forgetting : float, default 0.99
+        What the past is worth after one more round, 0 < forgetting ≤ 1; its memory is about
+        1/(1 − forgetting) rounds. 1 is ridge regression.
+    b : float, default 1.0
+        Precision of the prior, b > 0; it is forgotten too.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> model = ol.RLS(forgetting=0.5)
+    >>> model.learn_one([1.0], 0.0)
+    >>> model.learn_one([1.0], 4.0)
+    >>> round(model.predict_one([1.0]), 6)  # 4 / (0.25·b + 0.5 + 1)
+    2.285714
+    """
+
+    forgetting: float = 0.99
+    b: float = 1.0
+
+    algorithm = Algorithm(init, step)
+
+    def _params(self) -> RLSParams:
+        return RLSParams(number(self, "forgetting", above=0, most=1), number(self, "b", above=0))
+
