@@ -18,6 +18,17 @@ from onlinear import _checks, _engine, _files
 __all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
 
 FLOAT = np.dtype(np.float64)
+LEARNT = (  # the attributes that fit begins anew
+    "_call",
+    "_names",
+    "_record",
+    "_shape",
+    "_state",
+    "_work",
+    "feature_names_in_",
+    "n_features_in_",
+    "n_skipped_",
+)
 
 
 class Algorithm(NamedTuple):
@@ -38,13 +49,15 @@ class Learner:
     """A linear predictor learnt one round at a time: predict, see the label, learn, next row.
 
     A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
-    numbers its step takes (``_params``, which also checks them).
+    numbers its step takes (``_params``, which also checks them: at the first use, so that scikit-learn's
+    tools may set parameters one by one).
     """
 
     on_bad: str = dataclasses.field(default="raise", kw_only=True)
 
     algorithm: ClassVar[Algorithm]
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
+    _parameters: ClassVar[frozenset[str]] = frozenset({"on_bad"})
 
     _record: ClassVar[np.ndarray | None] = None  # the state, flat; _state holds views of it
     _state: ClassVar[Any] = None
@@ -54,11 +67,8 @@ class Learner:
         """Make the subclass a dataclass, and known to :func:`load` by its name."""
         super().__init_subclass__()
         dataclasses.dataclass(eq=False, repr=False)(cls)
+        cls._parameters = frozenset(field.name for field in dataclasses.fields(cls))
         Learner._classes.setdefault(cls.__name__, cls)
-
-    def __post_init__(self) -> None:
-        """Refuse wrong parameters at once."""
-        self._numbers()
 
     # --- parameters ---------------------------------------------------------------------------
 
@@ -75,28 +85,20 @@ class Learner:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; what was learnt stays, and later rounds use the new values."""
-        before = self.get_params()
-        for name in params:
-            if name not in before:
-                known = ", ".join(before)
+        """Change parameters; what was learnt stays, and the next round checks and uses them."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
                 raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self}: it has {known}"
+                    f"Invalid parameter {name!r} for estimator {self}: it has {', '.join(known)}"
                 )
-        try:
-            for name, value in params.items():
-                setattr(self, name, value)
-            self._numbers()
-        except ValueError:
-            for name, value in before.items():
-                setattr(self, name, value)
-            raise
+            setattr(self, name, value)
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; a parameter takes effect, checked, in the next round."""
         object.__setattr__(self, name, value)
-        if name in self.__dataclass_fields__:
+        if name in self._parameters:
             self.__dict__.pop("_call", None)
 
     def __repr__(self) -> str:
@@ -116,7 +118,9 @@ class Learner:
         sizes = [array.size for array in arrays]
         if record is None:
             record = np.concatenate([array.ravel() for array in arrays])
-        elif record.shape != (sum(sizes),):
+        else:
+            record = np.array(record)
+        if record.shape != (sum(sizes),):
             raise ValueError(
                 f"the state of {self} at {d} features is {sum(sizes)} numbers, got {record.shape}"
             )
@@ -301,8 +305,8 @@ class Learner:
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, then learn the rows in order."""
         with self._all_or_nothing():
-            for name in set(self.__dict__) - set(self.__dataclass_fields__):
-                del self.__dict__[name]
+            for name in LEARNT:
+                self.__dict__.pop(name, None)
             self._run(X, y, learn=True)
         return self
 
@@ -339,7 +343,7 @@ class Learner:
 
     _square: ClassVar[bool] = False  # the state holds a d × d matrix
     _positive: ClassVar[bool] = False  # x and y must not be negative
-    _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's easy data
+    _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's test data
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether anything was learnt."""

@@ -101,6 +101,7 @@ class LASER(SecondOrder):
     clip: float | None = None
 
     algorithm = Algorithm(init, step)
+    _poor_score = True  # the min-max prediction is shrunk
 
     def _params(self) -> LaserParams:
         return LaserParams(

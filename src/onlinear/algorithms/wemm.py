@@ -82,6 +82,7 @@ class WEMM(SecondOrder):
     algorithm = Algorithm(
         init, step, ("needs xᵀΣx < 1 (b > max‖x‖² suffices), got xᵀΣx = {value:g}",)
     )
+    _poor_score = True  # b > max‖x‖² is a strong prior
 
     def _params(self) -> WEMMParams:
         return WEMMParams(number(self, "b", above=0))

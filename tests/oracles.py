@@ -1,0 +1,337 @@
+"""The learners in slow textbook form, straight from the mathematics of the papers.
+
+Each oracle takes a stream and the learner's parameters and returns a :class:`Run`. Matrices are
+inverted or solved afresh every round; nothing is updated by a rank-one formula.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from slow_projections import median_simplex, nearest, project_ellipsoid
+
+inv, solve = np.linalg.inv, np.linalg.solve
+
+
+class Run(NamedTuple):
+    """Predictions, final weights, final Σ if there is one, 1-based rounds of resets."""
+
+    predictions: np.ndarray
+    w: np.ndarray
+    S: np.ndarray | None = None
+    resets: tuple[int, ...] = ()
+
+
+# --- second order: the stationary ones, as least squares --------------------------------------
+
+
+def weighted_least_squares(X, y, weights, prior):
+    """Return argmin over u of prior·‖u‖² + Σ weight_s (y_s − uᵀx_s)², and the matrix of it."""
+    A = prior * np.eye(X.shape[1]) + X.T @ (weights[:, None] * X)
+    return solve(A, X.T @ (weights * y)), A
+
+
+def ridge(X, y, b=1.0):
+    predictions = [weighted_least_squares(X[:t], y[:t], np.ones(t), b)[0] @ X[t] for t in _t(X)]
+    w, A = weighted_least_squares(X, y, np.ones(len(y)), b)
+    return Run(np.array(predictions), w, inv(A))
+
+
+def aar(X, y, b=1.0, clip=None):
+    """Ridge with the present row already in, under the label 0 (Azoury & Warmuth)."""
+    pretended = [np.append(y[:t], 0.0) for t in _t(X)]
+    fits = [
+        weighted_least_squares(X[: t + 1], z, np.ones(t + 1), b)[0] for t, z in enumerate(pretended)
+    ]
+    return ridge(X, y, b)._replace(predictions=_clipped(np.sum(fits * X, axis=1), clip))
+
+
+def rls(X, y, forgetting=0.99, b=1.0):
+    """Least squares with weights r^(t−s) and the prior b·rᵗ‖u‖²."""
+
+    def fit(t):
+        weights = forgetting ** np.arange(t - 1.0, -1.0, -1.0)
+        return weighted_least_squares(X[:t], y[:t], weights, b * forgetting**t)
+
+    w, A = fit(len(y))
+    return Run(np.array([fit(t)[0] @ X[t] for t in _t(X)]), w, inv(A))
+
+
+def arowr(X, y, r=1.0, b=1.0):
+    """Σ⁻¹ = bI + Σ xxᵀ/r and w = Σ·(Σ y x/r)."""
+
+    def fit(t):
+        A = b * np.eye(X.shape[1]) + X[:t].T @ X[:t] / r
+        return solve(A, X[:t].T @ y[:t] / r), A
+
+    w, A = fit(len(y))
+    return Run(np.array([fit(t)[0] @ X[t] for t in _t(X)]), w, inv(A))
+
+
+def wemm_weights(X, b):
+    """Return the a_t = 1/(1 − x_tᵀA_{t−1}⁻¹x_t) of thesis (3.17)."""
+    A, weights = b * np.eye(X.shape[1]), []
+    for x in X:
+        weights.append(1 / (1 - x @ solve(A, x)))
+        A = A + weights[-1] * np.outer(x, x)
+    return np.array(weights)
+
+
+def wemm(X, y, b=2.0):
+    """Thesis Figure 3.2: ŷ = b_{t−1}ᵀA_{t−1}⁻¹x_t, a batch problem with the weights a_t."""
+    a = wemm_weights(X, b)
+    predictions = [weighted_least_squares(X[:t], y[:t], a[:t], b)[0] @ X[t] for t in _t(X)]
+    w, A = weighted_least_squares(X, y, a, b)
+    return Run(np.array(predictions), w, inv(A))
+
+
+# --- second order: the drifting ones -----------------------------------------------------------
+
+
+def crrls(X, y, forgetting=0.99, reset_every=100):
+    """Thesis Table 5.1, by P = Σ⁻¹; the gain Σx/(r + χ) is P̃⁻¹x."""
+    w, P = np.zeros(X.shape[1]), np.eye(X.shape[1])
+    predictions = []
+    for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
+        predictions.append(x @ w)
+        P = forgetting * P + np.outer(x, x)
+        w = w + (label - x @ w) * solve(P, x)
+        if t % reset_every == 0:
+            P = np.eye(x.size)
+    return Run(np.array(predictions), w, inv(P))
+
+
+def laser(X, y, b=1.0, c=100.0, shrink=True, clip=None):
+    """Thesis (5.3), (5.4) and (5.10), by D_t and e_t; unshrunk, by :func:`kalman`."""
+    if not shrink:
+        run = kalman(X, y, b, c)
+        return run._replace(predictions=_clipped(run.predictions, clip))
+    I = np.eye(X.shape[1])
+    moved_D, moved_e = b * I, np.zeros(X.shape[1])
+    predictions = []
+    for x, label in zip(X, y, strict=True):
+        D = moved_D + np.outer(x, x)
+        predictions.append(x @ solve(D, moved_e))
+        e = moved_e + label * x
+        moved_D, moved_e = inv(inv(D) + I / c), solve(I + D / c, e)
+    return Run(_clipped(np.array(predictions), clip), solve(D, e), inv(D))
+
+
+def kalman(X, y, b, c):
+    """A Kalman filter for u_{t+1} = u_t + N(0, I/c), y = uᵀx + N(0, 1), in Joseph's form."""
+    I = np.eye(X.shape[1])
+    w, P, predictions = np.zeros(X.shape[1]), I / b, []
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        P = P + I / c if t else P
+        predictions.append(x @ w)
+        K = P @ x / (x @ P @ x + 1)
+        J = I - np.outer(K, x)
+        w, P = w + K * (label - x @ w), J @ P @ J.T + np.outer(K, K)
+    return Run(np.array(predictions), w, P)
+
+
+def drifting_least_squares(X, y, b, c):
+    """Return the least of b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)² over u_1..u_T.
+
+    With c = ∞ there is one u. Solved as one stacked least-squares problem.
+    """
+    T, d = X.shape
+    if math.isinf(c):
+        rows = np.vstack([math.sqrt(b) * np.eye(d), X])
+    else:
+        first = np.hstack([math.sqrt(b) * np.eye(d), np.zeros((d, (T - 1) * d))])
+        steps = math.sqrt(c) * np.kron(np.diff(np.eye(T), axis=0), np.eye(d))
+        data = np.vstack([np.kron(row, x) for row, x in zip(np.eye(T), X, strict=True)])
+        rows = np.vstack([first, steps, data])
+    targets = np.concatenate([np.zeros(len(rows) - T), y])
+    u = np.linalg.lstsq(rows, targets, rcond=None)[0]
+    return float(np.sum((rows @ u - targets) ** 2))
+
+
+def last_step_minmax(X, y, b, c, Y):
+    """Return argmin over ŷ of max over |y_T| ≤ Y of (y_T − ŷ)² − the comparators' best, by search.
+
+    ``y`` are the labels before the last round. What depends on ŷ is the maximum of parabolas, so
+    the search is for the lowest point of a convex function.
+    """
+    labels = np.linspace(-Y, Y, 21)
+    best = np.array([drifting_least_squares(X, np.append(y, z), b, c) for z in labels])
+    low, high = -Y, Y
+    for _ in range(200):  # ternary search
+        a, z = low + (high - low) / 3, high - (high - low) / 3
+        if np.max((labels - a) ** 2 - best) < np.max((labels - z) ** 2 - best):
+            high = z
+        else:
+            low = a
+    return (low + high) / 2
+
+
+def arcor(X, y, r=1.0, radius=math.inf, q=2.0, thresholds=None):
+    """Vaits & Crammer, Figure 1, by Σ⁻¹ and its eigenvalues."""
+    I = np.eye(X.shape[1])
+    w, P, i = np.zeros(X.shape[1]), I, 1
+    predictions, resets = [], []
+    for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
+        predictions.append(x @ w)
+        P = P + np.outer(x, x) / r
+        w = w + (label - x @ w) * solve(P, x) / r
+        if np.linalg.eigvalsh(P)[-1] > inverse_threshold(i, q, thresholds) * (1 + 1e-12):
+            P, i = I, i + 1
+            resets.append(t)
+        w = project_ellipsoid(inv(P), w, radius)
+    return Run(np.array(predictions), w, inv(P), tuple(resets))
+
+
+def inverse_threshold(i, q, thresholds):
+    """Return Λ_i⁻¹ of the i-th segment."""
+    if thresholds is not None:
+        return 1 / thresholds[min(i, len(thresholds)) - 1]
+    return math.inf if math.isinf(q) else i ** (q - 1) + 1
+
+
+def ons(X, y, gamma=0.5, epsilon=1.0, radius=None):
+    """Hazan et al., with the matrix A itself."""
+    w, A = np.zeros(X.shape[1]), epsilon * np.eye(X.shape[1])
+    predictions = []
+    for x, label in zip(X, y, strict=True):
+        predictions.append(x @ w)
+        g = 2 * (x @ w - label) * x
+        A = A + np.outer(g, g)
+        w = w - solve(A, g) / gamma
+        w = project_ellipsoid(inv(A), w, math.inf if radius is None else radius)
+    return Run(np.array(predictions), w, inv(A))
+
+
+# --- sparse shrinkage --------------------------------------------------------------------------
+
+
+def cirr(X, y, a=1.0, floor=1e-12, w0=1.0):
+    """Jamil & Bouchachia, Algorithm 1, with M = (aD⁻¹ + S)⁻¹ inverted outright."""
+    return _shrinkage(X, y, a, floor, w0)[0]
+
+
+def oslog(X, y, a=1.0, floor=1e-12, w0=1.0, first="zero"):
+    """Algorithm 2: the weights of CIRR, one round late."""
+    run, late = _shrinkage(X, y, a, floor, w0)
+    late[0] *= first == "w0"
+    return run._replace(predictions=late)
+
+
+def _shrinkage(X, y, a, floor, w0):
+    w = np.broadcast_to(np.asarray(w0, dtype=float), X.shape[1])
+    early, late = [], []
+    for t, x in enumerate(X):
+        late.append(w @ x)
+        D = np.maximum(np.abs(w), floor)
+        on = D > 0  # an infinite penalty: the weight is 0 and stays 0
+        S = X[: t + 1, on].T @ X[: t + 1, on]
+        M = np.zeros((x.size, x.size))
+        M[np.ix_(on, on)] = inv(a * np.diag(1 / D[on]) + S)
+        early.append((y[:t] @ X[:t]) @ M @ x)
+        w = M @ (y[: t + 1] @ X[: t + 1])
+    return Run(np.array(early), w), np.array(late)
+
+
+# --- first order -------------------------------------------------------------------------------
+
+
+def nlms(X, y, eta=0.5, epsilon=0.0):
+    """Go the share η of the way to the label, along x (which a row of zeros does not have)."""
+
+    def update(w, x, error, t):
+        return w - eta * error * x / (epsilon + x @ x) if x.any() else w
+
+    return _descend(X, y, np.zeros(X.shape[1]), update)
+
+
+def gd(X, y, eta=0.01, radius=None):
+    def update(w, x, error, t):
+        w = w - eta * 2 * error * x
+        return w if radius is None else w * min(1.0, radius / max(np.linalg.norm(w), 1e-300))
+
+    return _descend(X, y, np.zeros(X.shape[1]), update)
+
+
+def ogd(X, y, eta=0.01, schedule="constant"):
+    def update(w, x, error, t):
+        return w - (eta / math.sqrt(t) if schedule == "sqrt" else eta) * 2 * error * x
+
+    return _descend(X, y, np.zeros(X.shape[1]), update)
+
+
+def egu(X, y, /, eta=None, alpha=None, Y=1.0, **declared):
+    n = X.shape[1]
+    eta = 1 / (3 * declared.get("X", 1.0) * Y) if eta is None else eta
+    box = (0.0, math.inf) if alpha is None else (alpha / n, n / alpha)
+
+    def update(w, x, error, t):
+        return np.clip(w * np.exp(-eta * 2 * error * x), *box)
+
+    return _descend(X, y, np.full(n, 1 / n), update, Y)
+
+
+def eg(X, y, /, eta=None, alpha=None, **declared):
+    eta = 2 / (3 * declared.get("X", 1.0) ** 2) if eta is None else eta
+
+    def update(w, x, error, t):
+        w = w * np.exp(-eta * 2 * error * x)
+        return w / w.sum() if alpha is None else median_simplex(w / w.sum(), alpha)
+
+    return _descend(X, y, np.full(X.shape[1], 1 / X.shape[1]), update)
+
+
+def egpm(X, y, /, U=1.0, eta=None, alpha=None, **declared):
+    """EG on (Ux, −Ux), whose range in a row is 2UX."""
+    eta = 1 / (3 * U**2 * declared.get("X", 1.0) ** 2) if eta is None else eta
+    run = eg(U * np.hstack([X, -X]), y, eta, alpha)
+    plus, minus = np.split(run.w, 2)
+    return run._replace(w=U * (plus - minus))
+
+
+def _descend(X, y, w, update, largest=math.inf):
+    predictions = []
+    for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
+        predictions.append(min(x @ w, largest))
+        w = update(w, x, predictions[-1] - label, t)
+    return Run(np.array(predictions), w)
+
+
+def mirror_step(w, slope, divergence, mirror, simplex=False, bounds=None):
+    """Return argmin over u of D(u, w) + slopeᵀu by SLSQP; ``mirror`` is ∇_u D(u, w)."""
+    whole = {"type": "eq", "fun": lambda u: u.sum() - 1, "jac": lambda u: np.ones(u.size)}
+    return nearest(
+        lambda u: divergence(u, w) + slope @ u,
+        lambda u: mirror(u, w) + slope,
+        w,
+        whole if simplex else (),
+        bounds,
+    )
+
+
+ORACLES = {
+    "AAR": aar,
+    "ARCOR": arcor,
+    "AROWR": arowr,
+    "CIRR": cirr,
+    "CRRLS": crrls,
+    "EG": eg,
+    "EGPM": egpm,
+    "EGU": egu,
+    "GD": gd,
+    "LASER": laser,
+    "NLMS": nlms,
+    "OGD": ogd,
+    "ONS": ons,
+    "OSLOG": oslog,
+    "RLS": rls,
+    "Ridge": ridge,
+    "WEMM": wemm,
+}
+
+
+def _t(X):
+    return range(len(X))
+
+
+def _clipped(predictions, limit):
+    return predictions if limit is None else np.clip(predictions, -limit, limit)
