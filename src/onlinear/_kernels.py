@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
+CERTAIN = 1e-12  # xᵀΣx below this share of Σ x_i²Σ_ii is rounding
 NEWTON_STEPS = 100  # the secular equation needs about five
 
 
@@ -141,43 +142,52 @@ def observe(S, x, v, chi, r, u):
 
     The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and with them the sign of
     Σ once χ/r nears 1e16. An observation of weight one is the same as several whose weights sum to
-    one, so a large one is taken in parts, each with χ/r ≤ 1e4. ``u`` is scratch.
+    one, so a large one is taken in parts, each with χ/r ≤ 1e4. And a direction in which Σ is 1e-12
+    of what its diagonal would allow is as certain as floating point can say: Σ is left there.
+    ``u`` is scratch.
     """
     remaining = 1.0
-    while remaining * chi > LARGEST_STEP * r:
-        part = LARGEST_STEP * r / chi
+    while True:
+        spread = 0.0
+        for i in range(x.size):
+            spread += x[i] * x[i] * S[i, i]
+        if not chi > 2.0 * CERTAIN * spread:
+            chi = max(chi, 0.0)
+            break
+        room = chi / (CERTAIN * spread) - 1.0  # χ may still shrink by a factor 1 + room
+        part = min(remaining, min(LARGEST_STEP, room) * r / chi)
         scale(math.sqrt(part / (r + part * chi)), v, u)
         subtract_square(u, S)
+        if part == remaining:
+            break
         remaining -= part
         symv(S, x, v)
         chi = dot(x, v)
-    scale(math.sqrt(remaining / (r + remaining * chi)), v, u)
-    subtract_square(u, S)
     scale(1.0 / (r + remaining * chi), v, v)
 
 
 @njit
-def cholesky(A, least):
+def cholesky(A, least, slack):
     """A ← U with A = UᵀU, U upper triangular (the part below the diagonal is left alone).
 
-    ``least`` is a lower bound known for the pivots: one that rounding brought below it is raised
-    to it. With ``least = 0`` nothing is raised. Returns whether A was positive definite.
+    A pivot below ``least``, a bound known for them, or below ``slack`` times its entry of the
+    diagonal, where it is rounding, is raised to it. With both 0 nothing is raised. Returns whether
+    A, so raised, is positive definite.
     """
     n = A.shape[0]
     for k in range(n):
-        pivot = A[k, k]
-        if pivot < least:
-            pivot = least
+        lowest = max(least, slack * A[k, k])
+        for i in range(k):
+            a = A[i, k]
+            for j in range(k, n):
+                A[k, j] -= a * A[i, j]
+        pivot = max(A[k, k], lowest)
         if not pivot > 0.0:
             return False
         root = math.sqrt(pivot)
         A[k, k] = root
         for j in range(k + 1, n):
             A[k, j] /= root
-        for i in range(k + 1, n):
-            a = A[k, i]
-            for j in range(i, n):
-                A[i, j] -= a * A[k, j]
     return True
 
 
@@ -221,7 +231,7 @@ def project_ellipsoid(S, w, radius, work):
             for j in range(n):
                 U[i, j] = alpha * S[i, j]
         shift(1.0, U)
-        cholesky(U, 1.0)
+        cholesky(U, 1.0, 0.0)
         solve_lower(U, u)
         solve_upper(U, u)  # u = (I + αΣ)⁻¹w
         norm = math.sqrt(dot(u, u))

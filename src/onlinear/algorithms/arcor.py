@@ -97,7 +97,7 @@ def _too_certain(x, r, theta, S, N, segment, work):  # type: ignore[no-untyped-d
         for j in range(d):
             U[i, j] = S[i, j]
         U[i, i] -= 1.0 / theta
-    return not cholesky(U, 0.0)
+    return not cholesky(U, 0.0, 0.0)
 
 
 @Step.with_scratch(lambda d: d + 2)

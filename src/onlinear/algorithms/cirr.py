@@ -34,6 +34,8 @@ from onlinear._model import Algorithm, Learner
 
 __all__ = ["CIRR", "ShrinkageState", "absorb", "factorise", "start", "starting_weights"]
 
+ROUNDING = 1e-13  # a pivot below this share of its diagonal entry has no digits left
+
 
 class CIRRParams(NamedTuple):
     """The penalty, and the smallest |w_i| in D."""
@@ -79,7 +81,7 @@ def factorise(w, A, x, a, floor, root, U):  # type: ignore[no-untyped-def]
         for j in range(i, n):
             U[i, j] = root[i] * root[j] * (A[i, j] + x[i] * x[j])
         U[i, i] += a
-    return cholesky(U, a)  # every pivot of aI + a positive matrix is at least a
+    return cholesky(U, a, ROUNDING)  # every pivot of aI + a positive matrix is at least a
 
 
 @njit
