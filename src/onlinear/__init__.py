@@ -7,10 +7,11 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman
+from onlinear import bregman, hindsight, streams
 from onlinear._checks import NotFittedError
 from onlinear._files import StateFileError
 from onlinear._model import Learner, load
+from onlinear._replay import Replay, replay
 from onlinear.algorithms import (
     AAR,
     ARCOR,
@@ -31,7 +32,6 @@ from onlinear.algorithms import (
     WEMM,
     Ridge,
 )
-from onlinear._replay import Replay, replay
 
 __version__ = "0.1.0"
 
@@ -59,6 +59,8 @@ __all__ = [
     "Ridge",
     "StateFileError",
     "bregman",
+    "hindsight",
     "load",
     "replay",
+    "streams",
 ]

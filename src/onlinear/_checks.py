@@ -149,9 +149,8 @@ def _refuse_text(array: np.ndarray, what: str) -> None:
 
 def _frame(X: Any) -> tuple[Any, list[str] | None]:
     """Return the values and column names of a DataFrame, or X itself and None."""
-    if isinstance(X, (np.ndarray, list, tuple)) or not hasattr(X, "columns"):
-        if not hasattr(X, "column_names"):  # pyarrow.Table
-            return X, None
+    if not (hasattr(X, "columns") or hasattr(X, "column_names")):  # the latter for pyarrow
+        return X, None
     import narwhals as nw
 
     frame = nw.from_native(X, pass_through=True)

@@ -25,7 +25,7 @@ import numpy as np
 
 from onlinear._kernels import finite
 
-__all__ = ["BAD_INPUT", "BAD_LABEL", "FINE", "OVERFLOW", "DOMAIN", "Outcome", "Step"]
+__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "OVERFLOW", "Outcome", "Step"]
 
 FINE = 0
 BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
@@ -45,12 +45,12 @@ class Outcome(NamedTuple):
     value: float
 
 
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """Stand for the learner's step in the templates below."""
     raise NotImplementedError
 
 
-def one(state, params, x, y, work, labelled):  # type: ignore[no-untyped-def]
+def one(state, params, x, y, work, labelled):
     """One round: predict x, and learn y if it is labelled."""
     if not finite(x):
         for j in range(x.size):
@@ -64,7 +64,7 @@ def one(state, params, x, y, work, labelled):  # type: ignore[no-untyped-def]
     return value, rule
 
 
-def chunk(state, params, X, y, work, labelled, out, start, stop):  # type: ignore[no-untyped-def]
+def chunk(state, params, X, y, work, labelled, out, start, stop):
     """Rounds start..stop of an array, predictions into ``out``, until a row breaks a rule."""
     for i in range(start, stop):
         value, rule = one(state, params, X[i], y[i], work, labelled)
@@ -165,8 +165,8 @@ class Step:
     ) -> np.ndarray:
         """Run the rounds of an array in blocks short enough that Ctrl-C is answered at once.
 
-        ``refused`` is told of a row that broke a rule and raises, or returns to have it skipped: its
-        prediction is NaN, or the prediction itself where only the label was bad.
+        ``refused`` is told of a row that broke a rule and raises, or returns to have it skipped:
+        its prediction is NaN, or the prediction itself where only the label was bad.
         """
         rows = X.shape[0]
         out = np.empty(rows)
@@ -174,9 +174,7 @@ class Step:
         while row < rows:
             began = time.perf_counter()
             stop = min(rows, row + block)
-            outcome = Outcome(
-                *self.chunk(state, params, X, y, work, labelled, out, row, stop)
-            )
+            outcome = Outcome(*self.chunk(state, params, X, y, work, labelled, out, row, stop))
             row = outcome.row
             if outcome.rule != FINE:
                 refused(outcome)

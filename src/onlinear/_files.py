@@ -1,7 +1,7 @@
-"""State files: a line of JSON and raw numbers under a checksum; nothing in them is executed.
+r"""State files: a line of JSON and raw numbers under a checksum; nothing in them is executed.
 
-    onlinear 1\\n            what it is, and the version of this layout
-    {...}\\n                 JSON: the learner's name, parameters, and the name and shape of arrays
+    onlinear 1\n            what it is, and the version of this layout
+    {...}\n                 JSON: the learner's name, parameters, and the name and shape of arrays
     <numbers>               the arrays, little-endian float64, one after the other
     <32 bytes>              SHA-256 of everything before
 
@@ -44,11 +44,11 @@ def _replace(path: Path, content: bytes) -> None:
     """Put content at path so that a reader, or a crash, sees the old file or the new one."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(beside, "xb") as file:
+        with beside.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        beside.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             beside.unlink()
@@ -88,8 +88,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nda
     flat = np.frombuffer(numbers, dtype=LITTLE).astype(np.float64)
     parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
     arrays = {
-        name: part.reshape(shape)
-        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+        name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
     }
     return header, arrays
 

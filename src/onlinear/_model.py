@@ -9,7 +9,7 @@ import dataclasses
 import math
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, cast, dataclass_transform
 
 import numpy as np
 
@@ -49,8 +49,8 @@ class Learner:
     """A linear predictor learnt one round at a time: predict, see the label, learn, next row.
 
     A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
-    numbers its step takes (``_params``, which also checks them: at the first use, so that scikit-learn's
-    tools may set parameters one by one).
+    numbers its step takes (``_params``, which also checks them: at the first use, so that
+    scikit-learn's tools may set parameters one by one).
     """
 
     on_bad: str = dataclasses.field(default="raise", kw_only=True)
@@ -59,9 +59,10 @@ class Learner:
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
     _parameters: ClassVar[frozenset[str]] = frozenset({"on_bad"})
 
-    _record: ClassVar[np.ndarray | None] = None  # the state, flat; _state holds views of it
-    _state: ClassVar[Any] = None
-    _names: ClassVar[list[str] | None] = None
+    # not parameters, so without annotation; what a learner has before it begins
+    _record = cast("np.ndarray | None", None)  # the state, flat
+    _state = cast("Any", None)  # the same, as views by name
+    _names = cast("list[str] | None", None)
 
     def __init_subclass__(cls) -> None:
         """Make the subclass a dataclass, and known to :func:`load` by its name."""
@@ -105,7 +106,7 @@ class Learner:
         """Show the parameters that differ from their defaults."""
         shown = [
             f"{field.name}={getattr(self, field.name)!r}"
-            for field in sorted(dataclasses.fields(self), key=lambda field: field.kw_only)
+            for field in sorted(dataclasses.fields(self), key=lambda f: bool(f.kw_only))
             if not _same(getattr(self, field.name), field.default)
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -253,9 +254,7 @@ class Learner:
                 raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
             self.n_skipped_ += 1
 
-    def _refusal(
-        self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool
-    ) -> ValueError:
+    def _refusal(self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
         return _checks.refusal(
             type(self).__name__,
             self.algorithm.rules,

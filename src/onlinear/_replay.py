@@ -39,7 +39,7 @@ class Replay:
     @cached_property
     def losses(self) -> np.ndarray:
         """Squared error of each row; NaN where a bad row was skipped."""
-        return (self.labels - self.predictions) ** 2
+        return np.asarray((self.labels - self.predictions) ** 2)
 
     @cached_property
     def cumulative_loss(self) -> np.ndarray:

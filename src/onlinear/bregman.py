@@ -95,7 +95,7 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
 
 
 @njit
-def lift_simplex(w, alpha):  # type: ignore[no-untyped-def]
+def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether it had to move.
 
     Lifting some weights lowers the factor of the others, which may bring more of them under the

@@ -24,7 +24,7 @@ from onlinear.algorithms.laser import LASER
 __all__ = ["River"]
 
 
-class River(base.Regressor):  # type: ignore[misc]
+class River(base.Regressor):
     """Any learner as a river regressor.
 
     Parameters
@@ -66,6 +66,7 @@ class River(base.Regressor):  # type: ignore[misc]
             return
         columns = {**self._columns, **{name: len(self._columns) + i for i, name in enumerate(new)}}
         grown = _grown(self.learner, len(columns) + 1)
+        grown._names = [*map(str, columns), "none"]  # for the words of errors
         before, self._columns = self._columns, columns
         try:
             grown.learn_one(self._row(x), y)

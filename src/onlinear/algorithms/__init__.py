@@ -42,4 +42,23 @@ LEARNERS: dict[str, type[Learner]] = {
     )
 }
 
-__all__ = ["LEARNERS", *LEARNERS]
+__all__ = [
+    "AAR",
+    "ARCOR",
+    "AROWR",
+    "CIRR",
+    "CRRLS",
+    "EG",
+    "EGPM",
+    "EGU",
+    "GD",
+    "LASER",
+    "LEARNERS",
+    "NLMS",
+    "OGD",
+    "ONS",
+    "OSLOG",
+    "RLS",
+    "WEMM",
+    "Ridge",
+]

@@ -33,7 +33,7 @@ def gaussian(d: int, precision: float) -> Gaussian:
 
 
 @njit
-def learn(state, x, e, v, chi, r, u):  # type: ignore[no-untyped-def]
+def learn(state, x, e, v, chi, r, u):
     """Learn the residual e at x, given v = Σx and χ = xᵀv; return FINE, or OVERFLOW untouched."""
     t, w, S = state
     if not math.isfinite(chi * e):

@@ -35,7 +35,7 @@ def init(params: AARParams, d: int) -> Gaussian:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     _, w, S = state
     _, clip = params

@@ -63,7 +63,7 @@ def init(params: ARCORParams, d: int) -> ARCORState:
     return ARCORState(t, w, S, np.eye(d) / (_theta(params, 1.0) - 1.0), np.ones(2))
 
 
-def _theta(params, i):  # type: ignore[no-untyped-def]
+def _theta(params, i):
     """Return Λ_i⁻¹ with the tolerance for ties; the last threshold of a sequence stays."""
     _, _, q, inverse = params
     if inverse.size:
@@ -75,7 +75,7 @@ _compiled_theta = njit(_theta)
 
 
 @njit
-def _too_certain(x, r, theta, S, N, segment, work):  # type: ignore[no-untyped-def]
+def _too_certain(x, r, theta, S, N, segment, work):
     """Whether λ_max(Σ̃⁻¹) > θ for the updated S; takes N along if not."""
     d = x.size
     u = work[0]
@@ -101,7 +101,7 @@ def _too_certain(x, r, theta, S, N, segment, work):  # type: ignore[no-untyped-d
 
 
 @Step.with_scratch(lambda d: d + 2)
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w, S, N, segment = state
     r, radius, q, inverse = params

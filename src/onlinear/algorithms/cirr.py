@@ -8,8 +8,8 @@
     w ← Mb
 
 Each round solves a ridge problem whose penalty on w_i is a/|w_i|, at the weights before: the fixed
-point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero. Misprint decided: the A of
-Algorithm 1, line 6, is S.
+point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero. Misprint decided: the
+A of Algorithm 1, line 6, is S.
 
 With the paper's ``floor = 0`` an exact zero is absorbing: a weight that underflows never returns,
 and the regret can grow linearly. All of D moves in every round, so the O(n²) step the paper speaks
@@ -68,8 +68,8 @@ def init(params: CIRRParams, d: int) -> ShrinkageState:
 
 
 @njit
-def factorise(w, A, x, a, floor, root, U):  # type: ignore[no-untyped-def]
-    """root ← √D and U ← the Cholesky factor of aI + √D (S + xxᵀ) √D; whether that fits."""
+def factorise(w, A, x, a, floor, root, U):
+    """Set root ← √D, U ← the factor of aI + √D (S + xxᵀ) √D; return whether the numbers fit."""
     n = w.size
     trace = 0.0
     for i in range(n):
@@ -85,7 +85,7 @@ def factorise(w, A, x, a, floor, root, U):  # type: ignore[no-untyped-def]
 
 
 @njit
-def absorb(state, root, U, x, y, z):  # type: ignore[no-untyped-def]
+def absorb(state, root, U, x, y, z):
     """S ← S + xxᵀ, b ← b + yx, w ← Mb; FINE, or OVERFLOW untouched."""
     t, w, A, b = state
     for i in range(x.size):
@@ -105,7 +105,7 @@ def absorb(state, root, U, x, y, z):  # type: ignore[no-untyped-def]
 
 
 @Step.with_scratch(lambda d: d + 3)
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     _, w, A, b = state
     a, floor, _ = params

@@ -34,7 +34,7 @@ def init(params: CRRLSParams, d: int) -> Forgetful:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w, S, _ = state
     forgetting, reset_every = params

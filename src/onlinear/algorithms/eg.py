@@ -48,7 +48,7 @@ def init(params: EGParams, d: int) -> EGState:
 
 
 @njit
-def exponentiate(log_w, w, alpha, trial):  # type: ignore[no-untyped-def]
+def exponentiate(log_w, w, alpha, trial):
     """Take the log-weights in ``trial``, normalise and lift them; FINE, or OVERFLOW untouched."""
     if not finite(trial):
         return OVERFLOW
@@ -69,7 +69,7 @@ def exponentiate(log_w, w, alpha, trial):  # type: ignore[no-untyped-def]
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, log_w, w = state
     eta, alpha, X = params

@@ -48,7 +48,7 @@ def init(params: EGPMParams, d: int) -> EGPMState:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, log_w, w = state
     U, eta, alpha, X = params

@@ -4,9 +4,9 @@
     w_i ← w_i exp(−2η (ŷ − y) x_i)
     w_i ← w_i cut to [α/n, n/α], if an α is given
 
-Misprints decided: the factor 2 of Figure 1 is right (Lemma 12 lacks it), and the lemma is false when
-xᵀw > Y, so the prediction is cut to Y in the loss and in the update. Rows need x ≥ 0 and labels
-0 ≤ y ≤ Y. The state is ln w, so that no weight underflows to a zero it never leaves.
+Misprints decided: the factor 2 of Figure 1 is right (Lemma 12 lacks it), and the lemma is false
+when xᵀw > Y, so the prediction is cut to Y in the loss and in the update. Rows need x ≥ 0 and
+labels 0 ≤ y ≤ Y. The state is ln w, so that no weight underflows to a zero it never leaves.
 
 Herbster & Warmuth, JMLR 2001, Figure 1; Kivinen & Warmuth 1997. Their rate is η = 1/(3XY).
 """
@@ -48,7 +48,7 @@ def init(params: EGUParams, d: int) -> EGUState:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, log_w, w = state
     eta, alpha, Y, X = params

@@ -49,7 +49,7 @@ def init(params: GDParams, d: int) -> GDState:
 
 
 @njit
-def descend(state, eta, radius, x, y, m):  # type: ignore[no-untyped-def]
+def descend(state, eta, radius, x, y, m):
     """Take one gradient step and project; return (value, rule) if the row breaks one."""
     t, w = state
     length = eta * dot(x, x)
@@ -67,7 +67,7 @@ def descend(state, eta, radius, x, y, m):  # type: ignore[no-untyped-def]
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     _, w = state
     eta, radius = params

@@ -43,7 +43,7 @@ def init(params: LaserParams, d: int) -> Gaussian:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
     _, c, shrink, clip = params

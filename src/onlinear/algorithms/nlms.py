@@ -41,7 +41,7 @@ def init(params: NLMSParams, d: int) -> NLMSState:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w = state
     eta, epsilon = params

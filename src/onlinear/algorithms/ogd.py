@@ -29,7 +29,7 @@ class OGDParams(NamedTuple):
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w = state
     eta, falls = params

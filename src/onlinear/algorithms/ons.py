@@ -37,7 +37,7 @@ def init(params: ONSParams, d: int) -> Gaussian:
 
 
 @Step.with_scratch(lambda d: d + 3)
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
     gamma, _, radius = params

@@ -40,7 +40,7 @@ def init(params: OSLOGParams, d: int) -> ShrinkageState:
 
 
 @Step.with_scratch(lambda d: d + 2)
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w, A, _ = state
     a, floor, eager, _ = params

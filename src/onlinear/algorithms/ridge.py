@@ -33,7 +33,7 @@ def init(params: RidgeParams, d: int) -> Gaussian:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     _, w, S = state
     v = work[0]

@@ -58,7 +58,7 @@ def init(params: RLSParams, d: int) -> Forgetful:
 
 
 @njit
-def forget(state, r, b, x, y, m, work):  # type: ignore[no-untyped-def]
+def forget(state, r, b, x, y, m, work):
     """Learn the label with everything before it worth r times as much, and guard Σ."""
     t, w, S, peak = state
     v = work[0]
@@ -78,7 +78,7 @@ def forget(state, r, b, x, y, m, work):  # type: ignore[no-untyped-def]
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     _, w, _, _ = state
     forgetting, b = params
@@ -121,4 +121,3 @@ class RLS(SecondOrder):
 
     def _params(self) -> RLSParams:
         return RLSParams(number(self, "forgetting", above=0, most=1), number(self, "b", above=0))
-

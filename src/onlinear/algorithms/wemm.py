@@ -36,7 +36,7 @@ def init(params: WEMMParams, d: int) -> Gaussian:
 
 
 @Step
-def step(state, params, x, y, work):  # type: ignore[no-untyped-def]
+def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
     v = work[0]

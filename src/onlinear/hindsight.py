@@ -1,0 +1,83 @@
+"""The best predictor in hindsight: what a learner is compared with.
+
+    best fixed       min over u of            b‖u‖² + Σ (y_s − uᵀx_s)²
+    best drifting    min over u_1..u_T of     b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²
+
+Both optima, after every round, come from one recursion, that of LASER's w and Σ: each round adds
+(y − xᵀw)² / (1 + χ) to the least value of the objective (thesis (5.3)–(5.6) in another form). With
+c = ∞ the drifting one is the fixed one.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear import _checks, _engine
+from onlinear._kernels import axpy, dot, shift, symv
+from onlinear.algorithms._recursion import gaussian, learn
+
+__all__ = ["best_drifting", "best_fixed"]
+
+
+class Price(NamedTuple):
+    """The price of ‖u_1‖², and of drift."""
+
+    b: float
+    c: float
+
+
+@_engine.Step
+def step(state, params, x, y, work):
+    """Return what the round adds to the optimum, (y − xᵀw)² / (1 + χ)."""
+    t, w, S = state
+    _, c = params
+    v = work[0]
+    drift = 1.0 / c if t[0] > 0.0 else 0.0
+    symv(S, x, v)
+    axpy(drift, x, v)  # v = Σx,  Σ = Σ_{t−1} + I/c
+    chi = dot(x, v)
+    e = y - dot(w, x)
+    if not math.isfinite(chi * e):
+        return e, _engine.OVERFLOW
+    shift(drift, S)
+    return e * e / (1.0 + chi), learn(state, x, e, v, chi, 1.0, work[1])
+
+
+def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
+    """Return, after each round, the least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence.
+
+    >>> import numpy as np
+    >>> best_drifting(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0, c=np.inf)
+    array([0.5       , 0.66666667, 0.75      ])
+    """
+    price = Price(b, c)
+    _checks.number(price, "b", above=0)
+    _checks.number(price, "c", above=0, most=math.inf)
+    X, names = _checks.table(X)
+    y = _checks.labels(y, X.shape[0])
+
+    def refused(outcome: _engine.Outcome) -> None:
+        raise _checks.refusal("hindsight", (), outcome, X[outcome.row], in_table=True, names=names)
+
+    added = step.run(
+        tuple(gaussian(X.shape[1], b)),
+        (float(b), float(c)),
+        X,
+        y,
+        step.work(X.shape[1]),
+        labelled=True,
+        refused=refused,
+        progress=lambda row: None,
+    )
+    return np.cumsum(added)
+
+
+def best_fixed(X: Any, y: Any, b: float = 1.0) -> np.ndarray:
+    """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
+
+    >>> import numpy as np
+    >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4
+    array([0.5       , 0.66666667, 0.75      ])
+    """
+    return best_drifting(X, y, b, math.inf)
