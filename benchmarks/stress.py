@@ -3,10 +3,10 @@
     python benchmarks/stress.py [--rounds 10000000] [--learner LASER ...]
 
 Every second-order learner is run at d = 8 on a stationary stream and on a degenerate one (a
-constant column, a zero one, two equal ones, scales of 1e8 and 1e-8, runs of zero rows, a column that
-sleeps for long). After each block the predictions must be finite and Σ exactly symmetric and positive (its
-eigenvalues in units where its diagonal is 1). The memory of the process is read at the
-first and the last block.
+constant column, a zero one, two equal ones, scales of 1e8 and 1e-8, runs of zero rows, a column
+that sleeps for long). After each block the predictions must be finite and Σ exactly symmetric and
+positive (its eigenvalues in units where its diagonal is 1). The memory of the process is read at
+the first and the last block.
 """
 
 import argparse

@@ -223,7 +223,7 @@ def project_ellipsoid(S, w, radius, work):
     n = w.size
     if dot(w, w) <= radius * radius:
         return
-    U, u, z = work[2:], work[0], work[1]
+    u, z, U = work[0], work[1], work[2 : n + 2]
     alpha = 0.0
     for _ in range(NEWTON_STEPS):
         for i in range(n):

@@ -62,7 +62,7 @@ def project_ball(w: Any, radius: float) -> np.ndarray:
     """
     w = _vector(w)
     norm = float(np.linalg.norm(w))
-    return w * (radius / norm) if norm > radius else w.copy()
+    return np.asarray(w * (radius / norm) if norm > radius else w.copy())
 
 
 def project_box(w: Any, alpha: float) -> np.ndarray:
@@ -73,7 +73,7 @@ def project_box(w: Any, alpha: float) -> np.ndarray:
     """
     w = _vector(w, least=0.0)
     _share(alpha)
-    return w.copy() if alpha == 0 else np.clip(w, alpha / w.size, w.size / alpha)
+    return np.asarray(w.copy() if alpha == 0 else np.clip(w, alpha / w.size, w.size / alpha))
 
 
 def project_simplex(w: Any, alpha: float) -> np.ndarray:
@@ -128,7 +128,7 @@ def lift_simplex(w, alpha):
 
 
 def _vector(w: Any, least: float = -math.inf) -> np.ndarray:
-    array = np.asarray(w, dtype=float)
+    array: np.ndarray = np.asarray(w, dtype=float)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"needs a vector, got shape {array.shape}")
     if not np.isfinite(array).all() or array.min() < least:

@@ -92,7 +92,7 @@ def _too_certain(x, r, theta, S, N, segment, work):
             add_square(u, N)  # N ← N + Nx xᵀN / (r − xᵀNx)
             return False
         segment[1] = 0.0
-    U = work[2:]
+    U = work[2 : d + 2]
     for i in range(d):
         for j in range(d):
             U[i, j] = S[i, j]

@@ -1,0 +1,191 @@
+"""The compiled code: kept between processes, never stale, and the same numbers as plain Python."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from table import CASES, IDS, make, stream
+
+import onlinear as ol
+from onlinear import _engine, _kernels
+
+SOURCE = Path(ol.__file__).parent
+PROGRAM = """
+import onlinear as ol
+from onlinear.algorithms import ridge
+model = ol.Ridge()
+model.learn_one([1.0, 2.0], 3.0)
+weight = model.coef_[0]
+run = ol.replay(model, [[1.0, 1.0]], [1.0])
+step = ridge.step
+hits = sum(sum(f.stats.cache_hits.values()) for f in (step.one, step.chunk))
+misses = sum(sum(f.stats.cache_misses.values()) for f in (step.one, step.chunk))
+print(hits, misses, weight, float(run.predictions[0]))
+"""
+
+
+def run_copy(folder: Path, program: str = PROGRAM) -> list[str]:
+    """Run a program in a new process on the copy of the package in ``folder``."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def edit(file: Path, before: str, after: str) -> None:
+    text = file.read_text()
+    assert before in text
+    file.write_text(text.replace(before, after))
+
+
+@pytest.fixture
+def copy_of_the_package(tmp_path):
+    shutil.copytree(SOURCE, tmp_path / "onlinear", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
+    copy_of_the_package,
+):
+    package = copy_of_the_package / "onlinear"
+    hits, misses, *answer = run_copy(copy_of_the_package)
+    assert (hits, misses) == ("0", "2")
+    hits, misses, *again = run_copy(copy_of_the_package)
+    assert (hits, misses) == ("2", "0")
+    assert again == answer
+    # an edit of the learner, then one of a kernel it imports
+    edit(package / "algorithms" / "ridge.py", "y - m, v, chi, 1.0", "2.0 * (y - m), v, chi, 1.0")
+    hits, misses, *doubled = run_copy(copy_of_the_package)
+    assert (hits, misses) == ("0", "2")
+    assert float(doubled[0]) == 2 * float(answer[0])
+    edit(package / "_kernels.py", "y[i] += a * x[i]", "y[i] += 3.0 * a * x[i]")
+    hits, misses, *tripled = run_copy(copy_of_the_package)
+    assert (hits, misses) == ("0", "2")
+    assert float(tripled[0]) == 3 * float(doubled[0])
+
+
+def test_a_step_typed_at_a_prompt_works_without_a_cache():
+    space: dict = {}
+    exec(
+        "import math\n"
+        "def step(state, params, x, y, work):\n"
+        "    (w,) = state\n"
+        "    if not math.isnan(y):\n"
+        "        w[0] += y\n"
+        "    return w[0], 0\n",
+        space,
+    )
+    step = _engine.Step(space["step"])
+    space["step"].__module__ = "__main__"
+    w = np.zeros(1)
+    assert step.one((w,), (), np.zeros(2), 5.0, step.work(2), True) == (5.0, _engine.FINE)
+    assert w[0] == 5.0
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_compiled_and_plain_python_give_the_same_bits(case, monkeypatch):
+    """Each kernel replaced by the Python it was compiled from, down to the last."""
+    X, y = stream(15)
+    model = make(case)
+    expected = ol.replay(model, X, y).predictions
+    plain = make(case)
+    plain._begin(X.shape[1])
+    step = python(plain.algorithm.step.function, {})
+    predictions = []
+    for row, label in zip(X, y, strict=True):
+        value, rule = step(tuple(plain._state), plain._numbers(), row, float(label), plain._work)
+        assert rule == _engine.FINE
+        predictions.append(value)
+    np.testing.assert_array_equal(np.array(predictions), expected)
+    assert plain._record.tobytes() == model._record.tobytes()
+
+
+def python(function, done):
+    """Return the function with every compiled function it reaches replaced by its source."""
+    from types import FunctionType
+
+    if function in done:
+        return done[function]
+    names: dict = {}
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    done[function] = copy
+    for name, value in function.__globals__.items():
+        names[name] = python(value.py_func, done) if hasattr(value, "py_func") else value
+    return copy
+
+
+def test_the_first_cached_call_of_a_process_is_quick(copy_of_the_package):
+    """The compiled code is read, not made: a generous limit, the benchmark has the figure."""
+    program = (
+        "import time\nimport onlinear as ol\nmodel = ol.LASER()\nbegan = time.perf_counter()\n"
+        "model.learn_one([1.0, 2.0], 3.0)\nprint(time.perf_counter() - began)\n"
+    )
+    cold = float(run_copy(copy_of_the_package, program)[0])
+    warm = float(run_copy(copy_of_the_package, program)[0])
+    assert warm < cold / 2
+
+
+def test_importing_onlinear_imports_no_optional_or_slow_package():
+    program = (
+        "import sys, onlinear\n"
+        "print([m for m in ('sklearn', 'river', 'scipy.stats', 'pandas', 'matplotlib', 'rich',"
+        " 'typer', 'narwhals') if m in sys.modules])"
+    )
+    assert run_copy(SOURCE.parent, program) == ["[]"]
+
+
+def test_a_long_replay_is_run_in_blocks(monkeypatch):
+    """So that Ctrl-C is answered; the blocks grow while they are quick."""
+    monkeypatch.setattr(_engine, "BLOCK_SECONDS", 0.0)
+    rows: list[int] = []
+    X, y = stream(3 * _engine.FIRST_BLOCK)
+    ol.Ridge()._run(X, y, learn=True, progress=rows.append)
+    assert rows == [_engine.FIRST_BLOCK * i for i in (1, 2, 3)]
+    monkeypatch.setattr(_engine, "BLOCK_SECONDS", time.monotonic())
+    rows.clear()
+    ol.Ridge()._run(X, y, learn=True, progress=rows.append)
+    assert rows == [_engine.FIRST_BLOCK, 3 * _engine.FIRST_BLOCK]
+
+
+def test_a_large_observation_is_taken_in_parts():
+    """Σ − vvᵀ/(1+χ) alone would leave nothing, or less, of 1 − 1 where 1e-16 is right."""
+    x = np.array([1e8, 1.0])
+    S, v, u = np.eye(2), np.empty(2), np.empty(2)
+    _kernels.symv(S, x, v)
+    _kernels.observe(S, x, v, _kernels.dot(x, v), 1.0, u)
+    exact = np.array([[2.0, -1e8], [-1e8, 1e16 + 1.0]]) / (1e16 + 2.0)  # (I + xxᵀ)⁻¹
+    np.testing.assert_allclose(S, exact, rtol=1e-9)
+    np.testing.assert_allclose(v, x / (1e16 + 2.0), rtol=1e-3)  # the gain, (I + xxᵀ)⁻¹x
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 17])
+def test_kernels_are_the_linear_algebra_they_name(n):
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(2, n))
+    A = rng.normal(size=(n, n))
+    S = A @ A.T + np.eye(n)
+    out = np.empty(n)
+    np.testing.assert_allclose(_kernels.dot(a, b), a @ b, rtol=1e-12, atol=1e-13)
+    _kernels.symv(S, a, out)
+    np.testing.assert_allclose(out, S @ a, rtol=1e-12, atol=1e-12)
+    U = S.copy()
+    assert _kernels.cholesky(U, 0.0, 0.0)
+    U = np.triu(U)
+    np.testing.assert_allclose(U.T @ U, S, rtol=1e-12, atol=1e-12)
+    x = b.copy()
+    _kernels.solve_lower(U, x)
+    _kernels.solve_upper(U, x)
+    np.testing.assert_allclose(S @ x, b, rtol=1e-9, atol=1e-12)
+    assert not _kernels.cholesky(-S, 0.0, 0.0)
+    assert _kernels.finite(a)
+    for bad in (np.nan, np.inf):
+        c = a.copy()
+        c[n // 2] = bad
+        assert not _kernels.finite(c)
