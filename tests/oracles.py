@@ -5,19 +5,10 @@ inverted or solved afresh every round; nothing is updated by a rank-one formula.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from slow_projections import median_simplex, nearest, project_ellipsoid
-
-
-class Run(NamedTuple):
-    """Predictions, final weights, final Σ if there is one, 1-based rounds of resets."""
-
-    predictions: np.ndarray
-    w: np.ndarray
-    S: np.ndarray | None = None
-    resets: tuple[int, ...] = ()
+from first_order_oracles import Run, eg, egpm, egu, gd, nlms, ogd
+from slow_projections import project_ellipsoid
 
 
 def solve(A, b):
@@ -142,42 +133,6 @@ def kalman(X, y, b, c):
     return Run(np.array(predictions), w, P)
 
 
-def drifting_least_squares(X, y, b, c):
-    """Return the least of b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)² over u_1..u_T.
-
-    With c = ∞ there is one u. Solved as one stacked least-squares problem.
-    """
-    T, d = X.shape
-    if math.isinf(c):
-        rows = np.vstack([math.sqrt(b) * np.eye(d), X])
-    else:
-        first = np.hstack([math.sqrt(b) * np.eye(d), np.zeros((d, (T - 1) * d))])
-        steps = math.sqrt(c) * np.kron(np.diff(np.eye(T), axis=0), np.eye(d))
-        data = np.vstack([np.kron(row, x) for row, x in zip(np.eye(T), X, strict=True)])
-        rows = np.vstack([first, steps, data])
-    targets = np.concatenate([np.zeros(len(rows) - T), y])
-    u = np.linalg.lstsq(rows, targets, rcond=None)[0]
-    return float(np.sum((rows @ u - targets) ** 2))
-
-
-def last_step_minmax(X, y, b, c, Y):
-    """Return argmin over ŷ of max over |y_T| ≤ Y of (y_T − ŷ)² − the comparators' best, by search.
-
-    ``y`` are the labels before the last round. What depends on ŷ is the maximum of parabolas, so
-    the search is for the lowest point of a convex function.
-    """
-    labels = np.linspace(-Y, Y, 21)
-    best = np.array([drifting_least_squares(X, np.append(y, z), b, c) for z in labels])
-    low, high = -Y, Y
-    for _ in range(200):  # ternary search
-        a, z = low + (high - low) / 3, high - (high - low) / 3
-        if np.max((labels - a) ** 2 - best) < np.max((labels - z) ** 2 - best):
-            high = z
-        else:
-            low = a
-    return (low + high) / 2
-
-
 def arcor(X, y, r=1.0, radius=math.inf, q=2.0, thresholds=None):
     """Vaits & Crammer, Figure 1, by Σ⁻¹ and its eigenvalues."""
     I = np.eye(X.shape[1])
@@ -242,82 +197,6 @@ def _shrinkage(X, y, a, floor, w0):
         w = np.zeros(x.size)
         w[on] = solve(A, y[: t + 1] @ X[: t + 1, on])
     return Run(np.array(early), w), np.array(late)
-
-
-# --- first order -------------------------------------------------------------------------------
-
-
-def nlms(X, y, eta=0.5, epsilon=0.0):
-    """Go the share η of the way to the label, along x (which a row of zeros does not have)."""
-
-    def update(w, x, error, t):
-        return w - eta * error * x / (epsilon + x @ x) if x.any() else w
-
-    return _descend(X, y, np.zeros(X.shape[1]), update)
-
-
-def gd(X, y, eta=0.01, radius=None):
-    def update(w, x, error, t):
-        w = w - eta * 2 * error * x
-        return w if radius is None else w * min(1.0, radius / max(np.linalg.norm(w), 1e-300))
-
-    return _descend(X, y, np.zeros(X.shape[1]), update)
-
-
-def ogd(X, y, eta=0.01, schedule="constant"):
-    def update(w, x, error, t):
-        return w - (eta / math.sqrt(t) if schedule == "sqrt" else eta) * 2 * error * x
-
-    return _descend(X, y, np.zeros(X.shape[1]), update)
-
-
-def egu(X, y, /, eta=None, alpha=None, Y=1.0, **declared):
-    n = X.shape[1]
-    eta = 1 / (3 * declared.get("X", 1.0) * Y) if eta is None else eta
-    box = (0.0, math.inf) if alpha is None else (alpha / n, n / alpha)
-
-    def update(w, x, error, t):
-        return np.clip(w * np.exp(-eta * 2 * error * x), *box)
-
-    return _descend(X, y, np.full(n, 1 / n), update, Y)
-
-
-def eg(X, y, /, eta=None, alpha=None, **declared):
-    eta = 2 / (3 * declared.get("X", 1.0) ** 2) if eta is None else eta
-
-    def update(w, x, error, t):
-        w = w * np.exp(-eta * 2 * error * x)
-        return w / w.sum() if alpha is None else median_simplex(w / w.sum(), alpha)
-
-    return _descend(X, y, np.full(X.shape[1], 1 / X.shape[1]), update)
-
-
-def egpm(X, y, /, U=1.0, eta=None, alpha=None, **declared):
-    """EG on (Ux, −Ux), whose range in a row is 2UX."""
-    eta = 1 / (3 * U**2 * declared.get("X", 1.0) ** 2) if eta is None else eta
-    run = eg(U * np.hstack([X, -X]), y, eta, alpha)
-    plus, minus = np.split(run.w, 2)
-    return run._replace(w=U * (plus - minus))
-
-
-def _descend(X, y, w, update, largest=math.inf):
-    predictions = []
-    for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
-        predictions.append(min(x @ w, largest))
-        w = update(w, x, predictions[-1] - label, t)
-    return Run(np.array(predictions), w)
-
-
-def mirror_step(w, slope, divergence, mirror, simplex=False, bounds=None):
-    """Return argmin over u of D(u, w) + slopeᵀu by SLSQP; ``mirror`` is ∇_u D(u, w)."""
-    whole = {"type": "eq", "fun": lambda u: u.sum() - 1, "jac": lambda u: np.ones(u.size)}
-    return nearest(
-        lambda u: divergence(u, w) + slope @ u,
-        lambda u: mirror(u, w) + slope,
-        w,
-        whole if simplex else (),
-        bounds,
-    )
 
 
 ORACLES = {

@@ -5,6 +5,8 @@ import math
 import numpy as np
 import oracles
 import pytest
+from first_order_oracles import mirror_step
+from minmax_oracles import drifting_least_squares, last_step_minmax
 from numpy.testing import assert_allclose
 from streams import gaussian, heavy_tails, rotating_truth, switching_truth, within_unit_ball
 
@@ -61,7 +63,7 @@ def test_laser_takes_a_prior_stronger_than_the_price_of_drift():
     for t in range(1, 6):
         model = ol.LASER(b=5.0, c=0.5)
         model.fit(X[:t], y[:t])
-        wanted = oracles.last_step_minmax(X[: t + 1], y[:t], 5.0, 0.5, 10.0)
+        wanted = last_step_minmax(X[: t + 1], y[:t], 5.0, 0.5, 10.0)
         assert_allclose(model.predict_one(X[t]), wanted, atol=1e-7)
 
 
@@ -75,7 +77,7 @@ def test_the_last_step_minmax_predictions_are_those_found_by_search(c, seed):
     models = [ol.LASER(b=b, c=c, clip=Y)] + ([ol.AAR(b=b, clip=Y)] if math.isinf(c) else [])
     for model in models:
         model.fit(X[:-1], y)
-        wanted = oracles.last_step_minmax(X, y, b, c, Y)
+        wanted = last_step_minmax(X, y, b, c, Y)
         # the searched function is flat to second order where the prediction is cut to Y
         assert_allclose(model.predict_one(X[-1]), wanted, atol=1e-6)
 
@@ -91,7 +93,7 @@ def test_the_minimum_over_drifting_comparators_is_that_of_the_recursion():
         S = model.covariance_ + np.eye(2) / c if innovations else np.eye(2) / b
         innovations.append((label - m) ** 2 / (1 + x @ S @ x))
         model.learn_one(x, label)
-    assert_allclose(sum(innovations), oracles.drifting_least_squares(X, y, b, c), rtol=1e-10)
+    assert_allclose(sum(innovations), drifting_least_squares(X, y, b, c), rtol=1e-10)
 
 
 def test_rls_that_forgets_nothing_is_ridge():
@@ -179,7 +181,7 @@ def test_one_step_of_the_mirror_learners_minimises_divergence_plus_slope(seed):
         w, m = model.coef_, model.predict_one(x)
         model.learn_one(x, y)
         simplex = isinstance(model, ol.EG)
-        wanted = oracles.mirror_step(w, eta * 2 * (m - y) * x, D, mirror, simplex, limits)
+        wanted = mirror_step(w, eta * 2 * (m - y) * x, D, mirror, simplex, limits)
         assert_allclose(model.coef_, wanted, atol=1e-6)
 
 

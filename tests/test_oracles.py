@@ -44,7 +44,15 @@ CASES = {
     "NLMS": (as_given, [{}, {"eta": 1.9}, {"eta": 1.0, "epsilon": 0.7}]),
     "GD": (within_unit_ball, [{}, {"eta": 0.99}, {"eta": 0.25, "radius": 0.4}]),
     "OGD": (within_unit_ball, [{}, {"eta": 0.9}, {"eta": 1.0, "schedule": "sqrt"}]),
-    "EGU": (positive, [{}, {"alpha": 0.4}, {"eta": 0.9, "alpha": 1.0, "Y": 2.0, "X": 3.0}]),
+    "EGU": (
+        positive,
+        [
+            {},
+            {"alpha": 0.4},
+            {"eta": 2.0, "Y": 1.1},
+            {"eta": 0.9, "alpha": 1.0, "Y": 2.0, "X": 3.0},
+        ],
+    ),
     "EG": (within_unit_box, [{}, {"alpha": 0.3}, {"eta": 2.0, "alpha": 0.9, "X": 1.5}, {"X": 3.0}]),
     "EGPM": (within_unit_box, [{}, {"U": 3.0, "alpha": 0.2}, {"eta": 1.0, "X": 2.0}]),
     "CIRR": (as_given, [{}, {"a": 0.5, "floor": 0.0}, {"a": 8.0, "floor": 1e-3, "w0": 0.5}]),

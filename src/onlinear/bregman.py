@@ -61,6 +61,8 @@ def project_ball(w: Any, radius: float) -> np.ndarray:
     array([0.6, 0.8])
     """
     w = _vector(w)
+    if not radius >= 0:
+        raise ValueError(f"needs a radius ≥ 0, got radius={radius!r}")
     norm = float(np.linalg.norm(w))
     return np.asarray(w * (radius / norm) if norm > radius else w.copy())
 

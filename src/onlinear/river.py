@@ -53,41 +53,34 @@ class River(base.Regressor):
         yield {"model": LASER()}
 
     def predict_one(self, x: Mapping[Hashable, float]) -> float:
-        """Predict the label of one row; features never seen count for nothing."""
-        if not self._columns:
-            return self.learner.predict_one(np.zeros(1)) if not x else self._first(x)
-        return self.learner.predict_one(self._row(x))
+        """Predict the label of one row; never changes the model."""
+        learner, columns = self._with(x)
+        return learner.predict_one(_row(x, columns))
 
     def learn_one(self, x: Mapping[Hashable, float], y: float) -> None:
         """Learn the label of one row, with whatever features it has."""
-        new = sorted((name for name in x if name not in self._columns), key=_order)
-        if not new:
-            self.learner.learn_one(self._row(x), y)
-            return
-        columns = {**self._columns, **{name: len(self._columns) + i for i, name in enumerate(new)}}
-        grown = _grown(self.learner, len(columns) + 1)
-        grown._names = [*map(str, columns), "none"]  # for the words of errors
-        before, self._columns = self._columns, columns
-        try:
-            grown.learn_one(self._row(x), y)
-        except BaseException:
-            self._columns = before
-            raise
-        self.learner = grown
+        learner, columns = self._with(x)
+        learner.learn_one(_row(x, columns), y)
+        self.learner, self._columns = learner, columns
 
-    def _row(self, x: Mapping[Hashable, float]) -> np.ndarray:
-        """Return the row as a vector, the last entry being the spare column."""
-        row = np.zeros(len(self._columns) + 1)
-        for name, value in x.items():
-            column = self._columns.get(name)
-            if column is not None:
-                row[column] = value if value.__class__ is float else _checks.label(value)
-        return row
+    def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
+        """Return the learner and its columns; if x brings new features, a copy that has them."""
+        known = self._columns
+        if self.learner._state is not None and all(name in known for name in x):
+            return self.learner, known
+        new = sorted((name for name in x if name not in known), key=_order)
+        columns = {**known, **{name: len(known) + i for i, name in enumerate(new)}}
+        learner = _grown(self.learner, len(columns) + 1)
+        learner._names = [*map(str, columns), "none"]  # for the words of errors
+        return learner, columns
 
-    def _first(self, x: Mapping[Hashable, float]) -> float:
-        """Predict before anything was learnt."""
-        values = [_checks.label(x[name]) for name in sorted(x, key=_order)]
-        return self.learner.predict_one([*values, 0.0])
+
+def _row(x: Mapping[Hashable, float], columns: dict[Hashable, int]) -> np.ndarray:
+    """Return the row as a vector, the last entry being the spare column."""
+    row = np.zeros(len(columns) + 1)
+    for name, value in x.items():
+        row[columns[name]] = value if value.__class__ is float else _checks.label(value)
+    return row
 
 
 def _order(name: Hashable) -> tuple[str, str]:

@@ -1,0 +1,184 @@
+"""State files: whole or refused, old or new, never executed."""
+
+import hashlib
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+from table import state, stream
+
+import onlinear as ol
+from onlinear import _files
+
+X, Y = stream(20)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "model.onl"
+    ol.LASER(c=10.0, clip=2.0).fit(X, Y).save(path)
+    return path
+
+
+def forge(path, header, numbers=b""):
+    """Write a file with a right checksum and any header."""
+    body = b"onlinear 1\n" + json.dumps(header).encode() + b"\n" + numbers
+    path.write_bytes(body + hashlib.sha256(body).digest())
+
+
+def test_a_fresh_learner_is_saved_too(tmp_path):
+    ol.ARCOR(q=np.inf, thresholds=[0.5]).save(tmp_path / "fresh.onl")
+    model = ol.load(tmp_path / "fresh.onl")
+    assert repr(model) == "ARCOR(q=inf, thresholds=[0.5])"
+    assert state(model) == b""
+
+
+def test_numpy_parameters_are_saved_as_numbers(tmp_path):
+    ol.OSLOG(a=np.float64(2.0), w0=np.ones(5)).fit(X, Y).save(tmp_path / "model.onl")
+    assert ol.load(tmp_path / "model.onl").get_params()["w0"] == [1.0] * 5
+
+
+def test_column_names_and_skipped_rows_survive(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "ä", "<d>", "e"])
+    frame.iloc[3, 0] = np.nan
+    ol.Ridge(on_bad="skip").fit(frame, Y).save(tmp_path / "model.onl")
+    model = ol.load(tmp_path / "model.onl")
+    assert model.feature_names_in_.tolist() == ["a", "b", "ä", "<d>", "e"]
+    assert model.n_skipped_ == 1
+    assert model.on_bad == "skip"
+
+
+def test_every_truncation_is_refused(saved):
+    content = saved.read_bytes()
+    for length in range(0, len(content), 7):
+        saved.write_bytes(content[:length])
+        with pytest.raises(ol.StateFileError, match=r"not an onlinear|version|truncated"):
+            ol.load(saved)
+
+
+def test_every_altered_byte_is_refused(saved):
+    content = saved.read_bytes()
+    for position in range(0, len(content), 3):
+        altered = bytearray(content)
+        altered[position] ^= 0x10
+        saved.write_bytes(bytes(altered))
+        with pytest.raises(ol.StateFileError):
+            ol.load(saved)
+
+
+def test_a_file_of_a_newer_layout_is_refused_in_words(saved):
+    saved.write_bytes(saved.read_bytes().replace(b"onlinear 1\n", b"onlinear 2\n", 1))
+    with pytest.raises(ol.StateFileError, match=r"version b'2', this onlinear reads version 1"):
+        ol.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("header", "numbers", "words"),
+    [
+        ([], b"", "header"),
+        ({"learner": "Ridge"}, b"", "header"),
+        ({"arrays": {}}, b"", "learner"),
+        ({"learner": "os.system", "params": {}, "arrays": {}}, b"", "no learner called"),
+        ({"learner": ["Ridge"], "params": {}, "arrays": {}}, b"", "does not describe"),
+        ({"learner": "Ridge", "params": {"z": 1}, "arrays": {}}, b"", "does not describe"),
+        ({"learner": "Ridge", "params": {}, "arrays": {"state": [-1]}}, b"", "dimension"),
+        ({"learner": "Ridge", "params": {}, "arrays": {"state": [10**12]}}, b"", "announces"),
+        ({"learner": "Ridge", "params": {}, "arrays": {"state": [1.5]}}, b"", "dimension"),
+        (
+            {
+                "learner": "Ridge",
+                "params": {},
+                "features": 10**9,
+                "names": None,
+                "skipped": 0,
+                "arrays": {"state": [3]},
+            },
+            bytes(24),
+            "1000000000 features",
+        ),
+        (
+            {
+                "learner": "Ridge",
+                "params": {"b": -1.0},
+                "features": 1,
+                "names": None,
+                "skipped": 0,
+                "arrays": {"state": [3]},
+            },
+            bytes(24),
+            "0 < b",
+        ),
+        (
+            {
+                "learner": "Ridge",
+                "params": {},
+                "features": 1,
+                "names": None,
+                "skipped": 0,
+                "arrays": {"state": [3]},
+            },
+            np.array([1.0, np.nan, 1.0]).tobytes(),
+            "not finite",
+        ),
+        (
+            {
+                "learner": "Ridge",
+                "params": {},
+                "features": 1,
+                "names": ["a", "b"],
+                "skipped": 0,
+                "arrays": {"state": [3]},
+            },
+            bytes(24),
+            "names",
+        ),
+    ],
+)
+def test_a_hostile_file_with_a_right_checksum_is_refused(tmp_path, header, numbers, words):
+    forge(tmp_path / "bad.onl", header, numbers)
+    with pytest.raises(ol.StateFileError, match=words):
+        ol.load(tmp_path / "bad.onl")
+
+
+def test_a_deeply_nested_header_is_refused(tmp_path):
+    body = b"onlinear 1\n" + b"[" * 100_000 + b"\n"
+    (tmp_path / "deep.onl").write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(ol.StateFileError, match="header"):
+        ol.load(tmp_path / "deep.onl")
+
+
+@pytest.mark.parametrize("fault", ["fsync", "rename"])
+def test_a_failed_save_leaves_the_old_file_and_no_litter(saved, monkeypatch, fault):
+    before = saved.read_bytes()
+
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    target = (os, "fsync") if fault == "fsync" else (_files.Path, "replace")
+    monkeypatch.setattr(*target, fail)
+    with pytest.raises(OSError, match="No space"):
+        ol.Ridge().fit(X, Y).save(saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_save_follows_a_link_and_keeps_ordinary_permissions(saved, tmp_path):
+    link = tmp_path / "link.onl"
+    link.symlink_to(saved)
+    ol.Ridge().fit(X, Y).save(link)
+    assert link.is_symlink()
+    assert isinstance(ol.load(saved), ol.Ridge)
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert stat.S_IMODE(saved.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_a_learner_of_the_users_own_is_found_by_its_name(tmp_path):
+    class MyRidge(ol.Ridge):
+        """Mine."""
+
+    MyRidge(b=3.0).fit(X, Y).save(tmp_path / "mine.onl")
+    assert type(ol.load(tmp_path / "mine.onl")) is MyRidge

@@ -1,0 +1,76 @@
+"""The river face."""
+
+import pickle
+
+import numpy as np
+import pytest
+from river import checks, datasets, evaluate, metrics, preprocessing
+from table import CASES, make, stream
+
+import onlinear as ol
+from onlinear.river import River
+
+# The checks run on raw data with inputs near 7e5 and labels near 40: parameters that admit them.
+DOMAIN = {
+    "EG": {"X": 1e7},
+    "EGPM": {"X": 1e7},
+    "EGU": {"X": 1e7, "Y": 1e3},
+    "GD": {"eta": 1e-13},
+    "OGD": {"eta": 1e-13},
+    "WEMM": {"b": 1e13},
+}
+
+
+@pytest.mark.parametrize("name", sorted(ol.LEARNERS))
+def test_every_learner_passes_rivers_own_checks(name):
+    checks.check_estimator(River(ol.LEARNERS[name](**DOMAIN.get(name, {}))))
+
+
+def test_it_works_in_rivers_evaluation_after_a_scaler():
+    model = preprocessing.StandardScaler() | River(ol.LASER(c=100.0, shrink=False))
+    metric = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    assert 0 < metric.get() < 5
+
+
+# a list of starting weights has one length, and on the simplex n is part of the algorithm
+GROWING = [c for c in CASES if "w0" not in c[1] and c[0] not in ("EG", "EGPM", "EGU")]
+
+
+@pytest.mark.parametrize("case", GROWING, ids=lambda c: c[0])
+def test_a_late_feature_is_as_if_it_had_been_zero_all_along(case):
+    """Dicts with features that come and go against rows with zeros."""
+    X, y = stream(60, d=4)
+    rng = np.random.default_rng(3)
+    X[rng.uniform(size=X.shape) < 0.4] = 0.0
+    X[:20, 2] = 0.0
+    X[:40, 3] = 0.0
+    dense = make(case)
+    padded = np.column_stack([X, np.zeros(60)])
+    expected = ol.replay(dense, padded, y).predictions
+    model = River(make(case))
+    for row, label, prediction in zip(X, y, expected, strict=True):
+        x = {f"x{i}": value for i, value in enumerate(row.tolist()) if value}
+        np.testing.assert_allclose(model.predict_one(x), prediction, rtol=1e-9, atol=1e-12)
+        model.learn_one(x, float(label))
+
+
+def test_a_bad_value_names_the_feature_and_changes_nothing():
+    model = River(ol.Ridge())
+    model.learn_one({"a": 1.0, "b": 2.0}, 3.0)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"NaN in this row, column 1 \('b'\)"):
+        model.learn_one({"a": 1.0, "b": float("nan")}, 3.0)
+    with pytest.raises(ValueError, match="infinity"):
+        model.learn_one({"a": 1.0, "new": 1.0}, float("inf"))
+    with pytest.raises(ValueError, match="needs numbers"):
+        model.learn_one({"a": "1.0"}, 3.0)
+    assert pickle.dumps(model) == before
+
+
+def test_rows_without_any_known_feature_can_be_predicted_and_learnt():
+    model = River(ol.Ridge())
+    assert model.predict_one({}) == 0.0
+    model.learn_one({}, 1.0)
+    assert model.predict_one({"a": 5.0}) == 0.0
+    model.learn_one({"a": 1.0}, 1.0)
+    assert model.predict_one({"a": 1.0}) == 0.5
