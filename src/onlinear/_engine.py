@@ -20,10 +20,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from onlinear._kernels import finite
+from onlinear._kernels import finite, kernel
 
 __all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "OVERFLOW", "Outcome", "Step"]
 
@@ -90,7 +89,7 @@ def _fingerprint(source: str | None) -> str:
 
 
 def _inlined(function: Callable[..., Any]) -> Any:
-    return numba.njit(function, inline="always", error_model="numpy")
+    return kernel(function, inline="always")
 
 
 class Step:
@@ -138,7 +137,7 @@ class Step:
         function = FunctionType(template.__code__, {**globals(), **names}, name)
         function.__qualname__ = name
         function.__module__ = __name__
-        return numba.njit(function, cache=on_disk, nogil=True, error_model="numpy")
+        return kernel(function, cache=on_disk, nogil=True)
 
     @cached_property
     def one(self) -> Any:

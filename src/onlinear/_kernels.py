@@ -6,6 +6,8 @@ whichever way it is run. Matrices are symmetric and stored in full; loops run al
 """
 
 import math
+from functools import partial
+from typing import Any
 
 from numba import njit
 
@@ -15,7 +17,9 @@ __all__ = [
     "cholesky",
     "clipped",
     "dot",
+    "extremes",
     "finite",
+    "kernel",
     "observe",
     "project_ellipsoid",
     "reset",
@@ -27,12 +31,16 @@ __all__ = [
     "symv",
 ]
 
+# No reference counts are kept: they would be a fifth of a round's time. So nothing inside a step or
+# a kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
+kernel: Any = partial(njit, error_model="numpy", _nrt=False)
+
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
 CERTAIN = 1e-12  # xᵀΣx below this share of Σ x_i²Σ_ii is rounding
 NEWTON_STEPS = 100  # the secular equation needs about five
 
 
-@njit
+@kernel
 def dot(a, b):
     """Return aᵀb, in four partial sums."""
     n = a.size
@@ -48,7 +56,7 @@ def dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@njit
+@kernel
 def finite(a):
     """Whether every entry is finite: an infinity or NaN times zero is not zero."""
     s0 = s1 = 0.0
@@ -62,34 +70,44 @@ def finite(a):
     return s0 + s1 == 0.0
 
 
-@njit
+@kernel
+def extremes(a):
+    """Return the least and the largest entry."""
+    low = high = a[0]
+    for i in range(1, a.size):
+        low = min(low, a[i])
+        high = max(high, a[i])
+    return low, high
+
+
+@kernel
 def clipped(a, limit):
     """Return a cut to [−limit, limit]."""
     return min(max(a, -limit), limit)
 
 
-@njit
+@kernel
 def axpy(a, x, y):
     """y ← y + a·x."""
     for i in range(x.size):
         y[i] += a * x[i]
 
 
-@njit
+@kernel
 def scale(a, x, out):
     """out ← a·x (out may be x)."""
     for i in range(x.size):
         out[i] = a * x[i]
 
 
-@njit
+@kernel
 def shift(a, S):
     """S ← S + a·I."""
     for i in range(S.shape[0]):
         S[i, i] += a
 
 
-@njit
+@kernel
 def symv(S, x, out):
     """out ← Sx for symmetric S, four rows at a time."""
     n = x.size
@@ -106,7 +124,7 @@ def symv(S, x, out):
             out[j] += a * S[i, j]
 
 
-@njit
+@kernel
 def reset(a, S):
     """S ← a·I."""
     n = S.shape[0]
@@ -116,7 +134,7 @@ def reset(a, S):
         S[i, i] = a
 
 
-@njit
+@kernel
 def add_square(u, S):
     """S ← S + uuᵀ, exactly symmetric."""
     n = u.size
@@ -126,7 +144,7 @@ def add_square(u, S):
             S[i, j] += a * u[j]
 
 
-@njit
+@kernel
 def subtract_square(u, S):
     """S ← S − uuᵀ: exactly symmetric, since u_i·u_j is u_j·u_i."""
     n = u.size
@@ -136,7 +154,7 @@ def subtract_square(u, S):
             S[i, j] -= a * u[j]
 
 
-@njit
+@kernel
 def observe(S, x, v, chi, r, u):
     """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
 
@@ -146,27 +164,50 @@ def observe(S, x, v, chi, r, u):
     of what its diagonal would allow is as certain as floating point can say: Σ is left there.
     ``u`` is scratch.
     """
+    if chi <= LARGEST_STEP * r and chi * r > CERTAIN * _spread(S, x) * (r + chi):
+        _take(S, v, chi, r, 1.0, u)
+    else:
+        _observe_in_parts(S, x, v, chi, r, u)
+
+
+@kernel
+def _observe_in_parts(S, x, v, chi, r, u):
+    """Observe, in parts, as far as floating point allows."""
     remaining = 1.0
     while True:
-        spread = 0.0
-        for i in range(x.size):
-            spread += x[i] * x[i] * S[i, i]
-        if not chi > 2.0 * CERTAIN * spread:
-            chi = max(chi, 0.0)
-            break
-        room = chi / (CERTAIN * spread) - 1.0  # χ may still shrink by a factor 1 + room
+        certain = CERTAIN * _spread(S, x)
+        if not chi > 2.0 * certain:
+            scale(1.0 / (r + remaining * max(chi, 0.0)), v, v)
+            return
+        room = chi / certain - 1.0  # χ may still shrink by a factor 1 + room
         part = min(remaining, min(LARGEST_STEP, room) * r / chi)
-        scale(math.sqrt(part / (r + part * chi)), v, u)
-        subtract_square(u, S)
+        _take(S, v, chi, r, part, u)
         if part == remaining:
-            break
+            return
         remaining -= part
         symv(S, x, v)
         chi = dot(x, v)
-    scale(1.0 / (r + remaining * chi), v, v)
 
 
-@njit
+@kernel
+def _take(S, v, chi, r, part, u):
+    """Observe a part of x: Σ ← (Σ⁻¹ + part·xxᵀ/r)⁻¹, v ← Σ_new·x/r."""
+    gain = 1.0 / (r + part * chi)
+    scale(math.sqrt(part * gain), v, u)
+    subtract_square(u, S)
+    scale(gain, v, v)
+
+
+@kernel
+def _spread(S, x):
+    """Return Σ x_i²Σ_ii, what xᵀΣx is to be measured by."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * x[i] * S[i, i]
+    return total
+
+
+@kernel
 def cholesky(A, least, slack):
     """A ← U with A = UᵀU, U upper triangular (the part below the diagonal is left alone).
 
@@ -191,7 +232,7 @@ def cholesky(A, least, slack):
     return True
 
 
-@njit
+@kernel
 def solve_lower(U, x):
     """x ← U⁻ᵀx."""
     n = x.size
@@ -202,7 +243,7 @@ def solve_lower(U, x):
             x[j] -= a * U[k, j]
 
 
-@njit
+@kernel
 def solve_upper(U, x):
     """x ← U⁻¹x."""
     n = x.size
@@ -213,7 +254,7 @@ def solve_upper(U, x):
         x[k] = s / U[k, k]
 
 
-@njit
+@kernel
 def project_ellipsoid(S, w, radius, work):
     """w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w), nothing if ‖w‖ ≤ radius.
 

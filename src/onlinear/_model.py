@@ -6,12 +6,13 @@ hands both to the compiled forms of its step.
 
 import contextlib
 import dataclasses
-import math
 import os
 from collections.abc import Callable, Iterator
+from math import nan
 from typing import Any, ClassVar, NamedTuple, Self, cast, dataclass_transform
 
 import numpy as np
+from numpy import ascontiguousarray, ndarray
 
 from onlinear import _checks, _engine, _files
 
@@ -63,6 +64,7 @@ class Learner:
     _record = cast("np.ndarray | None", None)  # the state, flat
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
+    _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
 
     def __init_subclass__(cls) -> None:
         """Make the subclass a dataclass, and known to :func:`load` by its name."""
@@ -137,7 +139,7 @@ class Learner:
         self._shape = (d,)
         self.n_features_in_ = d
         self.n_skipped_ = 0
-        self.__dict__.pop("_call", None)
+        self._call = None
 
     def _prepare(self) -> tuple[Any, ...]:
         """Return what the compiled step is called with; kept until a parameter changes."""
@@ -217,15 +219,15 @@ class Learner:
             fresh = type(self)(**self.get_params())
             fresh._begin(_checks.row(x, None).size)
             return fresh.predict_one(x)
-        if x.__class__ is not np.ndarray or x.dtype is not FLOAT or x.shape != self._shape:
+        if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = _checks.row(x, self._shape[0])
-        one, state, params, work = self.__dict__.get("_call") or self._prepare()
-        x = np.ascontiguousarray(x)
-        value, rule = one(state, params, x, math.nan, work, False)
+        one, state, params, work = self._call or self._prepare()
+        x = ascontiguousarray(x)
+        value, rule = one(state, params, x, nan, work, False)
         if rule:
             if self.on_bad == "raise":
                 raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
-            return math.nan
+            return nan
         return value  # type: ignore[no-any-return]
 
     def learn_one(self, x: Any, y: Any) -> None:
@@ -242,12 +244,12 @@ class Learner:
                 self._begin(_checks.row(x, None).size)
                 self.learn_one(x, y)
             return
-        if x.__class__ is not np.ndarray or x.dtype is not FLOAT or x.shape != self._shape:
+        if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = _checks.row(x, self._shape[0])
         if y.__class__ is not float:
             y = _checks.label(y)
-        one, state, params, work = self.__dict__.get("_call") or self._prepare()
-        x = np.ascontiguousarray(x)
+        one, state, params, work = self._call or self._prepare()
+        x = ascontiguousarray(x)
         value, rule = one(state, params, x, y, work, True)
         if rule:
             if self.on_bad == "raise":
@@ -269,7 +271,7 @@ class Learner:
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
         X, names = _checks.table(X)
-        y = _checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], math.nan)
+        y = _checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
         bad: list[int] = []
 
         def refused(outcome: _engine.Outcome) -> None:

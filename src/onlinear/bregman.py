@@ -12,7 +12,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from onlinear._kernels import kernel
 
 __all__ = [
     "project_ball",
@@ -96,7 +97,7 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
     return v
 
 
-@njit
+@kernel
 def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether it had to move.
 

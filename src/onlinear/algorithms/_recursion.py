@@ -11,10 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from onlinear._engine import FINE, OVERFLOW
-from onlinear._kernels import axpy, observe
+from onlinear._kernels import axpy, kernel, observe
 
 __all__ = ["Gaussian", "gaussian", "learn"]
 
@@ -32,7 +31,7 @@ def gaussian(d: int, precision: float) -> Gaussian:
     return Gaussian(np.zeros(1), np.zeros(d), np.eye(d) / precision)
 
 
-@njit
+@kernel(inline="always")
 def learn(state, x, e, v, chi, r, u):
     """Learn the residual e at x, given v = Σx and χ = xᵀv; return FINE, or OVERFLOW untouched."""
     t, w, S = state

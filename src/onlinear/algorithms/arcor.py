@@ -24,11 +24,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from onlinear._checks import number
 from onlinear._engine import FINE, Step
-from onlinear._kernels import add_square, cholesky, dot, project_ellipsoid, reset, scale, symv
+from onlinear._kernels import (
+    add_square,
+    cholesky,
+    dot,
+    kernel,
+    project_ellipsoid,
+    reset,
+    scale,
+    symv,
+)
 from onlinear._model import Algorithm, SecondOrder
 from onlinear.algorithms._recursion import gaussian, learn
 
@@ -71,10 +79,10 @@ def _theta(params, i):
     return (i ** (q - 1.0) + 1.0) * (1.0 + TIE)
 
 
-_compiled_theta = njit(_theta)
+_compiled_theta = kernel(_theta)
 
 
-@njit
+@kernel
 def _too_certain(x, r, theta, S, N, segment, work):
     """Whether λ_max(Σ̃⁻¹) > θ for the updated S; takes N along if not."""
     d = x.size

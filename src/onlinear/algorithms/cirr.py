@@ -25,11 +25,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from onlinear._checks import number
 from onlinear._engine import FINE, OVERFLOW, Step
-from onlinear._kernels import add_square, axpy, cholesky, dot, finite, solve_lower, solve_upper
+from onlinear._kernels import (
+    add_square,
+    axpy,
+    cholesky,
+    dot,
+    finite,
+    kernel,
+    solve_lower,
+    solve_upper,
+)
 from onlinear._model import Algorithm, Learner
 
 __all__ = ["CIRR", "ShrinkageState", "absorb", "factorise", "start", "starting_weights"]
@@ -67,7 +75,7 @@ def init(params: CIRRParams, d: int) -> ShrinkageState:
     return start(params.w0, d)
 
 
-@njit
+@kernel
 def factorise(w, A, x, a, floor, root, U):
     """Set root ← √D, U ← the factor of aI + √D (S + xxᵀ) √D; return whether the numbers fit."""
     n = w.size
@@ -84,7 +92,7 @@ def factorise(w, A, x, a, floor, root, U):
     return cholesky(U, a, ROUNDING)  # every pivot of aI + a positive matrix is at least a
 
 
-@njit
+@kernel
 def absorb(state, root, U, x, y, z):
     """S ← S + xxᵀ, b ← b + yx, w ← Mb; FINE, or OVERFLOW untouched."""
     t, w, A, b = state

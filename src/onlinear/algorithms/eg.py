@@ -15,11 +15,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
-from onlinear._kernels import dot, finite
+from onlinear._kernels import dot, extremes, finite, kernel
 from onlinear._model import Algorithm, Learner
 from onlinear.bregman import lift_simplex
 
@@ -47,14 +46,12 @@ def init(params: EGParams, d: int) -> EGState:
     return EGState(np.zeros(1), np.zeros(d), np.full(d, 1.0 / d))
 
 
-@njit
+@kernel
 def exponentiate(log_w, w, alpha, trial):
     """Take the log-weights in ``trial``, normalise and lift them; FINE, or OVERFLOW untouched."""
     if not finite(trial):
         return OVERFLOW
-    top = trial[0]
-    for i in range(trial.size):
-        top = max(top, trial[i])
+    _, top = extremes(trial)
     total = 0.0
     for i in range(trial.size):
         log_w[i] = trial[i] - top
@@ -74,7 +71,8 @@ def step(state, params, x, y, work):
     t, log_w, w = state
     eta, alpha, X = params
     m = dot(w, x)
-    spread = np.max(x) - np.min(x)
+    low, high = extremes(x)
+    spread = high - low
     if not spread <= X:
         return spread, DOMAIN
     if math.isnan(y):

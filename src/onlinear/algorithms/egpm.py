@@ -18,7 +18,7 @@ import numpy as np
 
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, Step
-from onlinear._kernels import dot
+from onlinear._kernels import dot, extremes
 from onlinear._model import Algorithm, Learner
 from onlinear.algorithms.eg import exponentiate, share
 
@@ -53,7 +53,8 @@ def step(state, params, x, y, work):
     t, log_w, w = state
     U, eta, alpha, X = params
     m = U * (dot(w[0], x) - dot(w[1], x))
-    largest = np.max(np.abs(x))
+    low, high = extremes(x)
+    largest = max(high, -low)
     if not largest <= X:
         return largest, DOMAIN
     if math.isnan(y):

@@ -18,7 +18,7 @@ import numpy as np
 
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
-from onlinear._kernels import dot
+from onlinear._kernels import dot, extremes
 from onlinear._model import Algorithm, Learner
 from onlinear.algorithms.eg import share
 
@@ -52,7 +52,7 @@ def step(state, params, x, y, work):
     """One round."""
     t, log_w, w = state
     eta, alpha, Y, X = params
-    lowest, highest = np.min(x), np.max(x)
+    lowest, highest = extremes(x)
     if lowest < 0.0:
         return lowest, DOMAIN
     if highest > X:

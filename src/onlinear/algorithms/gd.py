@@ -14,11 +14,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from onlinear._checks import limit, number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
-from onlinear._kernels import axpy, dot, scale
+from onlinear._kernels import axpy, dot, kernel, scale
 from onlinear._model import Algorithm, Learner
 
 __all__ = ["GD", "TOO_LONG", "GDState", "descend"]
@@ -48,7 +47,7 @@ def init(params: GDParams, d: int) -> GDState:
     return GDState(np.zeros(1), np.zeros(d))
 
 
-@njit
+@kernel
 def descend(state, eta, radius, x, y, m):
     """Take one gradient step and project; return (value, rule) if the row breaks one."""
     t, w = state

@@ -18,11 +18,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from onlinear._checks import number
 from onlinear._engine import FINE, Step
-from onlinear._kernels import dot, scale, subtract_square, symv
+from onlinear._kernels import dot, kernel, scale, subtract_square, symv
 from onlinear._model import Algorithm, SecondOrder
 from onlinear.algorithms._recursion import gaussian, learn
 
@@ -57,7 +56,7 @@ def init(params: RLSParams, d: int) -> Forgetful:
     return forgetful(d, params.b)
 
 
-@njit
+@kernel
 def forget(state, r, b, x, y, m, work):
     """Learn the label with everything before it worth r times as much, and guard Σ."""
     t, w, S, peak = state
