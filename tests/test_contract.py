@@ -186,7 +186,7 @@ def test_an_interrupted_replay_leaves_the_learner_as_it_was(case, monkeypatch):
     monkeypatch.setattr("onlinear._engine.FIRST_BLOCK", 8)
     rows = []
 
-    def interrupt(row):
+    def interrupt(row, rows_in_all):
         rows.append(row)
         if len(rows) == 2:
             raise KeyboardInterrupt

@@ -146,11 +146,11 @@ def test_a_long_replay_is_run_in_blocks(monkeypatch):
     monkeypatch.setattr(_engine, "BLOCK_SECONDS", 0.0)
     rows: list[int] = []
     X, y = stream(3 * _engine.FIRST_BLOCK)
-    ol.Ridge()._run(X, y, learn=True, progress=rows.append)
+    ol.Ridge()._run(X, y, learn=True, progress=lambda row, _: rows.append(row))
     assert rows == [_engine.FIRST_BLOCK * i for i in (1, 2, 3)]
     monkeypatch.setattr(_engine, "BLOCK_SECONDS", time.monotonic())
     rows.clear()
-    ol.Ridge()._run(X, y, learn=True, progress=rows.append)
+    ol.Ridge()._run(X, y, learn=True, progress=lambda row, _: rows.append(row))
     assert rows == [_engine.FIRST_BLOCK, 3 * _engine.FIRST_BLOCK]
 
 

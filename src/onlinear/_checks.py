@@ -149,7 +149,7 @@ def _refuse_text(array: np.ndarray, what: str) -> None:
 
 def _frame(X: Any) -> tuple[Any, list[str] | None]:
     """Return the values and column names of a DataFrame, or X itself and None."""
-    if not (hasattr(X, "columns") or hasattr(X, "column_names")):  # the latter for pyarrow
+    if not (hasattr(type(X), "columns") or hasattr(type(X), "column_names")):  # pyarrow's name
         return X, None
     import narwhals as nw
 

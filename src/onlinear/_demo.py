@@ -37,7 +37,8 @@ def run(rows: int, degrees: float, seed: int, picture: Path) -> None:
     console = Console()
     X, y = rotating(rows, COLUMNS, degrees, seed=seed)
     curves: dict[str, np.ndarray] = {}
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    errors = Console(stderr=True)
+    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as progress:
         for model in progress.track(learners(), description="replaying"):
             curves[repr(model)] = replay(model, X, y).cumulative_loss
     fixed = hindsight.best_fixed(X, y, B)

@@ -160,7 +160,7 @@ class Step:
         *,
         labelled: bool,
         refused: Callable[[Outcome], None],
-        progress: Callable[[int], None],
+        progress: Callable[[int, int], None],
     ) -> np.ndarray:
         """Run the rounds of an array in blocks short enough that Ctrl-C is answered at once.
 
@@ -183,5 +183,5 @@ class Step:
                 row += 1
             elif time.perf_counter() - began < BLOCK_SECONDS:
                 block *= 2
-            progress(row)
+            progress(row, rows)
         return out

@@ -40,7 +40,7 @@ class Algorithm(NamedTuple):
     rules: tuple[str, ...] = ()
 
 
-def _no_progress(row: int) -> None:
+def _no_progress(row: int, rows: int) -> None:
     """Take no notice."""
 
 
@@ -267,7 +267,7 @@ class Learner:
         )
 
     def _run(
-        self, X: Any, y: Any, *, learn: bool, progress: Callable[[int], None] = _no_progress
+        self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
         X, names = _checks.table(X)

@@ -82,21 +82,21 @@ def replay(model: Learner, X: Any, y: Any) -> Replay:
     """
     if not isinstance(model, Learner):
         raise TypeError(f"replay needs a learner, got {type(model).__name__}")
-    with _bar(len(X) if hasattr(X, "__len__") else 0) as advance:
+    with _bar() as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance)
     return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))
 
 
 @contextmanager
-def _bar(rows: int) -> Iterator[Callable[[int], None]]:
+def _bar() -> Iterator[Callable[[int, int], None]]:
     """Yield a function to be told the row reached: draws a bar on a terminal, after a while."""
     if not sys.stderr.isatty():
-        yield lambda row: None
+        yield lambda row, rows: None
         return
     began = time.monotonic()
     shown: list[Any] = []
 
-    def advance(row: int) -> None:
+    def advance(row: int, rows: int) -> None:
         if not shown and time.monotonic() - began > PATIENCE:
             from rich.console import Console
             from rich.progress import Progress

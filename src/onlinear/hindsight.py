@@ -68,7 +68,7 @@ def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
         step.work(X.shape[1]),
         labelled=True,
         refused=refused,
-        progress=lambda row: None,
+        progress=lambda row, rows: None,
     )
     return np.cumsum(added)
 

@@ -160,7 +160,7 @@ class ARCOR(SecondOrder):
     >>> y = np.sum(X * truth, axis=1)  # switches at round 200
     >>> model = ol.ARCOR(r=0.1, q=1.5)
     >>> run = ol.replay(model, X, y)
-    >>> model.resets_ > 0, run.losses[-50:].mean() < 0.01 * run.losses[200:210].mean()
+    >>> model.resets_ > 0, bool(run.losses[-50:].mean() < 0.01 * run.losses[200:210].mean())
     (True, True)
     """
 

@@ -1,4 +1,4 @@
-"""CIRR: competitive iterated ridge regression, a sparse learner.
+"""CIRR: competitive iterative ridge regression, a sparse learner.
 
     D  = diag(max(|w|, floor)),  w₀ = 1
     S ← S + xxᵀ
@@ -17,7 +17,7 @@ of does not exist: this one is a Cholesky factorisation, n³/3. While there are 
 inputs and a is small, the recursion is chaotic on dense data: a change of 1e-15 in a label can
 become one of 16–100 % in a prediction.
 
-Jamil & Bouchachia, "Competitive regularised regression", Algorithm 1.
+Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 1.
 """
 
 import math
@@ -144,7 +144,7 @@ def starting_weights(owner: Any) -> np.ndarray:
 
 
 class CIRR(Learner):
-    """Competitive iterated ridge regression: many inputs, few of which matter.
+    """Competitive iterative ridge regression: many inputs, few of which matter.
 
     Costs a Cholesky factorisation, n³/3, a round.
 

@@ -91,7 +91,7 @@ class LASER(SecondOrder):
     >>> y = X[:, 0] * np.cos(t / 200) + X[:, 1] * np.sin(t / 200)  # the truth turns
     >>> moving = ol.replay(ol.LASER(c=10.0, shrink=False), X, y).cumulative_loss[-1]
     >>> fixed = ol.replay(ol.Ridge(), X, y).cumulative_loss[-1]
-    >>> moving < 0.01 * fixed
+    >>> bool(moving < 0.01 * fixed)
     True
     """
 

@@ -1,4 +1,4 @@
-"""OSLOG: online shrinkage via a limit of Gibbs sampling.
+"""OSLOG: online shrinkage via the limit of a Gibbs sampler.
 
     ŷ  = w_{t−1}ᵀx_t,  w₀ = 1
     w_t as in CIRR
@@ -7,7 +7,7 @@ One weight path with CIRR, another prediction: OSLOG uses the weights of the rou
 prediction w₀ᵀx₁ as printed comes before anything was learnt, and is what ruins the paper's own rows
 on ISE and F-16; here it is 0 unless ``first="w0"``.
 
-Jamil & Bouchachia, "Competitive regularised regression", Algorithm 2.
+Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 """
 
 import math
@@ -54,7 +54,7 @@ def step(state, params, x, y, work):
 
 
 class OSLOG(Learner):
-    """Online shrinkage via a limit of Gibbs sampling: CIRR's weights, predicting one round later.
+    """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, predicting one round later.
 
     Costs a Cholesky factorisation, n³/3, a round.
 

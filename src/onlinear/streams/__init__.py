@@ -18,9 +18,9 @@ def rotating(
     ((100, 4), (100,))
     """
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, d))
     start = rng.normal(size=d)
     start /= np.linalg.norm(start)
+    X = rng.normal(size=(rows, d))
     angle = np.deg2rad(degrees) * np.arange(rows)
     cos, sin = np.cos(angle), np.sin(angle)
     truth = np.tile(start, (rows, 1))
