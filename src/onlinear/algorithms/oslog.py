@@ -54,7 +54,7 @@ def step(state, params, x, y, work):
 
 
 class OSLOG(Learner):
-    """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, predicting one round later.
+    """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used a round later.
 
     Costs a Cholesky factorisation, n³/3, a round.
 

@@ -1,0 +1,55 @@
+"""What the README and the guide for contributors show is true."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+from table import state, stream
+
+import onlinear as ol
+
+ROOT = Path(__file__).parent.parent
+
+
+def blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.S)
+
+
+def test_the_readme_prints_what_it_says(capsys):
+    """Each ``print(...)  # text`` prints the text before a colon, to the digits shown."""
+    space: dict = {}
+    for block in blocks("README.md"):
+        exec(block, space)
+        shown = re.findall(r"^print\(.*?\)\s+# (.*)$", block, re.M)
+        printed = capsys.readouterr().out.splitlines()
+        assert len(printed) == len(shown)
+        for line, text in zip(printed, shown, strict=True):
+            number = re.match(r"(\d+\.\d+)(:|$)", text)
+            if number:
+                digits = len(number.group(1).split(".")[1])
+                assert f"{float(line):.{digits}f}" == number.group(1)
+            else:
+                assert line == text
+
+
+def test_the_skeleton_for_a_new_algorithm_is_a_whole_learner(tmp_path):
+    (skeleton,) = blocks("CONTRIBUTING.md")
+    file = tmp_path / "lms.py"
+    file.write_text(skeleton)
+    spec = importlib.util.spec_from_file_location("lms", file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["lms"] = module
+    spec.loader.exec_module(module)
+    X, y = stream(50)
+    model = module.LMS(eta=0.3).fit(X, y)
+    singly = module.LMS(eta=0.3)
+    w = np.zeros(5)
+    for row, label in zip(X, y, strict=True):
+        w += 0.3 * (label - w @ row) * row
+        singly.learn_one(row, label)
+    np.testing.assert_allclose(model.coef_, w, rtol=1e-9)
+    assert state(singly) == state(model)
+    model.save("lms.onl")
+    assert state(ol.load("lms.onl")) == state(model)
