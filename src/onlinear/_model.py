@@ -57,6 +57,7 @@ class Learner:
     on_bad: str = dataclasses.field(default="raise", kw_only=True)
 
     algorithm: ClassVar[Algorithm]
+    _one: ClassVar[Callable[..., tuple[float, int]]]
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
     _parameters: ClassVar[frozenset[str]] = frozenset({"on_bad"})
 
@@ -142,8 +143,12 @@ class Learner:
         self._call = None
 
     def _prepare(self) -> tuple[Any, ...]:
-        """Return what the compiled step is called with; kept until a parameter changes."""
-        call = (self.algorithm.step.one, tuple(self._state), self._numbers(), self._work)
+        """Return what the compiled step is called with; kept until a parameter changes.
+
+        The step itself is kept by the class: it is not the learner's to be copied or measured.
+        """
+        type(self)._one = staticmethod(self.algorithm.step.one)
+        call = (tuple(self._state), self._numbers(), self._work)
         self._call = call
         return call
 
@@ -221,14 +226,14 @@ class Learner:
             return fresh.predict_one(x)
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = _checks.row(x, self._shape[0])
-        one, state, params, work = self._call or self._prepare()
+        state, params, work = self._call or self._prepare()
         x = ascontiguousarray(x)
-        value, rule = one(state, params, x, nan, work, False)
+        value, rule = self._one(state, params, x, nan, work, False)
         if rule:
             if self.on_bad == "raise":
                 raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
             return nan
-        return value  # type: ignore[no-any-return]
+        return value
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row.
@@ -248,9 +253,9 @@ class Learner:
             x = _checks.row(x, self._shape[0])
         if y.__class__ is not float:
             y = _checks.label(y)
-        one, state, params, work = self._call or self._prepare()
+        state, params, work = self._call or self._prepare()
         x = ascontiguousarray(x)
-        value, rule = one(state, params, x, y, work, True)
+        value, rule = self._one(state, params, x, y, work, True)
         if rule:
             if self.on_bad == "raise":
                 raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
