@@ -1,25 +1,25 @@
-"""The learner's base class: the round, the scikit-learn face, save and load.
+"""The learner's base class: the round, save and load.
 
 A learner adds no loop of its own: it holds parameters, one flat record of numbers (its state) and
 hands both to the compiled forms of its step.
 """
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Callable, Iterator
 from math import nan
-from typing import Any, ClassVar, NamedTuple, Self, cast, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy import ascontiguousarray, ndarray
 
 from onlinear import _checks, _engine, _files
+from onlinear._sklearn import Estimator
 
 __all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
 
 FLOAT = np.dtype(np.float64)
-LEARNT = (  # the attributes that fit begins anew
+LEARNT = (  # the attributes of a learner that has begun
     "_call",
     "_names",
     "_record",
@@ -44,9 +44,7 @@ def _no_progress(row: int, rows: int) -> None:
     """Take no notice."""
 
 
-@dataclass_transform(field_specifiers=(dataclasses.field,))
-@dataclasses.dataclass(eq=False, repr=False)
-class Learner:
+class Learner(Estimator):
     """A linear predictor learnt one round at a time: predict, see the label, learn, next row.
 
     A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
@@ -54,12 +52,10 @@ class Learner:
     scikit-learn's tools may set parameters one by one).
     """
 
-    on_bad: str = dataclasses.field(default="raise", kw_only=True)
-
     algorithm: ClassVar[Algorithm]
     _one: ClassVar[Callable[..., tuple[float, int]]]
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
-    _parameters: ClassVar[frozenset[str]] = frozenset({"on_bad"})
+    _square: ClassVar[bool] = False  # the state holds a d × d matrix
 
     # not parameters, so without annotation; what a learner has before it begins
     _record = cast("np.ndarray | None", None)  # the state, flat
@@ -68,13 +64,11 @@ class Learner:
     _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
 
     def __init_subclass__(cls) -> None:
-        """Make the subclass a dataclass, and known to :func:`load` by its name."""
+        """Let :func:`load` know the learner by its name; those of this package keep theirs."""
         super().__init_subclass__()
-        dataclasses.dataclass(eq=False, repr=False)(cls)
-        cls._parameters = frozenset(field.name for field in dataclasses.fields(cls))
-        Learner._classes.setdefault(cls.__name__, cls)
-
-    # --- parameters ---------------------------------------------------------------------------
+        known = Learner._classes.get(cls.__name__)
+        if known is None or not known.__module__.startswith("onlinear."):
+            Learner._classes[cls.__name__] = cls
 
     def _params(self) -> tuple[Any, ...]:
         """Return the checked parameters as the step takes them."""
@@ -83,36 +77,6 @@ class Learner:
     def _numbers(self) -> tuple[Any, ...]:
         _checks.choice(self, "on_bad", ("raise", "skip"))
         return tuple(self._params())
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name (scikit-learn's convention)."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters; what was learnt stays, and the next round checks and uses them."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self}: it has {', '.join(known)}"
-                )
-            setattr(self, name, value)
-        return self
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; a parameter takes effect, checked, in the next round."""
-        object.__setattr__(self, name, value)
-        if name in self._parameters:
-            self.__dict__.pop("_call", None)
-
-    def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults."""
-        shown = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in sorted(dataclasses.fields(self), key=lambda f: bool(f.kw_only))
-            if not _same(getattr(self, field.name), field.default)
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
 
     # --- state --------------------------------------------------------------------------------
 
@@ -141,6 +105,11 @@ class Learner:
         self.n_features_in_ = d
         self.n_skipped_ = 0
         self._call = None
+
+    def _forget(self) -> None:
+        """Be as if nothing had been learnt."""
+        for name in LEARNT:
+            self.__dict__.pop(name, None)
 
     def _prepare(self) -> tuple[Any, ...]:
         """Return what the compiled step is called with; kept until a parameter changes.
@@ -306,55 +275,6 @@ class Learner:
                 self.n_skipped_ += len(bad)
         return predictions, y, bad
 
-    # --- the scikit-learn face ----------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, then learn the rows in order."""
-        with self._all_or_nothing():
-            for name in LEARNT:
-                self.__dict__.pop(name, None)
-            self._run(X, y, learn=True)
-        return self
-
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn more rows, in order."""
-        self._run(X, y, learn=True)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict every row with what is known now, learning nothing."""
-        if self._state is None:
-            raise _checks.not_fitted(type(self).__name__)
-        return self._run(X, None, learn=False)[0]
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return R² of :meth:`predict` on these rows: 1 is perfect, 0 is the mean of y."""
-        predictions = self.predict(X)
-        y = _checks.labels(y, predictions.size)
-        error, spread = np.sum((y - predictions) ** 2), np.sum((y - y.mean()) ** 2)
-        if spread == 0.0:
-            return 1.0 if error == 0.0 else 0.0
-        return float(1.0 - error / spread)
-
-    def __sklearn_tags__(self) -> Any:
-        """Describe the learner to scikit-learn (only it calls this)."""
-        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="regressor",
-            target_tags=TargetTags(required=True, positive_only=self._positive),
-            regressor_tags=RegressorTags(poor_score=self._poor_score),
-            input_tags=InputTags(positive_only=self._positive),
-        )
-
-    _square: ClassVar[bool] = False  # the state holds a d × d matrix
-    _positive: ClassVar[bool] = False  # x and y must not be negative
-    _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's test data
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether anything was learnt."""
-        return self._state is not None
-
     # --- what was learnt ----------------------------------------------------------------------
 
     def _learnt(self) -> Any:
@@ -382,10 +302,6 @@ class SecondOrder(Learner):
     def covariance_(self) -> np.ndarray:
         """The matrix Σ, a copy."""
         return self._learnt().S.copy()  # type: ignore[no-any-return]
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and np.array_equal(a, b))
 
 
 def _plain(value: Any) -> Any:

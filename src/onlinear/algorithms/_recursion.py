@@ -1,4 +1,6 @@
-"""The recursion the second-order learners share; each adds its own scalars and its prediction.
+"""States the learners share, and the recursion of the second-order ones.
+
+Each learner adds its own scalars and its prediction to
 
     v = Σx,  χ = xᵀv,  e = y − xᵀw
     w ← w + e·v / (r + χ)
@@ -15,7 +17,19 @@ import numpy as np
 from onlinear._engine import FINE, OVERFLOW
 from onlinear._kernels import axpy, kernel, observe
 
-__all__ = ["Gaussian", "gaussian", "learn"]
+__all__ = ["Gaussian", "Weights", "gaussian", "learn", "weights"]
+
+
+class Weights(NamedTuple):
+    """Rounds learnt and weights: all a first-order learner has."""
+
+    t: np.ndarray
+    w: np.ndarray
+
+
+def weights(d: int) -> Weights:
+    """Begin with w = 0."""
+    return Weights(np.zeros(1), np.zeros(d))
 
 
 class Gaussian(NamedTuple):

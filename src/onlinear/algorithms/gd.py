@@ -13,14 +13,13 @@ Herbster & Warmuth, JMLR 2001, Figure 1; their rate is η = 1/(4X²) for ‖x‖
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from onlinear._checks import limit, number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._kernels import axpy, dot, kernel, scale
 from onlinear._model import Algorithm, Learner
+from onlinear.algorithms._recursion import Weights, weights
 
-__all__ = ["GD", "TOO_LONG", "GDState", "descend"]
+__all__ = ["GD", "TOO_LONG", "descend"]
 
 TOO_LONG = (
     "needs eta·‖x‖² ≤ 1, or each step overshoots the label farther than the last "
@@ -35,16 +34,9 @@ class GDParams(NamedTuple):
     radius: float
 
 
-class GDState(NamedTuple):
-    """Rounds learnt, weights."""
-
-    t: np.ndarray
-    w: np.ndarray
-
-
-def init(params: GDParams, d: int) -> GDState:
+def init(params: GDParams, d: int) -> Weights:
     """Begin with w = 0."""
-    return GDState(np.zeros(1), np.zeros(d))
+    return weights(d)
 
 
 @kernel

@@ -11,12 +11,11 @@ Bershad, IEEE Trans. ASSP 1986; Bitmead & Anderson 1980.
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from onlinear._checks import number
 from onlinear._engine import FINE, OVERFLOW, Step
 from onlinear._kernels import axpy, dot
 from onlinear._model import Algorithm, Learner
+from onlinear.algorithms._recursion import Weights, weights
 
 __all__ = ["NLMS"]
 
@@ -28,16 +27,9 @@ class NLMSParams(NamedTuple):
     epsilon: float
 
 
-class NLMSState(NamedTuple):
-    """Rounds learnt, weights."""
-
-    t: np.ndarray
-    w: np.ndarray
-
-
-def init(params: NLMSParams, d: int) -> NLMSState:
+def init(params: NLMSParams, d: int) -> Weights:
     """Begin with w = 0."""
-    return NLMSState(np.zeros(1), np.zeros(d))
+    return weights(d)
 
 
 @Step

@@ -15,8 +15,8 @@ from onlinear._checks import choice, number
 from onlinear._engine import FINE, Step
 from onlinear._kernels import dot
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms.gd import TOO_LONG, GDState, descend
-from onlinear.algorithms.gd import init as begin
+from onlinear.algorithms._recursion import Weights, weights
+from onlinear.algorithms.gd import TOO_LONG, descend
 
 __all__ = ["OGD"]
 
@@ -26,6 +26,11 @@ class OGDParams(NamedTuple):
 
     eta: float
     falls: float
+
+
+def init(params: OGDParams, d: int) -> Weights:
+    """Begin with w = 0."""
+    return weights(d)
 
 
 @Step
@@ -39,11 +44,6 @@ def step(state, params, x, y, work):
     if falls:
         eta /= math.sqrt(t[0] + 1.0)
     return descend(state, eta, math.inf, x, y, m)
-
-
-def init(params: OGDParams, d: int) -> GDState:
-    """Begin with w = 0."""
-    return begin(params, d)  # type: ignore[arg-type]
 
 
 class OGD(Learner):

@@ -1,0 +1,58 @@
+"""Parameters: fields of a class, read and set by name as scikit-learn does."""
+
+import dataclasses
+from typing import Any, ClassVar, Self, dataclass_transform
+
+import numpy as np
+
+__all__ = ["Parameters"]
+
+
+@dataclass_transform(field_specifiers=(dataclasses.field,))
+@dataclasses.dataclass(eq=False, repr=False)
+class Parameters:
+    """A class whose annotated fields are its parameters; subclasses become dataclasses."""
+
+    on_bad: str = dataclasses.field(default="raise", kw_only=True)
+
+    _parameters: ClassVar[frozenset[str]] = frozenset({"on_bad"})
+
+    def __init_subclass__(cls) -> None:
+        """Make the subclass a dataclass."""
+        super().__init_subclass__()
+        dataclasses.dataclass(eq=False, repr=False)(cls)
+        cls._parameters = frozenset(field.name for field in dataclasses.fields(cls))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name (scikit-learn's convention)."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; what was learnt stays, and the next round checks and uses them."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}: it has {', '.join(known)}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; a parameter takes effect, checked, in the next round."""
+        object.__setattr__(self, name, value)
+        if name in self._parameters:
+            self.__dict__.pop("_call", None)
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        shown = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in sorted(dataclasses.fields(self), key=lambda f: bool(f.kw_only))
+            if not _same(getattr(self, field.name), field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and np.array_equal(a, b))

@@ -1,0 +1,72 @@
+"""The scikit-learn face; scikit-learn itself is imported only by its own call."""
+
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from onlinear import _checks
+from onlinear._parameters import Parameters
+
+__all__ = ["Estimator"]
+
+
+class Estimator(Parameters):
+    """What scikit-learn asks of a regressor, on top of a learner's own round."""
+
+    _positive: ClassVar[bool] = False  # x and y must not be negative
+    _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's test data
+
+    def _run(self, X: Any, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray, list[int]]:
+        raise NotImplementedError
+
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        raise NotImplementedError
+
+    def _learnt(self) -> Any:
+        """Return the state, or raise that there is none yet."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, then learn the rows in order."""
+        with self._all_or_nothing():
+            self._forget()
+            self._run(X, y, learn=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn more rows, in order."""
+        self._run(X, y, learn=True)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict every row with what is known now, learning nothing."""
+        self._learnt()
+        return self._run(X, None, learn=False)[0]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return R² of :meth:`predict` on these rows: 1 is perfect, 0 is the mean of y."""
+        predictions = self.predict(X)
+        y = _checks.labels(y, predictions.size)
+        error, spread = np.sum((y - predictions) ** 2), np.sum((y - y.mean()) ** 2)
+        if spread == 0.0:
+            return 1.0 if error == 0.0 else 0.0
+        return float(1.0 - error / spread)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the learner to scikit-learn (only it calls this)."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True, positive_only=self._positive),
+            regressor_tags=RegressorTags(poor_score=self._poor_score),
+            input_tags=InputTags(positive_only=self._positive),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether anything was learnt."""
+        return hasattr(self, "n_features_in_")
