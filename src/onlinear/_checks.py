@@ -100,6 +100,8 @@ def limit(owner: Any, name: str) -> float:
 def choice(owner: Any, name: str, allowed: Sequence[Any]) -> Any:
     """Return parameter ``name`` of ``owner`` if it is one of ``allowed``, or say which they are."""
     value = getattr(owner, name)
+    if isinstance(value, np.generic):
+        value = value.item()  # np.True_ is True
     for option in allowed:
         if type(value) is type(option) and value == option:
             return value
