@@ -207,3 +207,10 @@ def test_the_pythagorean_inequality_holds_on_the_box(w, alpha, seed):
     u = np.random.default_rng(seed).uniform(alpha / n, n / alpha, size=n)
     D = bregman.unnormalised_entropy
     assert D(u, w) >= (D(u, v) + D(v, w)) * (1 - 1e-9) - 1e-9
+
+
+def test_huge_and_tiny_entries_are_projected_and_compared_too():
+    assert_allclose(bregman.project_ball([3e200, 4e200], 1.0), [0.6, 0.8], rtol=1e-12)
+    assert_allclose(bregman.project_simplex(np.full(4, 0.25) * (1 - 5e-10), 1 - 1e-10), 0.25)
+    expected = -np.log(1e-320)
+    assert_allclose(bregman.relative_entropy([1.0, 0.0], [1e-320, 1.0]), expected)

@@ -19,7 +19,7 @@ def test_the_demo_prints_every_learner_beside_the_best_in_hindsight(tmp_path):
         app, ["demo", "--rows", "3000", "--picture", str(picture)], env={"COLUMNS": "120"}
     )
     assert result.exit_code == 0, result.output
-    for name in ("LASER(c=30.0)", "RLS(forgetting=0.9)", "ARCOR(q=1.5)", "NLMS()", "Ridge()"):
+    for name in ("LASER(c=30)", "RLS(forgetting=0.9)", "ARCOR(q=1.5)", "NLMS()", "Ridge()"):
         assert name in result.output
     assert "best fixed" in result.output
     assert "best drifting" in result.output
@@ -33,7 +33,7 @@ def test_the_learners_for_drift_beat_ridge_in_the_demo():
         match[0].strip(): float(match[1].replace(",", ""))
         for match in re.findall(r"│ (\S[^│]*?\)) +│ +([\d,.]+) │", result.output)
     }
-    assert losses["LASER(c=30.0, shrink=False)"] < 0.2 * losses["Ridge()"]
+    assert losses["LASER(c=30, shrink=False)"] < 0.2 * losses["Ridge()"]
     assert len(losses) == 7
 
 
@@ -42,6 +42,8 @@ def test_the_learners_for_drift_beat_ridge_in_the_demo():
     [
         (["demo", "--rows", "5"], "Invalid value for '--rows'"),
         (["demo", "--picture", "no/such/folder/x.png"], "cannot write no/such/folder/x.png"),
+        (["demo", "--picture", "x.xyz"], "Format 'xyz' is not supported"),
+        (["demo", "--degrees", "nan"], "finite degrees"),
         (["dance"], "No such command"),
     ],
 )

@@ -151,7 +151,8 @@ def test_bad_rows_can_be_skipped_and_are_counted(case):
     assert run.predictions[good].tobytes() == expected.tobytes()
     assert np.isnan(run.predictions[[3, 30]]).all()
     assert np.isfinite(run.predictions[5])  # only its label was bad
-    assert np.isfinite(run.cumulative_loss).all()
+    assert np.isnan(run.losses[[3, 5, 30]]).all()
+    np.testing.assert_allclose(run.cumulative_loss[-1], np.sum(run.losses[good]), rtol=1e-12)
     assert "3 skipped" in repr(run)
     assert state(model) == state(clean)
     singly = make(case, on_bad="skip")
@@ -162,8 +163,13 @@ def test_bad_rows_can_be_skipped_and_are_counted(case):
     assert np.isnan(singly.predict_one(X_bad[3]))
 
 
+def test_a_replay_in_which_every_row_was_bad_has_no_error():
+    run = ol.replay(ol.Ridge(on_bad="skip"), np.full((9, 2), np.nan), np.zeros(9))
+    assert repr(run) == "<Replay of 9 rows, 9 skipped: mean squared error of no row>"
+
+
 @every_case
-@pytest.mark.parametrize("size", [1e160, 1e308])
+@pytest.mark.parametrize("size", [1e-320, 1e-160, 1e60, 1e110, 1e150, 1e160, 1e308])
 def test_numbers_too_large_are_refused_or_stay_finite(case, size):
     """Finite input may overflow inside: then the row is refused and nothing has changed."""
     X, y = stream(ROWS)
@@ -176,6 +182,18 @@ def test_numbers_too_large_are_refused_or_stay_finite(case, size):
             assert state(model) == before
         assert np.isfinite(model._record).all()
         assert np.isfinite(model.predict_one(X[1]))
+
+
+@pytest.mark.parametrize("name", sorted(ol.LEARNERS))
+def test_threads_may_predict_side_by_side(name):
+    from concurrent.futures import ThreadPoolExecutor
+
+    X, y = stream(3000, d=30)
+    model = ol.LEARNERS[name]().fit(X[:50], y[:50])
+    expected = model.predict(X).tobytes()
+    with ThreadPoolExecutor(2) as pool:
+        for predictions in pool.map(lambda _: model.predict(X), range(6)):
+            assert predictions.tobytes() == expected
 
 
 @every_case

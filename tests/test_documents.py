@@ -1,5 +1,6 @@
 """What the README and the guide for contributors show is true."""
 
+import doctest
 import importlib.util
 import re
 import sys
@@ -43,6 +44,7 @@ def test_the_skeleton_for_a_new_algorithm_is_a_whole_learner(tmp_path):
     sys.modules["lms"] = module
     spec.loader.exec_module(module)
     X, y = stream(50)
+    assert doctest.testmod(module) == (0, 3)
     model = module.LMS(eta=0.3).fit(X, y)
     singly = module.LMS(eta=0.3)
     w = np.zeros(5)

@@ -71,6 +71,93 @@ def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
     assert float(tripled[0]) == 3 * float(doubled[0])
 
 
+LEARNER = """
+import math
+import numpy as np
+import onlinear as ol
+from helper import SHIFT, pace
+from onlinear._engine import FINE, Step
+from onlinear._model import Algorithm, Learner
+from onlinear.algorithms._recursion import weights
+
+@Step
+def step(state, params, x, y, work):
+    t, w = state
+    if not math.isnan(y):
+        w[0] += pace(y) + SHIFT
+    return w[0], FINE
+
+class Mine(Learner):
+    algorithm = Algorithm(lambda params, d: weights(d), step)
+    def _params(self):
+        return ()
+
+model = Mine()
+model.learn_one([1.0], 1.0)
+hits = sum(step.one.stats.cache_hits.values())
+"""
+
+
+def test_an_edit_of_a_file_that_a_step_imports_from_is_never_missed(copy_of_the_package):
+    helper, mine = copy_of_the_package / "helper.py", copy_of_the_package / "mine.py"
+    mine.write_text(LEARNER)
+    program = "import mine; print(mine.hits, mine.model.coef_[0])"
+    text = "from onlinear._kernels import kernel\nSHIFT = 0.5\n\n@kernel\ndef pace(y):\n"
+    helper.write_text(text + "    return 2.0 * y\n")
+    assert run_copy(copy_of_the_package, program) == ["0", "2.5"]
+    assert run_copy(copy_of_the_package, program) == ["1", "2.5"]
+    helper.write_text(text + "    return 7.0 * y\n")
+    assert run_copy(copy_of_the_package, program) == ["0", "7.5"]
+    edit(helper, "SHIFT = 0.5", "SHIFT = 0.25")
+    assert run_copy(copy_of_the_package, program) == ["0", "7.25"]
+
+
+TWO = """
+import math
+from onlinear._engine import FINE, Step
+from onlinear._model import Algorithm, Learner
+from onlinear.algorithms._recursion import weights
+
+def learner(pace):
+    def step(state, params, x, y, work):
+        t, w = state
+        if not math.isnan(y):
+            w[0] += pace * y
+        return w[0], FINE
+
+    class Mine(Learner):
+        algorithm = Algorithm(lambda params, d: weights(d), Step(step))
+        def _params(self):
+            return ()
+
+    model = Mine()
+    model.learn_one([1.0], 1.0)
+    return model.coef_[0]
+"""
+
+
+def test_two_steps_of_one_name_in_one_file_are_two(copy_of_the_package):
+    (copy_of_the_package / "two.py").write_text(TWO)
+    program = "import two; print(two.learner(2.0), two.learner(3.0), two.learner(2.0))"
+    for _ in range(2):
+        assert run_copy(copy_of_the_package, program) == ["2.0", "3.0", "2.0"]
+
+
+def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):
+    from onlinear.algorithms import nlms
+
+    def no_locator(*args, **kwargs):
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", no_locator)
+    _engine._warn_once.cache_clear()
+    step = _engine.Step(nlms.step.function)
+    w = np.zeros(1)
+    with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR"):
+        step.one((np.zeros(1), w), (1.0, 0.0), np.ones(1), 3.0, step.work(1), True)
+    assert w[0] == 3.0
+
+
 def test_a_step_typed_at_a_prompt_works_without_a_cache():
     space: dict = {}
     exec(

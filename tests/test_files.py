@@ -81,12 +81,18 @@ def test_a_file_of_a_newer_layout_is_refused_in_words(saved):
         ([], b"", "header"),
         ({"learner": "Ridge"}, b"", "header"),
         ({"arrays": {}}, b"", "learner"),
-        ({"learner": "os.system", "params": {}, "arrays": {}}, b"", "no learner called"),
+        ({"learner": "os.system", "params": {}, "arrays": {}}, b"", "no learner 'os.system' here"),
         ({"learner": ["Ridge"], "params": {}, "arrays": {}}, b"", "does not describe"),
         ({"learner": "Ridge", "params": {"z": 1}, "arrays": {}}, b"", "does not describe"),
         ({"learner": "Ridge", "params": {}, "arrays": {"state": [-1]}}, b"", "dimension"),
         ({"learner": "Ridge", "params": {}, "arrays": {"state": [10**12]}}, b"", "announces"),
         ({"learner": "Ridge", "params": {}, "arrays": {"state": [1.5]}}, b"", "dimension"),
+        ({"learner": "Ridge", "params": {}, "arrays": {"state": [0, 10**30]}}, b"", "shape"),
+        ({"learner": "Ridge", "params": {}, "arrays": {"state": [0] * 101}}, b"", "shape"),
+        ({"learner": "SecondOrder", "params": {}, "arrays": {}}, b"", "no learner"),
+        ({"learner": "Ridge", "params": {"b": 10**400}, "arrays": {}}, b"", "0 < b"),
+        ({"learner": "Ridge", "params": {"b": {"x": 1}}, "arrays": {}}, b"", "0 < b"),
+        ({"learner": "Ridge", "params": {"on_bad": [1, 2]}, "arrays": {}}, b"", "on_bad"),
         (
             {
                 "learner": "Ridge",
@@ -143,6 +149,59 @@ def test_a_hostile_file_with_a_right_checksum_is_refused(tmp_path, header, numbe
         ol.load(tmp_path / "bad.onl")
 
 
+@pytest.mark.parametrize(
+    ("learner", "params", "state", "other", "words"),
+    [
+        ("Ridge", {}, [-5.5, 0.0, 1.0], {}, "-5.5 rounds"),
+        ("Ridge", {}, [1.0, 0.0, -1.0], {}, "symmetric and positive"),
+        ("Ridge", {}, [1.0, 0.0, 1.0], {"skipped": -3}, "-3 rows"),
+        ("Ridge", {}, [1.0, 0.0, 1.0], {"skipped": float("inf")}, "inf rows"),
+        ("Ridge", {}, [1.0, 0.0, 1.0], {"names": {"a": 1}}, "names"),
+        ("Ridge", {}, [1.0, 0.0, 1.0], {"names": "a"}, "names"),
+        ("ARCOR", {"thresholds": [0.5]}, [1.0, 0.0, 1.0, 1.0, -1e15, 1.0], {}, "segment"),
+    ],
+)
+def test_a_state_no_rounds_lead_to_is_refused(tmp_path, learner, params, state, other, words):
+    header = {
+        "learner": learner,
+        "params": params,
+        "features": 1,
+        "names": None,
+        "skipped": 0,
+        "arrays": {"state": [len(state)]},
+        **other,
+    }
+    forge(tmp_path / "bad.onl", header, np.array(state).tobytes())
+    with pytest.raises(ol.StateFileError, match=words):
+        ol.load(tmp_path / "bad.onl")
+
+
+def test_a_learner_that_could_not_be_loaded_is_not_saved(tmp_path):
+    model = ol.CIRR().fit(X, Y)
+    model.save(tmp_path / "model.onl")
+    before = (tmp_path / "model.onl").read_bytes()
+    for params in ({"w0": [1.0, 2.0]}, {"w0": 1.0, "a": -1.0}):
+        model.set_params(**params)
+        with pytest.raises(ValueError, match=r"w0|0 < a"):
+            model.save(tmp_path / "model.onl")
+    assert (tmp_path / "model.onl").read_bytes() == before
+
+
+def test_the_file_and_its_folder_are_flushed_to_the_disk(saved, monkeypatch):
+    flushed = []
+    flush = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (flushed.append(os.fstat(fd).st_mode), flush(fd)))
+    ol.Ridge().save(saved)
+    assert [stat.S_ISREG(mode) for mode in flushed] == [True, False]
+    assert stat.S_ISDIR(flushed[1])
+
+
+def test_a_save_keeps_the_permissions_of_the_file_it_replaces(saved):
+    saved.chmod(0o600)
+    ol.Ridge().save(saved)
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+
+
 def test_a_deeply_nested_header_is_refused(tmp_path):
     body = b"onlinear 1\n" + b"[" * 100_000 + b"\n"
     (tmp_path / "deep.onl").write_bytes(body + hashlib.sha256(body).digest())
@@ -177,8 +236,20 @@ def test_a_save_follows_a_link_and_keeps_ordinary_permissions(saved, tmp_path):
 
 
 def test_a_learner_of_the_users_own_is_found_by_its_name(tmp_path):
-    class MyRidge(ol.Ridge):
-        """Mine."""
+    def define():
+        class LASER(ol.Ridge):
+            """Named like another, and defined anew as in a notebook."""
 
-    MyRidge(b=3.0).fit(X, Y).save(tmp_path / "mine.onl")
-    assert type(ol.load(tmp_path / "mine.onl")) is MyRidge
+        return LASER
+
+    for _ in range(2):
+        mine = define()
+        mine(b=3.0).fit(X, Y).save(tmp_path / "mine.onl")
+        assert type(ol.load(tmp_path / "mine.onl")) is mine
+    ol.LASER().fit(X, Y).save(tmp_path / "theirs.onl")
+    assert type(ol.load(tmp_path / "theirs.onl")) is ol.LASER
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no/such/folder/model\.onl"):
+        ol.Ridge().save(tmp_path / "no/such/folder/model.onl")

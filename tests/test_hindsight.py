@@ -26,6 +26,24 @@ def test_best_fixed_is_ridge_in_hindsight(b, seed):
     np.testing.assert_allclose(hindsight.best_fixed(X, y, b)[-1], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+def test_best_fixed_is_right_on_data_far_from_the_origin(offset):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([offset + rng.normal(size=(2000, 2)), np.ones(2000)])
+    y = rng.normal(size=2000) + 5
+    rows, labels = np.vstack([np.eye(3), X]), np.concatenate([np.zeros(3), y])
+    u = np.linalg.lstsq(rows, labels, rcond=None)[0]
+    expected = np.sum((rows @ u - labels) ** 2)
+    np.testing.assert_allclose(hindsight.best_fixed(X, y)[-1], expected, rtol=1e-5)
+
+
+def test_data_beyond_double_precision_are_refused_not_guessed():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1e8 + rng.normal(size=(2000, 2)), np.ones(2000)])
+    with pytest.raises(ValueError, match="double precision can tell apart"):
+        hindsight.best_fixed(X, rng.normal(size=2000))
+
+
 def test_a_bad_row_is_named():
     X, y = stream(10)
     X[3, 1] = np.nan

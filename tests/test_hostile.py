@@ -49,3 +49,13 @@ def test_numbers_stay_finite_and_sigma_symmetric_and_positive(model):
             root = np.sqrt(np.diag(S))
             assert np.array_equal(S, S.T), seed
             assert np.linalg.eigvalsh(S / root[:, None] / root)[0] > 0, seed
+
+
+@pytest.mark.parametrize(
+    "model",
+    [ol.ARCOR(radius=1.0), ol.GD(eta=0.1, radius=1.0), ol.ONS(radius=1.0, gamma=1e-140)],
+    ids=repr,
+)
+def test_a_huge_step_ends_on_the_edge_of_the_ball(model):
+    model.learn_one([1.0, 0.0], 1e140)
+    np.testing.assert_allclose(model.coef_, [1.0, 0.0], rtol=1e-9)

@@ -77,6 +77,17 @@ def test_column_names_are_kept_and_checked():
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict(X)
     assert state(model) == before
+    series = frame.iloc[0]
+    assert model.predict_one(series) == model.predict_one(X[0])
+    for call in (model.predict_one, lambda row: model.learn_one(row, 0.0)):
+        with pytest.raises(ValueError, match="must be in the same order"):
+            call(series[NAMES[::-1]])
+        with pytest.raises(ValueError, match="unseen at fit time:\n- z\n"):
+            call(series.rename({"b": "z"}))
+    singly = ol.Ridge()
+    for _, row in frame.iterrows():
+        singly.learn_one(row, 1.0)
+    assert singly.feature_names_in_.tolist() == NAMES
     with pytest.warns(UserWarning, match="fitted without feature names"):
         ol.Ridge().fit(X, Y).predict(frame)
 
@@ -85,7 +96,7 @@ def test_a_bad_value_is_named_by_row_column_and_name():
     frame = pd.DataFrame(X, columns=NAMES)
     frame.loc[4, "c"] = np.nan
     with pytest.raises(
-        ValueError, match=r"Ridge needs finite input, X contains NaN in row 4, column 2 \('c'\)"
+        ValueError, match=r"Ridge needs finite input: X contains NaN in row 4, column 2 \('c'\)"
     ):
         ol.Ridge().fit(frame, Y)
 
@@ -103,6 +114,11 @@ def test_a_bad_value_is_named_by_row_column_and_name():
         ([[1.0, 2.0], [3.0]], ValueError, r"not a rectangular array"),
         ([[1.0, None, 2.0, 3.0, 4.0]] * 30, (TypeError, ValueError), r"NaN|needs numbers"),
         (pd.DataFrame({"a": ["x"]}), ValueError, r"column 'a'"),
+        (pd.DataFrame(X, columns=list("aabcd")), ValueError, r"unique column names"),
+        (None, ValueError, r"X needs numbers, got None"),
+        (np.ma.masked_array(X, X > 0.3), ValueError, r"X contains NaN"),
+        ([[10**400, 1, 1, 1, 1]] * 30, ValueError, r"numbers that fit a float64"),
+        (X.astype(np.longdouble) * np.longdouble("1e4000"), ValueError, r"X contains infinity"),
         (pl.DataFrame({"a": ["x"]}), ValueError, r"got String in column 'a'"),
         (pl.DataFrame({"a": [1.0]}).lazy(), TypeError, r"lazy .*collect it first"),
         (sparse.csr_matrix(X), TypeError, r"sparse .*X.toarray\(\)"),
@@ -159,7 +175,7 @@ def test_a_row_that_is_none_is_refused_and_changes_nothing(model, row, label, er
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (ol.LASER(b=0.0), r"LASER needs a number 0 < b, got b=0.0"),
+        (ol.LASER(b=0.0), r"LASER needs a finite number 0 < b, got b=0.0"),
         (ol.LASER(b=np.inf), r"0 < b, got b=inf"),
         (ol.LASER(c=np.nan), r"0 < c ≤ inf, got c=nan"),
         (ol.LASER(shrink=1), r"LASER needs shrink to be True or False, got shrink=1"),
@@ -167,8 +183,11 @@ def test_a_row_that_is_none_is_refused_and_changes_nothing(model, row, label, er
         (ol.Ridge(b="1"), r"0 < b, got b='1'"),
         (ol.Ridge(on_bad="ignore"), r"on_bad to be 'raise' or 'skip', got on_bad='ignore'"),
         (ol.RLS(forgetting=1.1), r"0 < forgetting ≤ 1, got forgetting=1.1"),
-        (ol.CRRLS(reset_every=0), r"whole number 1 ≤ reset_every, got reset_every=0"),
+        (ol.CRRLS(reset_every=0), r"whole number 1 ≤ reset_every ≤ 2⁵³, got reset_every=0"),
         (ol.CRRLS(reset_every=1.5), r"whole number 1 ≤ reset_every"),
+        (ol.CRRLS(reset_every=10**30), r"reset_every ≤ 2⁵³"),
+        (ol.Ridge(b=10**400), r"finite number 0 < b"),
+        (ol.LASER(b=1e-320), r"0 < b, got b=1e-320"),
         (ol.ARCOR(q=0.5), r"1 ≤ q ≤ inf, got q=0.5"),
         (ol.ARCOR(thresholds=[0.2, 0.4]), r"1 > Λ_1 ≥ Λ_2 ≥ … > 0, got thresholds=\[0.2, 0.4\]"),
         (ol.ARCOR(thresholds=[]), r"thresholds=\[\]"),
@@ -199,11 +218,11 @@ def test_a_wrong_parameter_is_refused_by_its_rule_and_value(learner, words):
         (ol.WEMM(b=1.0), [1.1], 0.0, r"WEMM needs xᵀΣx < 1 .*got xᵀΣx = 1\.1\d* in row 1"),
         (ol.GD(eta=0.5), [2.0], 0.0, r"GD needs eta·‖x‖² ≤ 1.*= 2 in row 1"),
         (ol.OGD(eta=0.5), [2.0], 0.0, r"OGD needs eta·‖x‖² ≤ 1.*= 2 in row 1"),
-        (ol.EGU(), [0.5], -0.1, r"EGU needs labels 0 ≤ y ≤ Y .*got -0.1 in row 1"),
-        (ol.EGU(), [0.5], 1.1, r"got 1.1 in row 1"),
-        (ol.EGU(), [-0.5], 0.5, r"Negative values in data.*got -0.5 in row 1"),
-        (ol.EGU(), [1.5], 0.5, r"x_i ≤ X .*got 1.5 in row 1"),
-        (ol.EGPM(), [-1.5], 0.5, r"EGPM needs \|x_i\| ≤ X .*= 1.5 in row 1"),
+        (ol.EGU(), [0.5], -0.1, r"EGU needs labels 0 ≤ y ≤ Y = 1 .*got y = -0.1 in row 1"),
+        (ol.EGU(), [0.5], 1.1, r"got y = 1.1 in row 1"),
+        (ol.EGU(), [-0.5], 0.5, r"EGU needs x_i ≥ 0, got x_i = -0.5 .* in row 1, column 0"),
+        (ol.EGU(), [1.5], 0.5, r"x_i ≤ X = 1 .*got x_i = 1.5 in row 1, column 0"),
+        (ol.EGPM(), [-1.5], 0.5, r"EGPM needs \|x_i\| ≤ X = 1 .*got x_i = ±1.5 in row 1, column 0"),
     ],
     ids=lambda value: getattr(type(value), "__name__", ""),
 )
@@ -217,8 +236,25 @@ def test_a_row_outside_a_theorems_domain_is_refused_and_changes_nothing(learner,
 
 
 def test_the_range_of_a_row_is_checked_by_eg():
-    with pytest.raises(ValueError, match=r"EG needs max x_i − min x_i ≤ X .*got 2 in row 0"):
+    with pytest.raises(ValueError, match=r"EG needs max x_i − min x_i ≤ X = 1 .*got 2 in row 0"):
         ol.EG().fit([[1.0, -1.0]], [0.0])
+
+
+def test_wemm_refuses_the_boundary_too():
+    with pytest.raises(ValueError, match="got xᵀΣx = 1 in this row"):
+        ol.WEMM(b=1.0).learn_one([1.0], 0.0)
+    ol.WEMM(b=1.0).learn_one([1.0 - 1e-12], 0.0)
+
+
+def test_a_bad_first_row_that_is_skipped_does_not_fix_the_width():
+    model = ol.Ridge(on_bad="skip")
+    assert model.n_skipped_ == 0
+    model.learn_one([np.nan] * 7, 1.0)
+    model.learn_one([1.0, 2.0], np.inf)
+    assert model.n_skipped_ == 2
+    model.learn_one([1.0, 2.0], 1.0)
+    assert model.n_features_in_ == 2
+    assert model.n_skipped_ == 2
 
 
 def test_replay_wants_a_learner():

@@ -54,6 +54,32 @@ def test_a_late_feature_is_as_if_it_had_been_zero_all_along(case):
         model.learn_one(x, float(label))
 
 
+@pytest.mark.parametrize("name", ["EG", "EGPM", "EGU"])
+def test_on_the_simplex_new_features_share_the_weight(name):
+    model = River(ol.LEARNERS[name]())
+    for _ in range(3):
+        model.learn_one({"a": 0.5}, 0.4)
+    for i in range(4):
+        model.learn_one({"a": 0.5, f"new{i}": 0.5}, 0.3)
+        w = model.learner._state.w
+        assert np.all(w > 0)
+        if name != "EGU":
+            assert np.sum(w) == pytest.approx(1.0)
+
+
+def test_skipped_rows_stay_counted_when_features_appear():
+    model = River(ol.Ridge(on_bad="skip"))
+    model.learn_one({"a": 1.0}, 1.0)
+    model.learn_one({"a": float("nan")}, 1.0)
+    model.learn_one({"b": 1.0}, 1.0)
+    assert model.learner.n_skipped_ == 1
+
+
+def test_a_learner_that_has_learnt_is_refused():
+    with pytest.raises(ValueError, match="learnt nothing yet"):
+        River(ol.Ridge().fit([[1.0]], [1.0]))
+
+
 def test_a_bad_value_names_the_feature_and_changes_nothing():
     model = River(ol.Ridge())
     model.learn_one({"a": 1.0, "b": 2.0}, 3.0)
@@ -62,9 +88,17 @@ def test_a_bad_value_names_the_feature_and_changes_nothing():
         model.learn_one({"a": 1.0, "b": float("nan")}, 3.0)
     with pytest.raises(ValueError, match="infinity"):
         model.learn_one({"a": 1.0, "new": 1.0}, float("inf"))
-    with pytest.raises(ValueError, match="needs numbers"):
+    with pytest.raises(ValueError, match="feature 'a' needs numbers, got dtype"):
         model.learn_one({"a": "1.0"}, 3.0)
+    with pytest.raises(TypeError, match="as a dict, got list"):
+        model.learn_one([1.0, 2.0], 3.0)
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("model", [None, "LASER", ol.LASER])
+def test_something_that_is_not_a_learner_is_refused(model):
+    with pytest.raises(TypeError, match="River needs a learner"):
+        River(model)
 
 
 def test_rows_without_any_known_feature_can_be_predicted_and_learnt():

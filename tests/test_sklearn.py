@@ -99,6 +99,17 @@ def test_score_is_r_squared():
     assert model.score(X[:3], np.ones(3)) == 0.0
 
 
+def test_score_leaves_out_skipped_rows_and_refuses_bad_labels():
+    X, y = stream(50)
+    model = ol.Ridge(on_bad="skip").fit(X, y)
+    X_bad = X.copy()
+    X_bad[7, 0] = np.nan
+    rest = np.arange(50) != 7
+    assert model.score(X_bad, y) == model.score(X[rest], y[rest])
+    with pytest.raises(ValueError, match="score needs finite labels, got nan"):
+        model.score(X, np.where(rest, y, np.nan))
+
+
 def test_parameters_may_be_changed_and_are_checked_at_the_next_round():
     X, y = stream(20)
     model = ol.LASER(c=10.0).fit(X, y)

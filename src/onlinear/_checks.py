@@ -20,12 +20,16 @@ __all__ = [
     "number",
     "refusal",
     "row",
+    "row_names",
     "same_columns",
+    "same_names",
     "table",
     "whole",
 ]
 
 FLOAT = np.dtype(np.float64)
+SMALLEST = 1e-150  # a parameter closer to a limit than this is taken for the limit
+LARGEST = 2**53  # whole numbers up to here are exact as floats
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -70,26 +74,28 @@ def number(
             raise TypeError
         number = float(value)
         if (
-            (above is None or number > above)
+            (above is None or number > above + SMALLEST)
             and (least is None or number >= least)
             and (below is None or number < below)
             and (most is None or number <= most)
             and (math.isfinite(number) or number == most)
         ):
             return number
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
+    kind = "number" if most == math.inf else "finite number"
     owner = type(owner).__name__
-    raise ValueError(f"{owner} needs a number {left}{name}{right}, got {name}={value!r}")
+    raise ValueError(f"{owner} needs a {kind} {left}{name}{right}, got {name}={value!r}")
 
 
 def whole(owner: Any, name: str, *, least: int) -> int:
     """Return a parameter that is a whole number of at least ``least``."""
     value = getattr(owner, name)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if is_whole and least <= value <= LARGEST:
         return int(value)
     kind = type(owner).__name__
-    raise ValueError(f"{kind} needs a whole number {least} ≤ {name}, got {name}={value!r}")
+    raise ValueError(f"{kind} needs a whole number {least} ≤ {name} ≤ 2⁵³, got {name}={value!r}")
 
 
 def limit(owner: Any, name: str) -> float:
@@ -120,6 +126,10 @@ def _floats(values: Any, what: str) -> np.ndarray:
         raise TypeError(
             f"{what} is a dict; onlinear.river.River(model) takes dicts, a learner takes arrays"
         )
+    if values is None:
+        raise ValueError(f"{what} needs numbers, got None")
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(FLOAT), math.nan)  # a masked value is a missing one
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -133,10 +143,11 @@ def _floats(values: Any, what: str) -> np.ndarray:
     if array.dtype.kind == "O":
         _refuse_text(array, what)
     try:
-        return np.ascontiguousarray(array, dtype=FLOAT).reshape(array.shape)
-    except (TypeError, ValueError) as error:
-        kind = type(error)
-        raise kind(f"{what} needs numbers: {error}") from None
+        with np.errstate(over="ignore"):  # a long double may become infinite, which is then refused
+            return np.ascontiguousarray(array, dtype=FLOAT).reshape(array.shape)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{what} needs numbers that fit a float64: {error}") from None
 
 
 def _refuse_text(array: np.ndarray, what: str) -> None:
@@ -155,7 +166,10 @@ def _frame(X: Any) -> tuple[Any, list[str] | None]:
         return X, None
     import narwhals as nw
 
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X needs unique column names: {error}") from None
     if not isinstance(frame, nw.DataFrame):
         if isinstance(frame, nw.LazyFrame):
             raise TypeError(f"X is a lazy {type(X).__name__}: collect it first")
@@ -208,9 +222,20 @@ def labels(y: Any, rows: int) -> np.ndarray:
     return array
 
 
-def row(x: Any, d: int | None) -> np.ndarray:
-    """Return x as a contiguous float64 vector of width d."""
+def row_names(x: Any) -> list[str] | None:
+    """Return the names of a row that has them: a pandas Series with names for its index."""
+    if type(x).__name__ != "Series" or not hasattr(x, "index"):
+        return None
+    names = list(x.index)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def row(x: Any, d: int | None, names: list[str] | None = None) -> np.ndarray:
+    """Return x as a contiguous float64 vector of width d; refuse names other than ``names``."""
     if hasattr(x, "to_numpy"):
+        given = row_names(x)
+        if names is not None and given is not None:
+            same_names(names, given)
         x = x.to_numpy()
     array = _floats(x, "x")
     if array.ndim != 1:
@@ -222,11 +247,11 @@ def row(x: Any, d: int | None) -> np.ndarray:
     return array
 
 
-def label(y: Any) -> float:
+def label(y: Any, what: str = "y") -> float:
     """Return y as a float; refuse what is not one real number."""
-    array = _floats(y, "y")
+    array = _floats(y, what)
     if array.ndim != 0:
-        raise ValueError(f"y needs to be one number, got shape {array.shape}")
+        raise ValueError(f"{what} needs to be one number, got shape {array.shape}")
     return float(array)
 
 
@@ -242,28 +267,35 @@ def same_columns(owner: str, d: int, names: list[str] | None, X: np.ndarray, giv
             warnings.warn(
                 f"X has feature names, but {owner} was fitted without feature names", stacklevel=4
             )
-    elif names != given:
-        text = "The feature names should match those that were passed during fit.\n"
-        unseen, missing = sorted(set(given) - set(names)), sorted(set(names) - set(given))
-        if unseen:
-            text += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen)
-        if missing:
-            text += "Feature names seen at fit time, yet now missing:\n"
-            text += "".join(f"- {n}\n" for n in missing)
-        if not unseen and not missing:
-            text += "Feature names must be in the same order as they were in fit.\n"
-        raise ValueError(text)
+    else:
+        same_names(names, given)
     if X.shape[1] != d:
         raise ValueError(
             f"X has {X.shape[1]} features, but {owner} is expecting {d} features as input"
         )
 
 
+def same_names(names: list[str], given: list[str]) -> None:
+    """Refuse column names that are not those the learner began with, in scikit-learn's words."""
+    if names == given:
+        return
+    text = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(given) - set(names)), sorted(set(names) - set(given))
+    if unseen:
+        text += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen)
+    if missing:
+        text += "Feature names seen at fit time, yet now missing:\n"
+        text += "".join(f"- {n}\n" for n in missing)
+    if not unseen and not missing:
+        text += "Feature names must be in the same order as they were in fit.\n"
+    raise ValueError(text)
+
+
 # --- refusals of the engine -----------------------------------------------------------------
 
 
 def _shown(value: float) -> str:
-    return "NaN" if math.isnan(value) else f"{value:g}"
+    return "NaN" if math.isnan(value) else f"{value:g}".replace("inf", "infinity")
 
 
 def refusal(
@@ -274,23 +306,27 @@ def refusal(
     *,
     in_table: bool,
     names: list[str] | None,
+    params: dict[str, Any],
 ) -> ValueError:
     """Return the error for a row that broke a rule: which rule, where, and by what value."""
     place = f"row {outcome.row}" if in_table else "this row"
+
+    def at(j: int) -> str:
+        return f"{place}, column {j}" + (f" ({names[j]!r})" if names else "")
+
     if outcome.rule == _engine.BAD_INPUT:
         j = int(outcome.value)
-        column = f"column {j}" + (f" ({names[j]!r})" if names else "")
-        found = _shown(x[j]).replace("inf", "infinity")
-        text = f"needs finite input, X contains {found} in {place}, {column}"
+        text = f"needs finite input: X contains {_shown(x[j])} in {at(j)}"
     elif outcome.rule == _engine.BAD_LABEL:
-        found = _shown(outcome.value).replace("inf", "infinity")
-        text = f"needs finite labels, Input y contains {found} in {place}"
+        text = f"needs finite labels: y contains {_shown(outcome.value)} in {place}"
     elif outcome.rule == _engine.OVERFLOW:
-        largest = float(np.max(np.abs(x)))
         text = (
             f"needs numbers whose squares fit in floating point, but {place} would overflow "
-            f"(largest |x| {largest:g}): rescale the data"
+            f"(largest |x_i| = {np.max(np.abs(x)):g}): rescale the data"
         )
     else:
-        text = rules[outcome.rule - _engine.DOMAIN].format(value=outcome.value) + f" in {place}"
-    return ValueError(f"{owner} {text}; the model is unchanged")
+        rule = rules[outcome.rule - _engine.DOMAIN]
+        text = rule.format(value=outcome.value, **params)
+        (where,) = np.nonzero(np.abs(x) == abs(outcome.value))  # rules on x_i give it as the value
+        text += f" in {at(int(where[0]))}" if "got x_i" in rule and where.size else f" in {place}"
+    return ValueError(f"{owner} {text}")

@@ -14,10 +14,11 @@ import hashlib
 import inspect
 import math
 import time
+import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,18 +75,60 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
 
 
 @cache
-def _fingerprint(source: str | None) -> str:
+def _package() -> bytes:
+    """Return the sources of this package, hashed."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.digest()
+
+
+def _fingerprint(function: Callable[..., Any]) -> str:
     """Hash the sources a compiled step depends on.
 
     Numba's disk cache looks only at the file of the compiled function; with the hash in the name,
-    an edit of a kernel or of a learner can never be answered with the code from before it.
+    an edit of a kernel, of a learner, or of a file a step imports from can never be answered with
+    the code from before it.
     """
-    package = Path(__file__).parent
-    files = {*package.rglob("*.py"), *([Path(source)] if source else [])}
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.read_bytes())
+    digest = hashlib.sha256(_package())
+    code = function.__code__
+    digest.update(f"{function.__qualname__} {code.co_firstlineno}".encode() + code.co_code)
+    for item in sorted(_reached(function, set())):
+        digest.update(item)
     return digest.hexdigest()[:16]
+
+
+def _reached(value: Any, seen: set[int]) -> set[bytes]:
+    """Return the files and constants that a function depends on, itself or through others."""
+    value = getattr(value, "py_func", value)
+    if id(value) in seen:
+        return set()
+    seen.add(id(value))
+    if isinstance(value, FunctionType):
+        inner = inspect.getclosurevars(value)
+        reached = _source(value.__code__.co_filename)
+        for used in (*inner.globals.values(), *inner.nonlocals.values()):
+            reached |= _reached(used, seen)
+        return reached
+    if isinstance(value, ModuleType):
+        return _source(getattr(value, "__file__", None))
+    return {repr(value).encode()} if isinstance(value, (bool, int, float, str, tuple)) else set()
+
+
+def _source(file: str | None) -> set[bytes]:
+    if file is None or not Path(file).is_file() or Path(__file__).parent in Path(file).parents:
+        return set()
+    return {Path(file).read_bytes()}
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "onlinear finds no folder to keep compiled code in, and compiles in every process: "
+        "set NUMBA_CACHE_DIR to a folder that can be written to",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def _inlined(function: Callable[..., Any]) -> Any:
@@ -117,38 +160,46 @@ class Step:
         rows = self.scratch(d) if callable(self.scratch) else self.scratch
         return np.zeros((rows, d))
 
-    def _compiled(self, template: Callable[..., Any], **names: Any) -> Any:
+    def _compiled(self, template: Callable[..., Any], options: dict[str, Any], **names: Any) -> Any:
         """Compile a template of this module with some of its global names bound anew.
 
         Numba keeps the result on disk under the template's file and the name given here, so the
-        name carries the learner and the fingerprint. A step typed at a prompt has no file and is
-        compiled anew in each process.
+        name carries the learner and the fingerprint. A step typed at a prompt has no file, and is
+        compiled anew in each process, as everything is where no folder for the cache is writable.
         """
-        source = inspect.getsourcefile(self.function)
-        on_disk = source is not None and Path(source).is_file()
+        on_disk = Path(self.function.__code__.co_filename).is_file()
         name = "_".join(
             [
                 template.__name__,
                 self.function.__module__.replace(".", "_"),
                 self.function.__name__,
-                _fingerprint(source if on_disk else None),
+                _fingerprint(self.function),
             ]
         )
         function = FunctionType(template.__code__, {**globals(), **names}, name)
         function.__qualname__ = name
         function.__module__ = __name__
-        return kernel(function, cache=on_disk, nogil=True)
+        try:
+            return kernel(function, cache=on_disk, **options)
+        except RuntimeError as error:
+            if "cannot cache" not in str(error):
+                raise
+            _warn_once()
+            return kernel(function, **options)
 
     @cached_property
     def one(self) -> Any:
-        """The compiled round: ``one(state, params, x, y, work, labelled) -> (value, rule)``."""
-        return self._compiled(one, step=_inlined(self.function))
+        """The compiled round: ``one(state, params, x, y, work, labelled) -> (value, rule)``.
+
+        It is short and keeps Python's lock, so threads may share its scratch.
+        """
+        return self._compiled(one, {}, step=_inlined(self.function))
 
     @cached_property
     def chunk(self) -> Any:
         """The compiled rounds over an array; see :func:`chunk`."""
         inner = FunctionType(one.__code__, {**globals(), "step": _inlined(self.function)}, "one")
-        return self._compiled(chunk, one=_inlined(inner))
+        return self._compiled(chunk, {"nogil": True}, one=_inlined(inner))
 
     def run(
         self,
@@ -165,7 +216,7 @@ class Step:
         """Run the rounds of an array in blocks short enough that Ctrl-C is answered at once.
 
         ``refused`` is told of a row that broke a rule and raises, or returns to have it skipped:
-        its prediction is NaN, or the prediction itself where only the label was bad.
+        it is then predicted all the same if it can be, else its prediction is NaN.
         """
         rows = X.shape[0]
         out = np.empty(rows)
@@ -177,9 +228,8 @@ class Step:
             row = outcome.row
             if outcome.rule != FINE:
                 refused(outcome)
-                only_label = outcome.rule == BAD_LABEL
                 value, rule = self.one(state, params, X[row], math.nan, work, False)
-                out[row] = value if only_label and rule == FINE else math.nan
+                out[row] = value if rule == FINE else math.nan
                 row += 1
             elif time.perf_counter() - began < BLOCK_SECONDS:
                 block *= 2

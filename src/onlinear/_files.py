@@ -15,6 +15,7 @@ import json
 import math
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +43,20 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
 
 def _replace(path: Path, content: bytes) -> None:
     """Put content at path so that a reader, or a crash, sees the old file or the new one."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with beside.open("xb") as file:
+            if path.exists():
+                beside.chmod(stat.S_IMODE(path.stat().st_mode))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             beside.unlink()
+        if isinstance(error, OSError):  # speak of the file that was asked for
+            raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
     if os.name == "posix":  # the rename itself is on the disk only when the directory is
         directory = os.open(path.parent, os.O_RDONLY)
@@ -86,10 +91,13 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nda
             f"{path} announces {sum(sizes)} numbers and holds {len(numbers) / LITTLE.itemsize:g}"
         )
     flat = np.frombuffer(numbers, dtype=LITTLE).astype(np.float64)
-    parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-    arrays = {
-        name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
-    }
+    arrays, start = {}, 0
+    for (name, shape), size in zip(shapes.items(), sizes, strict=True):
+        try:
+            arrays[name] = flat[start : start + size].reshape(shape)
+        except (ValueError, OverflowError) as error:
+            raise StateFileError(f"{path} announces a shape that cannot be: {error}") from None
+        start += size
     return header, arrays
 
 

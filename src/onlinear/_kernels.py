@@ -20,9 +20,11 @@ __all__ = [
     "extremes",
     "finite",
     "kernel",
+    "norm",
     "observe",
     "project_ellipsoid",
     "reset",
+    "rounding_of",
     "scale",
     "shift",
     "solve_lower",
@@ -36,7 +38,7 @@ __all__ = [
 kernel: Any = partial(njit, error_model="numpy", _nrt=False)
 
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
-CERTAIN = 1e-12  # xᵀΣx below this share of Σ x_i²Σ_ii is rounding
+ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
 NEWTON_STEPS = 100  # the secular equation needs about five
 
 
@@ -68,6 +70,22 @@ def finite(a):
     for i in range(whole, n):
         s0 += a[i] * 0.0
     return s0 + s1 == 0.0
+
+
+@kernel
+def norm(a):
+    """Return ‖a‖₂, also where the squares would overflow or vanish."""
+    s = dot(a, a)
+    if 1e-280 < s < 1e280:
+        return math.sqrt(s)
+    low, high = extremes(a)
+    top = max(high, -low)
+    if not 0.0 < top < math.inf:
+        return top
+    s = 0.0
+    for i in range(a.size):
+        s += (a[i] / top) * (a[i] / top)
+    return top * math.sqrt(s)
 
 
 @kernel
@@ -160,11 +178,11 @@ def observe(S, x, v, chi, r, u):
 
     The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and with them the sign of
     Σ once χ/r nears 1e16. An observation of weight one is the same as several whose weights sum to
-    one, so a large one is taken in parts, each with χ/r ≤ 1e4. And a direction in which Σ is 1e-12
-    of what its diagonal would allow is as certain as floating point can say: Σ is left there.
-    ``u`` is scratch.
+    one, so a large one is taken in parts, each with χ/r ≤ 1e4. And once χ is down to its own
+    rounding, Σ is as small in that direction as its other entries let floating point say: it is
+    left there, or it would lose its sign. ``u`` is scratch.
     """
-    if chi <= LARGEST_STEP * r and chi * r > CERTAIN * _spread(S, x) * (r + chi):
+    if chi <= LARGEST_STEP * r and chi * r > rounding_of(S, x) * (r + chi):
         _take(S, v, chi, r, 1.0, u)
     else:
         _observe_in_parts(S, x, v, chi, r, u)
@@ -175,11 +193,11 @@ def _observe_in_parts(S, x, v, chi, r, u):
     """Observe, in parts, as far as floating point allows."""
     remaining = 1.0
     while True:
-        certain = CERTAIN * _spread(S, x)
-        if not chi > 2.0 * certain:
+        noise = rounding_of(S, x)
+        if not chi > 2.0 * noise:
             scale(1.0 / (r + remaining * max(chi, 0.0)), v, v)
             return
-        room = chi / certain - 1.0  # χ may still shrink by a factor 1 + room
+        room = chi / noise - 1.0  # χ may still shrink by a factor 1 + room
         part = min(remaining, min(LARGEST_STEP, room) * r / chi)
         _take(S, v, chi, r, part, u)
         if part == remaining:
@@ -199,12 +217,12 @@ def _take(S, v, chi, r, part, u):
 
 
 @kernel
-def _spread(S, x):
-    """Return Σ x_i²Σ_ii, what xᵀΣx is to be measured by."""
+def rounding_of(S, x):
+    """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it."""
     total = 0.0
     for i in range(x.size):
         total += x[i] * x[i] * S[i, i]
-    return total
+    return ROUNDING * (3 + x.size) * total
 
 
 @kernel
@@ -262,7 +280,7 @@ def project_ellipsoid(S, w, radius, work):
     iteration on it rises to the root from α = 0 without overshooting. ``work`` holds d + 2 rows.
     """
     n = w.size
-    if dot(w, w) <= radius * radius:
+    if norm(w) <= radius:
         return
     u, z, U = work[0], work[1], work[2 : n + 2]
     alpha = 0.0
@@ -275,14 +293,15 @@ def project_ellipsoid(S, w, radius, work):
         cholesky(U, 1.0, 0.0)
         solve_lower(U, u)
         solve_upper(U, u)  # u = (I + αΣ)⁻¹w
-        norm = math.sqrt(dot(u, u))
-        if norm <= radius * (1.0 + 4e-16):
+        length = norm(u)
+        scale(1.0 / length, u, u)
+        if length <= radius * (1.0 + 4e-16):
             break
         symv(S, u, z)
         solve_lower(U, z)
-        solve_upper(U, z)  # z = (I + αΣ)⁻¹Σu
-        better = alpha + (norm / radius - 1.0) * norm * norm / dot(u, z)
-        if not better > alpha:
+        solve_upper(U, z)  # z = (I + αΣ)⁻¹Σu/‖u‖
+        better = alpha + (length / radius - 1.0) / dot(u, z)
+        if not alpha < better < math.inf:
             break
         alpha = better
-    scale(min(1.0, radius / norm), u, w)
+    scale(min(length, radius), u, w)

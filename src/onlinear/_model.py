@@ -40,6 +40,12 @@ class Algorithm(NamedTuple):
     rules: tuple[str, ...] = ()
 
 
+def _full_name(cls: type) -> str:
+    """Return the name of a learner in state files: those of this package need no module."""
+    own = cls.__module__.startswith("onlinear.")
+    return cls.__name__ if own else f"{cls.__module__}.{cls.__qualname__}"
+
+
 def _no_progress(row: int, rows: int) -> None:
     """Take no notice."""
 
@@ -61,14 +67,14 @@ class Learner(Estimator):
     _record = cast("np.ndarray | None", None)  # the state, flat
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
+    n_skipped_ = 0
     _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
 
     def __init_subclass__(cls) -> None:
-        """Let :func:`load` know the learner by its name; those of this package keep theirs."""
+        """Let :func:`load` know the learner by its name; the newest of a name counts."""
         super().__init_subclass__()
-        known = Learner._classes.get(cls.__name__)
-        if known is None or not known.__module__.startswith("onlinear."):
-            Learner._classes[cls.__name__] = cls
+        if hasattr(cls, "algorithm"):
+            Learner._classes[_full_name(cls)] = cls
 
     def _params(self) -> tuple[Any, ...]:
         """Return the checked parameters as the step takes them."""
@@ -103,8 +109,10 @@ class Learner(Estimator):
         self._work = self.algorithm.step.work(d)
         self._shape = (d,)
         self.n_features_in_ = d
-        self.n_skipped_ = 0
         self._call = None
+
+    def _settle(self) -> None:
+        """Make the state whole after columns were added to it."""
 
     def _forget(self) -> None:
         """Be as if nothing had been learnt."""
@@ -153,6 +161,12 @@ class Learner(Estimator):
             self._name_columns(kept["names"])
             self.n_skipped_ = skipped
 
+    def _check_state(self) -> None:
+        """Refuse a state no sequence of rounds leads to."""
+        t = self._state.t[0]
+        if t < 0 or t != int(t):
+            raise ValueError(f"it says {t} rounds were learnt")
+
     def _name_columns(self, names: list[str] | None) -> None:
         self._names = names
         if names is not None:
@@ -168,12 +182,14 @@ class Learner(Estimator):
         >>> ol.load("model.onl").predict_one([1.0, 0.0])
         1.0
         """
+        self._numbers()
         header: dict[str, Any] = {
-            "learner": type(self).__name__,
+            "learner": _full_name(type(self)),
             "params": {name: _plain(value) for name, value in self.get_params().items()},
         }
         arrays = {}
         if self._record is not None:
+            type(self)(**self.get_params())._begin(self.n_features_in_, self._record)
             header["features"] = self.n_features_in_
             header["names"] = self._names
             header["skipped"] = self.n_skipped_
@@ -194,7 +210,7 @@ class Learner(Estimator):
             fresh._begin(_checks.row(x, None).size)
             return fresh.predict_one(x)
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-            x = _checks.row(x, self._shape[0])
+            x = _checks.row(x, self._shape[0], self._names)
         state, params, work = self._call or self._prepare()
         x = ascontiguousarray(x)
         value, rule = self._one(state, params, x, nan, work, False)
@@ -214,12 +230,17 @@ class Learner(Estimator):
         array([0.5, 1. ])
         """
         if self._state is None:
+            skipped = self.n_skipped_
             with self._all_or_nothing():
                 self._begin(_checks.row(x, None).size)
+                self._name_columns(_checks.row_names(x))
                 self.learn_one(x, y)
+                if self.n_skipped_ > skipped:  # a bad row does not say how wide the next will be
+                    self._forget()
+                    self.n_skipped_ = skipped + 1
             return
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-            x = _checks.row(x, self._shape[0])
+            x = _checks.row(x, self._shape[0], self._names)
         if y.__class__ is not float:
             y = _checks.label(y)
         state, params, work = self._call or self._prepare()
@@ -231,14 +252,16 @@ class Learner(Estimator):
             self.n_skipped_ += 1
 
     def _refusal(self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        return _checks.refusal(
+        error = _checks.refusal(
             type(self).__name__,
             self.algorithm.rules,
             outcome,
             x,
             in_table=in_table,
             names=self._names,
+            params=self.get_params(),
         )
+        return ValueError(f"{error}; the model is unchanged")
 
     def _run(
         self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
@@ -261,12 +284,13 @@ class Learner(Estimator):
                 _checks.same_columns(
                     type(self).__name__, self.n_features_in_, self._names, X, names
                 )
-            predictions = self.algorithm.step.run(
+            step = self.algorithm.step
+            predictions = step.run(
                 tuple(self._state),
                 self._numbers(),
                 X,
                 y,
-                self._work,
+                step.work(X.shape[1]),  # not the learner's own: threads may predict side by side
                 labelled=learn,
                 refused=refused,
                 progress=progress,
@@ -298,6 +322,12 @@ class SecondOrder(Learner):
 
     _square = True
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        S = self._state.S
+        if not (np.array_equal(S, S.T) and np.all(np.diag(S) > 0)):
+            raise ValueError("its Σ is not symmetric and positive")
+
     @property
     def covariance_(self) -> np.ndarray:
         """The matrix Σ, a copy."""
@@ -308,7 +338,7 @@ def _plain(value: Any) -> Any:
     """Return a parameter as JSON can hold it."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def load(path: str | os.PathLike[str]) -> Learner:
@@ -316,34 +346,40 @@ def load(path: str | os.PathLike[str]) -> Learner:
 
     A file that is truncated, altered or not a state file is refused with a
     :class:`onlinear.StateFileError`; nothing in it is ever executed. A learner of your own is found
-    by its class name, so import its module first.
+    by the name of its module and class, so import or define it first.
     """
     header, arrays = _files.read(path)
     try:
         name = header["learner"]
         if name not in Learner._classes:
-            raise ValueError(f"there is no learner called {name!r}")
+            raise ValueError(f"there is no learner {name!r} here (import or define it first)")
         model = Learner._classes[name](**header["params"])
         if arrays:
             d, record, names = header["features"], arrays["state"], header["names"]
-            _check_contents(d, record, names, model._square)
+            _check_contents(d, record, names, header["skipped"], model._square)
             model.__setstate__(
                 {
                     "params": header["params"],
-                    "state": (d, record, int(header["skipped"])),
+                    "state": (d, record, header["skipped"]),
                     "names": names,
                 }
             )
-    except (KeyError, TypeError, ValueError) as error:
+            model._check_state()
+        model._numbers()
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _files.StateFileError(f"{path} does not describe a learner: {error}") from None
     return model
 
 
-def _check_contents(d: Any, record: np.ndarray, names: Any, square: bool) -> None:
+def _check_contents(d: Any, record: np.ndarray, names: Any, skipped: Any, square: bool) -> None:
     """Refuse contents no learner can have, before anything is allocated for them."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
         raise ValueError(f"it says {d!r} features and holds {record.size} numbers")
-    if names is not None and (len(names) != d or not all(isinstance(n, str) for n in names)):
+    if names is not None and (
+        type(names) is not list or len(names) != d or not all(type(n) is str for n in names)
+    ):
         raise ValueError(f"it says {d} features and names them {names!r}")
+    if type(skipped) is not int or skipped < 0:
+        raise ValueError(f"it says {skipped!r} rows were skipped")
     if not np.isfinite(record).all():
         raise ValueError("its state has numbers that are not finite")

@@ -1,7 +1,7 @@
 """Parameters: fields of a class, read and set by name as scikit-learn does."""
 
 import dataclasses
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 import numpy as np
 
@@ -13,7 +13,7 @@ __all__ = ["Parameters"]
 class Parameters:
     """A class whose annotated fields are its parameters; subclasses become dataclasses."""
 
-    on_bad: str = dataclasses.field(default="raise", kw_only=True)
+    on_bad: Literal["raise", "skip"] = dataclasses.field(default="raise", kw_only=True)
 
     _parameters: ClassVar[frozenset[str]] = frozenset({"on_bad"})
 
@@ -55,4 +55,4 @@ class Parameters:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and np.array_equal(a, b))
+    return a is b or (isinstance(a, bool) is isinstance(b, bool) and np.array_equal(a, b))

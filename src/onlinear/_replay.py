@@ -24,8 +24,8 @@ class Replay:
     Attributes
     ----------
     predictions : array
-        The prediction of each row, made before its label was learnt; NaN where a bad row was
-        skipped.
+        The prediction of each row, made before its label was learnt; NaN for a bad row that was
+        skipped and could not be predicted.
     labels : array
         The labels.
     bad_rows : array of int
@@ -39,7 +39,9 @@ class Replay:
     @cached_property
     def losses(self) -> np.ndarray:
         """Squared error of each row; NaN where a bad row was skipped."""
-        return np.asarray((self.labels - self.predictions) ** 2)
+        losses = np.asarray((self.labels - self.predictions) ** 2)
+        losses[self.bad_rows] = np.nan
+        return losses
 
     @cached_property
     def cumulative_loss(self) -> np.ndarray:
@@ -49,9 +51,10 @@ class Replay:
     def __repr__(self) -> str:
         """Show the size and the loss."""
         rows, skipped = self.predictions.size, self.bad_rows.size
-        mean = self.cumulative_loss[-1] / max(1, rows - skipped)
+        scored = int(np.isfinite(self.losses).sum())
         note = f", {skipped} skipped" if skipped else ""
-        return f"<Replay of {rows} rows{note}: mean squared error {mean:.6g}>"
+        mean = f"{self.cumulative_loss[-1] / scored:.6g}" if scored else "of no row"
+        return f"<Replay of {rows} rows{note}: mean squared error {mean}>"
 
 
 def replay(model: Learner, X: Any, y: Any) -> Replay:

@@ -51,6 +51,10 @@ class Estimator(Parameters):
         """Return R² of :meth:`predict` on these rows: 1 is perfect, 0 is the mean of y."""
         predictions = self.predict(X)
         y = _checks.labels(y, predictions.size)
+        if not np.isfinite(y).all():
+            raise ValueError(f"score needs finite labels, got {y[~np.isfinite(y)][0]}")
+        seen = ~np.isnan(predictions)  # a bad row that was skipped has none
+        y, predictions = y[seen], predictions[seen]
         error, spread = np.sum((y - predictions) ** 2), np.sum((y - y.mean()) ** 2)
         if spread == 0.0:
             return 1.0 if error == 0.0 else 0.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._kernels import kernel
+from onlinear._kernels import kernel, norm
 
 __all__ = [
     "project_ball",
@@ -64,8 +64,8 @@ def project_ball(w: Any, radius: float) -> np.ndarray:
     w = _vector(w)
     if not radius >= 0:
         raise ValueError(f"needs a radius ≥ 0, got radius={radius!r}")
-    norm = float(np.linalg.norm(w))
-    return np.asarray(w * (radius / norm) if norm > radius else w.copy())
+    length = float(norm(w))
+    return np.asarray(w / length * radius if length > radius else w.copy())
 
 
 def project_box(w: Any, alpha: float) -> np.ndarray:
@@ -93,6 +93,7 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
     _share(alpha)
     if not math.isclose(float(v.sum()), 1.0, rel_tol=1e-9):
         raise ValueError(f"project_simplex needs weights that sum to 1, got {v.sum()!r}")
+    v /= v.sum()
     lift_simplex(v, alpha)
     return v
 
@@ -120,7 +121,7 @@ def lift_simplex(w, alpha):
                 count += 1
             else:
                 kept += w[i]
-        if count <= lifted:
+        if count <= lifted or count == n:
             break
         lifted = count
         factor = (1.0 - count * floor) / kept
@@ -156,4 +157,4 @@ def _share(alpha: float) -> None:
 def _log_ratio(u: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return u ln(u/w) with 0 ln 0 = 0 and ∞ where w = 0 < u."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(u == 0, 0.0, u * np.log(u / w))
+        return np.where(u == 0, 0.0, u * (np.log(u) - np.log(w)))

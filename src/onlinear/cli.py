@@ -1,5 +1,7 @@
 """The command line."""
 
+import io
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +33,9 @@ def main(
     ] = False,
 ) -> None:
     """Learn linear predictors from streams whose truth drifts."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode still gets an answer
 
 
 @app.command()
@@ -50,5 +55,8 @@ def demo(
         _demo.run(rows, degrees, seed, picture)
     except OSError as error:
         typer.echo(f"cannot write {picture}: {error.strerror or error}", err=True)
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
     typer.echo(f"picture: {picture}  ({time.perf_counter() - began:.1f} s)")

@@ -14,17 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear import _checks, _engine
-from onlinear._kernels import axpy, dot, shift, symv
+from onlinear._kernels import axpy, dot, rounding_of, shift, symv
 from onlinear.algorithms._recursion import gaussian, learn
 
 __all__ = ["best_drifting", "best_fixed"]
 
 
-class Price(NamedTuple):
+class Hindsight(NamedTuple):
     """The price of ‖u_1‖², and of drift."""
 
     b: float
     c: float
+
+
+RULES = (
+    "needs data that double precision can tell apart, but xᵀΣx = {value:g} is rounding "
+    "(columns that are nearly the same, and large: centre or rescale them)",
+)
 
 
 @_engine.Step
@@ -40,6 +46,8 @@ def step(state, params, x, y, work):
     e = y - dot(w, x)
     if not math.isfinite(chi * e):
         return e, _engine.OVERFLOW
+    if 0.0 < chi <= rounding_of(S, x) * (1.0 + chi):
+        return chi, _engine.DOMAIN
     shift(drift, S)
     return e * e / (1.0 + chi), learn(state, x, e, v, chi, 1.0, work[1])
 
@@ -51,14 +59,16 @@ def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
     >>> best_drifting(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0, c=np.inf)
     array([0.5       , 0.66666667, 0.75      ])
     """
-    price = Price(b, c)
+    price = Hindsight(b, c)
     _checks.number(price, "b", above=0)
     _checks.number(price, "c", above=0, most=math.inf)
     X, names = _checks.table(X)
     y = _checks.labels(y, X.shape[0])
 
     def refused(outcome: _engine.Outcome) -> None:
-        raise _checks.refusal("hindsight", (), outcome, X[outcome.row], in_table=True, names=names)
+        raise _checks.refusal(
+            "hindsight", RULES, outcome, X[outcome.row], in_table=True, names=names, params={}
+        )
 
     added = step.run(
         tuple(gaussian(X.shape[1], b)),

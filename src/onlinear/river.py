@@ -6,8 +6,8 @@
 
 A feature that is absent counts as 0. One that appears late joins with exactly the state it would
 have had if it had been there, as 0, from the start: the learner always keeps one spare column that
-never sees anything else, and a newcomer takes a copy of it. (For the learners on the simplex the
-spare column counts as one of the n inputs.)
+never sees anything else, and a newcomer takes a copy of it. (The learners on the simplex share
+their weight anew among more inputs, of which the spare column is one.)
 """
 
 import copy
@@ -15,7 +15,11 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
-from river import base
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError('onlinear.river needs river: pip install "onlinear[river]"') from error
 
 from onlinear import _checks
 from onlinear._model import Learner
@@ -44,6 +48,10 @@ class River(base.Regressor):
     """
 
     def __init__(self, model: Learner) -> None:
+        if not isinstance(model, Learner):
+            raise TypeError(f"River needs a learner, such as River(LASER()), got {model!r}")
+        if model._state is not None:
+            raise ValueError(f"River needs a learner that has learnt nothing yet, got {model!r}")
         self.model = model
         self.learner: Learner = copy.deepcopy(model)
         self._columns: dict[Hashable, int] = {}
@@ -65,6 +73,8 @@ class River(base.Regressor):
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
         """Return the learner and its columns; if x brings new features, a copy that has them."""
+        if not isinstance(x, Mapping):
+            raise TypeError(f"River needs a row as a dict, got {type(x).__name__}")
         known = self._columns
         if self.learner._state is not None and all(name in known for name in x):
             return self.learner, known
@@ -79,7 +89,9 @@ def _row(x: Mapping[Hashable, float], columns: dict[Hashable, int]) -> np.ndarra
     """Return the row as a vector, the last entry being the spare column."""
     row = np.zeros(len(columns) + 1)
     for name, value in x.items():
-        row[columns[name]] = value if value.__class__ is float else _checks.label(value)
+        if value.__class__ is not float:
+            value = _checks.label(value, f"feature {name!r}")
+        row[columns[name]] = value
     return row
 
 
@@ -90,20 +102,19 @@ def _order(name: Hashable) -> tuple[str, str]:
 def _grown(model: Learner, d: int) -> Learner:
     """Return a copy of the learner with d columns, the new ones as the last of the old."""
     grown = copy.deepcopy(model)
+    grown._begin(d)
     if model._state is None:
-        grown._begin(d)
         return grown
     old = model.n_features_in_
     source = np.minimum(np.arange(d), old - 1)  # new columns are copies of the spare one
-    fresh = np.arange(d) >= old - 1  # the spare one and its copies
-    grown._begin(d)
+    idle = np.arange(d) >= old - 1  # the spare one and its copies
     for field, target in zip(model._state, grown._state, strict=True):
-        if field.shape == target.shape:
-            target[...] = field
-        elif field.ndim == 2 and field.shape == (old, old):
-            target[...] = field[np.ix_(source, source)]
-            target[np.ix_(fresh, fresh)] *= np.eye(int(fresh.sum()))  # idle ones do not covary
-        else:
-            target[...] = field[..., source]
-    grown.n_skipped_ = model.n_skipped_
+        grows = [old_size != size for old_size, size in zip(field.shape, target.shape, strict=True)]
+        axes = [
+            source if grow else np.arange(n) for grow, n in zip(grows, field.shape, strict=True)
+        ]
+        target[...] = field[np.ix_(*axes)]
+        if all(grows) and field.ndim == 2:
+            target[np.ix_(idle, idle)] *= np.eye(int(idle.sum()))  # idle ones do not covary
+    grown._settle()
     return grown

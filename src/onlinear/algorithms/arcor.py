@@ -75,7 +75,7 @@ def _theta(params, i):
     """Return Λ_i⁻¹ with the tolerance for ties; the last threshold of a sequence stays."""
     _, _, q, inverse = params
     if inverse.size:
-        return inverse[min(int(i), inverse.size) - 1] * (1.0 + TIE)
+        return inverse[max(1, min(int(i), inverse.size)) - 1] * (1.0 + TIE)
     return (i ** (q - 1.0) + 1.0) * (1.0 + TIE)
 
 
@@ -189,6 +189,11 @@ class ARCOR(SecondOrder):
                 f"ARCOR needs 1 > Λ_1 ≥ Λ_2 ≥ … > 0, got thresholds={self.thresholds!r}"
             )
         return 1.0 / values
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if not self._state.segment[0] >= 1:
+            raise ValueError(f"it says it is in segment {self._state.segment[0]}")
 
     @property
     def resets_(self) -> int:

@@ -89,7 +89,7 @@ def factorise(w, A, x, a, floor, root, U):
         for j in range(i, n):
             U[i, j] = root[i] * root[j] * (A[i, j] + x[i] * x[j])
         U[i, i] += a
-    return cholesky(U, a, ROUNDING)  # every pivot of aI + a positive matrix is at least a
+    return cholesky(U, a, ROUNDING * n)  # every pivot of aI + a positive matrix is at least a
 
 
 @kernel

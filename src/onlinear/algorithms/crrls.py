@@ -78,5 +78,5 @@ class CRRLS(SecondOrder):
 
     def _params(self) -> CRRLSParams:
         return CRRLSParams(
-            number(self, "forgetting", above=0, most=1), whole(self, "reset_every", least=1)
+            number(self, "forgetting", above=0, most=1), float(whole(self, "reset_every", least=1))
         )

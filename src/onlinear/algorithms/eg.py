@@ -22,7 +22,7 @@ from onlinear._kernels import dot, extremes, finite, kernel
 from onlinear._model import Algorithm, Learner
 from onlinear.bregman import lift_simplex
 
-__all__ = ["EG", "EGState", "exponentiate", "share"]
+__all__ = ["EG", "EGState", "exponentiate", "share", "share_out"]
 
 
 class EGParams(NamedTuple):
@@ -49,9 +49,9 @@ def init(params: EGParams, d: int) -> EGState:
 @kernel
 def exponentiate(log_w, w, alpha, trial):
     """Take the log-weights in ``trial``, normalise and lift them; FINE, or OVERFLOW untouched."""
-    if not finite(trial):
+    low, top = extremes(trial)
+    if not finite(trial) or not math.isfinite(low - top):
         return OVERFLOW
-    _, top = extremes(trial)
     total = 0.0
     for i in range(trial.size):
         log_w[i] = trial[i] - top
@@ -84,6 +84,12 @@ def step(state, params, x, y, work):
     if rule == FINE:
         t[0] += 1
     return m, rule
+
+
+def share_out(state: EGState) -> None:
+    """Make the weights sum to one again."""
+    w = np.exp(state.log_w - state.log_w.max())
+    state.w[...] = w / w.sum()
 
 
 def share(owner: Learner) -> float:
@@ -127,9 +133,12 @@ class EG(Learner):
     algorithm = Algorithm(
         init,
         step,
-        ("needs max x_i − min x_i ≤ X in a row (declare a larger X), got {value:g}",),
+        ("needs max x_i − min x_i ≤ X = {X:g} (declare a larger X), got {value:g}",),
     )
     _poor_score = True
+
+    def _settle(self) -> None:
+        share_out(self._state)
 
     def _params(self) -> EGParams:
         X = number(self, "X", above=0)

@@ -20,7 +20,7 @@ from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, Step
 from onlinear._kernels import dot, extremes
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms.eg import exponentiate, share
+from onlinear.algorithms.eg import exponentiate, share, share_out
 
 __all__ = ["EGPM"]
 
@@ -102,9 +102,12 @@ class EGPM(Learner):
     X: float = 1.0
 
     algorithm = Algorithm(
-        init, step, ("needs |x_i| ≤ X (declare a larger X), got |x_i| = {value:g}",)
+        init, step, ("needs |x_i| ≤ X = {X:g} (declare a larger X), got x_i = ±{value:g}",)
     )
     _poor_score = True
+
+    def _settle(self) -> None:
+        share_out(self._state)
 
     def _params(self) -> EGPMParams:
         U, X = number(self, "U", above=0), number(self, "X", above=0)

@@ -115,9 +115,9 @@ class EGU(Learner):
         init,
         step,
         (
-            "needs x_i ≥ 0 (Negative values in data), got {value:g}",
-            "needs x_i ≤ X (declare a larger X), got {value:g}",
-            "needs labels 0 ≤ y ≤ Y (declare a larger Y), got {value:g}",
+            "needs x_i ≥ 0, got x_i = {value:g} (Negative values in data)",
+            "needs x_i ≤ X = {X:g} (declare a larger X), got x_i = {value:g}",
+            "needs labels 0 ≤ y ≤ Y = {Y:g} (declare a larger Y), got y = {value:g}",
         ),
     )
     _positive = True

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from onlinear._checks import limit, number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
-from onlinear._kernels import axpy, dot, kernel, scale
+from onlinear._kernels import axpy, dot, kernel, norm, scale
 from onlinear._model import Algorithm, Learner
 from onlinear.algorithms._recursion import Weights, weights
 
@@ -43,16 +43,16 @@ def init(params: GDParams, d: int) -> Weights:
 def descend(state, eta, radius, x, y, m):
     """Take one gradient step and project; return (value, rule) if the row breaks one."""
     t, w = state
-    length = eta * dot(x, x)
+    reach = eta * dot(x, x)
     pace = -2.0 * eta * (m - y)
-    if not math.isfinite(length) or not math.isfinite(pace * length):
-        return length, OVERFLOW
-    if math.isinf(radius) and length > 1.0:
-        return length, DOMAIN
+    if not math.isfinite(pace * reach):
+        return reach, OVERFLOW
+    if math.isinf(radius) and reach > 1.0:
+        return reach, DOMAIN
     axpy(pace, x, w)
-    norm = math.sqrt(dot(w, w))
-    if norm > radius:
-        scale(radius / norm, w, w)
+    length = norm(w)
+    if length > radius:
+        scale(radius / length, w, w)
     t[0] += 1
     return m, FINE
 

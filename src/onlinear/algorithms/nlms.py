@@ -43,7 +43,7 @@ def step(state, params, x, y, work):
     norm = epsilon + dot(x, x)
     if norm > 0.0:
         pace = eta * (y - m) / norm
-        if not math.isfinite(pace * math.sqrt(norm)) or not math.isfinite(norm):
+        if not math.isfinite(pace * math.sqrt(norm)):
             return pace, OVERFLOW
         axpy(pace, x, w)
     t[0] += 1

@@ -9,7 +9,7 @@ Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from onlinear._checks import choice, number
 from onlinear._engine import FINE, Step
@@ -70,7 +70,7 @@ class OGD(Learner):
     """
 
     eta: float = 0.01
-    schedule: str = "constant"
+    schedule: Literal["constant", "sqrt"] = "constant"
 
     algorithm = Algorithm(init, step, (TOO_LONG,))
     _poor_score = True

@@ -12,7 +12,7 @@ Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class OSLOG(Learner):
     a: float = 1.0
     floor: float = 1e-12
     w0: float | Sequence[float] = 1.0
-    first: str = "zero"
+    first: Literal["zero", "w0"] = "zero"
 
     algorithm = Algorithm(init, step)
     _square = True

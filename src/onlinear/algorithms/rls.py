@@ -7,9 +7,10 @@
 After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
 A direction the data do not excite is forgotten all the same: Σ grows there by 1/r a round, without
-end ("wind-up"). The guard: when Σ_ii passes 10⁶ / min(p_i, b), p_i the largest x_i² seen (10⁶/b if
-x_i was always 0), coordinate i is observed where it stands, which lowers Σ_ii fourfold and leaves w
-alone. While the data excite every direction Σ_ii stays far below, and nothing is changed.
+end ("wind-up"). The guard: when Σ_ii passes 10¹⁰ / min(p_i, b), p_i the largest x_i² seen (10¹⁰/b
+if x_i was always 0), coordinate i is observed where it stands, which lowers Σ_ii fourfold and
+leaves w alone. It changes nothing while every direction is excited, within the memory of about
+1/(1 − r) rounds, by some 1e-5 of the scale of its columns or more.
 
 Haykin, Adaptive Filter Theory; the guard is our own.
 """
@@ -20,14 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._checks import number
-from onlinear._engine import FINE, Step
+from onlinear._engine import FINE, OVERFLOW, Step
 from onlinear._kernels import dot, kernel, scale, subtract_square, symv
 from onlinear._model import Algorithm, SecondOrder
 from onlinear.algorithms._recursion import gaussian, learn
 
 __all__ = ["RLS", "Forgetful", "forget", "forgetful"]
 
-WOUND_UP = 1e6  # Σ_ii·x_i² beyond this is a direction the data no longer excite
+WOUND_UP = 1e10  # Σ_ii·x_i² beyond this is a direction the data no longer excite
+TINY = 1e-200  # x_i² below this counts as 0
 
 
 class RLSParams(NamedTuple):
@@ -61,6 +63,8 @@ def forget(state, r, b, x, y, m, work):
     """Learn the label with everything before it worth r times as much, and guard Σ."""
     t, w, S, peak = state
     v = work[0]
+    if not math.isfinite(dot(x, x)):
+        return OVERFLOW
     symv(S, x, v)  # v = Σx
     rule = learn((t, w, S), x, y - m, v, dot(x, v), r, work[1])
     if rule != FINE:
@@ -69,7 +73,7 @@ def forget(state, r, b, x, y, m, work):
         scale(1.0 / r, S[i], S[i])  # Σ ← Σ/r
         peak[i] = max(peak[i], x[i] * x[i])
     for i in range(x.size):
-        limit = WOUND_UP / (min(peak[i], b) if peak[i] > 0.0 else b)
+        limit = WOUND_UP / (min(peak[i], b) if peak[i] > TINY else b)
         if S[i, i] > limit:  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
             scale(math.sqrt(0.75 / S[i, i]), S[i], v)
             subtract_square(v, S)

@@ -17,6 +17,11 @@ def rotating(
     >>> X.shape, y.shape
     ((100, 4), (100,))
     """
+    if rows < 1 or d < 1 or not np.isfinite([degrees, noise]).all():
+        raise ValueError(
+            "rotating needs rows ≥ 1, d ≥ 1 and finite degrees and noise, got "
+            f"rows={rows}, d={d}, degrees={degrees}, noise={noise}"
+        )
     rng = np.random.default_rng(seed)
     start = rng.normal(size=d)
     start /= np.linalg.norm(start)
