@@ -18,6 +18,7 @@ MODELS = [
     ol.ARCOR(q=np.inf),
     ol.ONS(),
     ol.ONS(radius=1.0),
+    ol.WEMM(),
     ol.CIRR(),
     ol.OSLOG(),
     ol.NLMS(),
@@ -38,24 +39,34 @@ def hostile(seed):
     return X, rng.normal(size=rows) * 10.0 ** rng.uniform(-6, 6)
 
 
+def check(model, seed):
+    X, y = hostile(seed)
+    if isinstance(model, ol.WEMM):
+        model.set_params(b=1.01 * np.max(np.sum(X * X, axis=1)) + 1e-12)
+    assert np.isfinite(ol.replay(model.fit(X[:1], y[:1]), X, y).predictions).all(), seed
+    assert np.isfinite(model._record).all(), seed
+    if hasattr(model, "covariance_"):
+        S = model.covariance_
+        root = np.sqrt(np.diag(S))
+        assert np.array_equal(S, S.T), seed
+        assert np.linalg.eigvalsh(S / root[:, None] / root)[0] > 0, seed
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_numbers_stay_finite_and_sigma_symmetric_and_positive(model):
     for seed in range(100):
-        X, y = hostile(seed)
-        assert np.isfinite(ol.replay(model.fit(X[:1], y[:1]), X, y).predictions).all(), seed
-        assert np.isfinite(model._record).all(), seed
-        if hasattr(model, "covariance_"):
-            S = model.covariance_
-            root = np.sqrt(np.diag(S))
-            assert np.array_equal(S, S.T), seed
-            assert np.linalg.eigvalsh(S / root[:, None] / root)[0] > 0, seed
+        check(model, seed)
 
 
 @pytest.mark.parametrize(
-    "model",
-    [ol.ARCOR(radius=1.0), ol.GD(eta=0.1, radius=1.0), ol.ONS(radius=1.0, gamma=1e-140)],
+    ("model", "label"),
+    [
+        (ol.ARCOR(radius=1.0), 1e140),
+        (ol.GD(eta=0.1, radius=1.0), 1e140),
+        (ol.ONS(radius=1.0, gamma=1e-140), 1.0),
+    ],
     ids=repr,
 )
-def test_a_huge_step_ends_on_the_edge_of_the_ball(model):
-    model.learn_one([1.0, 0.0], 1e140)
+def test_a_huge_step_ends_on_the_edge_of_the_ball(model, label):
+    model.learn_one([1.0, 0.0], label)
     np.testing.assert_allclose(model.coef_, [1.0, 0.0], rtol=1e-9)

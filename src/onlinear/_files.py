@@ -14,7 +14,6 @@ import hashlib
 import json
 import math
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
 
 def _replace(path: Path, content: bytes) -> None:
     """Put content at path so that a reader, or a crash, sees the old file or the new one."""
-    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with beside.open("xb") as file:
             if path.exists():
