@@ -4,9 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -68,6 +69,15 @@ def test_a_learner_works_in_a_pipeline_and_a_grid_search():
     assert np.isfinite(search.predict(X)).all()
 
 
+def test_it_works_under_metadata_routing():
+    X, y = stream(60)
+    pipeline = make_pipeline(StandardScaler(), ol.Ridge())
+    expected = cross_val_score(pipeline, X, y, cv=3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(cross_val_score(pipeline, X, y, cv=3), expected)
+    assert np.isfinite(expected).all()
+
+
 def test_clone_copies_parameters_and_nothing_learnt():
     X, y = stream(20)
     twin = clone(ol.ARCOR(thresholds=[0.5, 0.25]).fit(X, y))
@@ -96,6 +106,9 @@ def test_score_is_r_squared():
     X, y = stream(50)
     model = ol.Ridge().fit(X, y)
     assert model.score(X, y) == pytest.approx(r2_score(y, model.predict(X)))
+    weight = np.arange(50.0)
+    expected = r2_score(y, model.predict(X), sample_weight=weight)
+    assert model.score(X, y, sample_weight=weight) == pytest.approx(expected)
     assert model.score(X[:3], np.ones(3)) == 0.0
 
 
@@ -105,7 +118,7 @@ def test_score_leaves_out_skipped_rows_and_refuses_bad_labels():
     X_bad = X.copy()
     X_bad[7, 0] = np.nan
     rest = np.arange(50) != 7
-    assert model.score(X_bad, y) == model.score(X[rest], y[rest])
+    assert model.score(X_bad, y) == pytest.approx(model.score(X[rest], y[rest]))
     with pytest.raises(ValueError, match="score needs finite labels, got nan"):
         model.score(X, np.where(rest, y, np.nan))
 

@@ -33,7 +33,7 @@ BAD_LABEL = 2  # y is not finite
 OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow
 DOMAIN = 4  # DOMAIN + k: the k-th rule of the learner
 
-FIRST_BLOCK = 256  # rows; doubled while a block takes less than BLOCK_SECONDS
+FIRST_BLOCK = 16  # rows; doubled while a block takes less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
 
 
@@ -110,6 +110,8 @@ def _reached(value: Any, seen: set[int]) -> set[bytes]:
         for used in (*inner.globals.values(), *inner.nonlocals.values()):
             reached |= _reached(used, seen)
         return reached
+    if isinstance(value, np.ndarray):
+        return {value.tobytes()}
     if isinstance(value, ModuleType):
         return _source(getattr(value, "__file__", None))
     return {repr(value).encode()} if isinstance(value, (bool, int, float, str, tuple)) else set()

@@ -5,6 +5,7 @@ hands both to the compiled forms of its step.
 """
 
 import contextlib
+import copy
 import os
 from collections.abc import Callable, Iterator
 from math import nan
@@ -145,21 +146,21 @@ class Learner(Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters and state: what pickle and deepcopy keep."""
-        kept: dict[str, Any] = {"params": self.get_params()}
+        kept: dict[str, Any] = {"params": self.get_params(), "skipped": self.n_skipped_}
         if self._record is not None:
-            kept["state"] = (self.n_features_in_, self._record.copy(), self.n_skipped_)
-            kept["names"] = self._names
+            kept["state"] = (self.n_features_in_, self._record.copy(), self._names)
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Take parameters and state back."""
         for name, value in kept["params"].items():
             setattr(self, name, value)
+        if kept["skipped"]:
+            self.n_skipped_ = kept["skipped"]
         if "state" in kept:
-            d, record, skipped = kept["state"]
+            d, record, names = kept["state"]
             self._begin(d, record)
-            self._name_columns(kept["names"])
-            self.n_skipped_ = skipped
+            self._name_columns(names)
 
     def _check_state(self) -> None:
         """Refuse a state no sequence of rounds leads to."""
@@ -186,13 +187,13 @@ class Learner(Estimator):
         header: dict[str, Any] = {
             "learner": _full_name(type(self)),
             "params": {name: _plain(value) for name, value in self.get_params().items()},
+            "skipped": self.n_skipped_,
         }
         arrays = {}
         if self._record is not None:
-            type(self)(**self.get_params())._begin(self.n_features_in_, self._record)
+            copy.copy(self)  # the state must fit the parameters, or it could not be loaded
             header["features"] = self.n_features_in_
             header["names"] = self._names
-            header["skipped"] = self.n_skipped_
             arrays["state"] = self._record
         _files.write(path, header, arrays)
 
@@ -354,16 +355,15 @@ def load(path: str | os.PathLike[str]) -> Learner:
         if name not in Learner._classes:
             raise ValueError(f"there is no learner {name!r} here (import or define it first)")
         model = Learner._classes[name](**header["params"])
+        kept = {"params": header["params"], "skipped": header["skipped"]}
+        if type(kept["skipped"]) is not int or kept["skipped"] < 0:
+            raise ValueError(f"it says {kept['skipped']!r} rows were skipped")
         if arrays:
             d, record, names = header["features"], arrays["state"], header["names"]
-            _check_contents(d, record, names, header["skipped"], model._square)
-            model.__setstate__(
-                {
-                    "params": header["params"],
-                    "state": (d, record, header["skipped"]),
-                    "names": names,
-                }
-            )
+            _check_contents(d, record, names, model._square)
+            kept["state"] = (d, record, names)
+        model.__setstate__(kept)
+        if arrays:
             model._check_state()
         model._numbers()
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -371,7 +371,7 @@ def load(path: str | os.PathLike[str]) -> Learner:
     return model
 
 
-def _check_contents(d: Any, record: np.ndarray, names: Any, skipped: Any, square: bool) -> None:
+def _check_contents(d: Any, record: np.ndarray, names: Any, square: bool) -> None:
     """Refuse contents no learner can have, before anything is allocated for them."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
         raise ValueError(f"it says {d!r} features and holds {record.size} numbers")
@@ -379,7 +379,5 @@ def _check_contents(d: Any, record: np.ndarray, names: Any, skipped: Any, square
         type(names) is not list or len(names) != d or not all(type(n) is str for n in names)
     ):
         raise ValueError(f"it says {d} features and names them {names!r}")
-    if type(skipped) is not int or skipped < 0:
-        raise ValueError(f"it says {skipped!r} rows were skipped")
     if not np.isfinite(record).all():
         raise ValueError("its state has numbers that are not finite")

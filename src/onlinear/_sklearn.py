@@ -47,15 +47,16 @@ class Estimator(Parameters):
         self._learnt()
         return self._run(X, None, learn=False)[0]
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of :meth:`predict` on these rows: 1 is perfect, 0 is the mean of y."""
         predictions = self.predict(X)
         y = _checks.labels(y, predictions.size)
         if not np.isfinite(y).all():
             raise ValueError(f"score needs finite labels, got {y[~np.isfinite(y)][0]}")
-        seen = ~np.isnan(predictions)  # a bad row that was skipped has none
-        y, predictions = y[seen], predictions[seen]
-        error, spread = np.sum((y - predictions) ** 2), np.sum((y - y.mean()) ** 2)
+        given = np.ones(y.size) if sample_weight is None else sample_weight
+        weight = _checks.labels(given, y.size) * ~np.isnan(predictions)  # a skipped row has none
+        error = np.sum(weight * np.nan_to_num(y - predictions) ** 2)
+        spread = np.sum(weight * (y - np.average(y, weights=weight)) ** 2)
         if spread == 0.0:
             return 1.0 if error == 0.0 else 0.0
         return float(1.0 - error / spread)
@@ -70,6 +71,14 @@ class Estimator(Parameters):
             regressor_tags=RegressorTags(poor_score=self._poor_score),
             input_tags=InputTags(positive_only=self._positive),
         )
+
+    def get_metadata_routing(self) -> Any:
+        """Say to scikit-learn what the learner takes beside X and y (only it calls this)."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_weight", alias=None)
+        return request
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether anything was learnt."""
