@@ -184,6 +184,21 @@ def test_numbers_too_large_are_refused_or_stay_finite(case, size):
         assert np.isfinite(model.predict_one(X[1]))
 
 
+def test_a_prediction_that_is_refused_undoes_nothing_learnt_meanwhile(monkeypatch):
+    X, y = stream(20)
+    model = ol.Ridge().fit(X, y)
+    refuse = model._refusal
+
+    def meanwhile(*args, **kwargs):
+        model.learn_one(X[0], y[0])  # as another thread might
+        return refuse(*args, **kwargs)
+
+    monkeypatch.setattr(model, "_refusal", meanwhile)
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((1, 5), np.nan))
+    assert model.rounds_ == 21
+
+
 @pytest.mark.parametrize("name", sorted(ol.LEARNERS))
 def test_threads_may_predict_side_by_side(name):
     from concurrent.futures import ThreadPoolExecutor

@@ -75,7 +75,8 @@ LEARNER = """
 import math
 import numpy as np
 import onlinear as ol
-from helper import SHIFT, pace
+import middle
+from helper import SHIFT, TABLE, pace
 from onlinear._engine import FINE, Step
 from onlinear._model import Algorithm, Learner
 from onlinear.algorithms._recursion import weights
@@ -84,7 +85,7 @@ from onlinear.algorithms._recursion import weights
 def step(state, params, x, y, work):
     t, w = state
     if not math.isnan(y):
-        w[0] += pace(y) + SHIFT
+        w[0] += pace(y) + SHIFT + TABLE[0] + middle.distant()
     return w[0], FINE
 
 class Mine(Learner):
@@ -102,7 +103,13 @@ def test_an_edit_of_a_file_that_a_step_imports_from_is_never_missed(copy_of_the_
     helper, mine = copy_of_the_package / "helper.py", copy_of_the_package / "mine.py"
     mine.write_text(LEARNER)
     program = "import mine; print(mine.hits, mine.model.coef_[0])"
-    text = "from onlinear._kernels import kernel\nSHIFT = 0.5\n\n@kernel\ndef pace(y):\n"
+    (copy_of_the_package / "middle.py").write_text("from far import distant\n")
+    far = copy_of_the_package / "far.py"
+    far.write_text("import numba\n\n@numba.njit\ndef distant():\n    return 0.0\n")
+    text = (
+        "import numpy as np\nfrom onlinear._kernels import kernel\nSHIFT = 0.5\n"
+        "TABLE = np.array([0.0])\n\n@kernel\ndef pace(y):\n"
+    )
     helper.write_text(text + "    return 2.0 * y\n")
     assert run_copy(copy_of_the_package, program) == ["0", "2.5"]
     assert run_copy(copy_of_the_package, program) == ["1", "2.5"]
@@ -110,6 +117,11 @@ def test_an_edit_of_a_file_that_a_step_imports_from_is_never_missed(copy_of_the_
     assert run_copy(copy_of_the_package, program) == ["0", "7.5"]
     edit(helper, "SHIFT = 0.5", "SHIFT = 0.25")
     assert run_copy(copy_of_the_package, program) == ["0", "7.25"]
+    edit(helper, "np.array([0.0])", "np.array([1.0])")
+    assert run_copy(copy_of_the_package, program) == ["0", "8.25"]
+    edit(far, "return 0.0", "return 10.0")
+    assert run_copy(copy_of_the_package, program) == ["0", "18.25"]
+    assert run_copy(copy_of_the_package, program) == ["1", "18.25"]
 
 
 TWO = """

@@ -44,7 +44,7 @@ def test_a_feature_that_is_never_excited_does_no_harm(name):
     model = ol.LEARNERS[name](**params).fit(X, y)
     S = model.covariance_
     assert np.isfinite(S).all()
-    assert S[2, 2] <= 1e10
+    assert S[2, 2] <= 1e9
     assert np.linalg.eigvalsh(S)[0] > 0
 
 
@@ -55,7 +55,7 @@ def test_twenty_thousand_zero_rows_do_not_wind_up(name):
     params = {"forgetting": 0.98} if name in ("RLS", "CRRLS") else {}
     model = ol.LEARNERS[name](**params).fit(X, y)
     model.partial_fit(np.zeros((20_000, 5)), np.zeros(20_000))
-    assert np.max(model.covariance_) < 2e10  # 1e10 over the largest x_i²
+    assert np.max(model.covariance_) < 2e9  # 1e9 over the largest x_i²
     run = ol.replay(model, X, y)
     assert np.isfinite(run.predictions).all()
     assert run.losses[100:].mean() < 1.0
@@ -111,8 +111,19 @@ def test_the_guard_lowers_a_wound_up_coordinate_fourfold_and_leaves_the_weights(
     falls = ratio < 1
     assert falls.any()
     np.testing.assert_allclose(ratio[falls], 0.5, rtol=1e-6)  # doubled by forgetting, then a fourth
-    assert 1e12 / 4 < max(seen) <= 1e12
+    assert 1e11 / 4 < max(seen) <= 1e11
     assert np.array_equal(model.coef_, weights)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e2, 1e4])
+def test_the_guard_keeps_equal_columns_right_in_any_units(scale):
+    """Two equal columns must predict as one of them does."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=8000)
+    y = z + rng.normal(size=8000)
+    one = ol.replay(ol.RLS(), z[:, None], y).predictions
+    two = ol.replay(ol.RLS(), scale * np.column_stack([z, z]), y).predictions
+    assert np.sqrt(np.mean((one - two)[2000:] ** 2)) < 1e-3
 
 
 def test_the_guard_keeps_forgetting_alive_in_the_directions_that_are_excited():

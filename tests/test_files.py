@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import stat
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -36,8 +37,12 @@ def test_a_fresh_learner_is_saved_too(tmp_path):
 
 
 def test_numpy_parameters_are_saved_as_numbers(tmp_path):
-    ol.OSLOG(a=np.float64(2.0), w0=np.ones(5)).fit(X, Y).save(tmp_path / "model.onl")
-    assert ol.load(tmp_path / "model.onl").get_params()["w0"] == [1.0] * 5
+    model = ol.OSLOG(a=np.longdouble(2.0), floor=Fraction(1, 2), w0=np.ones(5)).fit(X, Y)
+    model.save(tmp_path / "model.onl")
+    loaded = ol.load(tmp_path / "model.onl")
+    assert (loaded.a, loaded.floor, loaded.w0) == (2.0, 0.5, [1.0] * 5)
+    ol.LASER(shrink=np.False_).save(tmp_path / "model.onl")
+    assert ol.load(tmp_path / "model.onl").shrink is False
 
 
 def test_column_names_and_skipped_rows_survive(tmp_path):

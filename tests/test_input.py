@@ -257,6 +257,14 @@ def test_a_bad_first_row_that_is_skipped_does_not_fix_the_width():
     assert model.n_skipped_ == 2
 
 
+def test_a_replay_of_bad_rows_only_does_not_fix_the_width():
+    model = ol.Ridge(on_bad="skip")
+    ol.replay(model, np.full((3, 4), np.nan), np.ones(3))
+    assert model.n_skipped_ == 3
+    model.learn_one([1.0, 2.0], 1.0)
+    assert model.n_features_in_ == 2
+
+
 def test_replay_wants_a_learner():
     with pytest.raises(TypeError, match="replay needs a learner, got str"):
         ol.replay("LASER", X, Y)

@@ -67,6 +67,19 @@ def test_on_the_simplex_new_features_share_the_weight(name):
             assert np.sum(w) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("name", ["EG", "Ridge"])
+def test_a_skipped_row_adds_no_features(name):
+    model = River(ol.LEARNERS[name](on_bad="skip"))
+    model.learn_one({"zz": float("nan")}, 0.1)
+    for _ in range(5):
+        model.learn_one({"a": 0.5, "b": 0.2}, 0.4)
+    before = model.predict_one({"a": 0.5, "b": 0.2})
+    model.learn_one({"a": 0.5, "zz": float("nan")}, 0.1)
+    assert model.predict_one({"a": 0.5, "b": 0.2}) == before
+    assert model.learner.n_features_in_ == 3
+    assert model.learner.n_skipped_ == 2
+
+
 def test_skipped_rows_stay_counted_when_features_appear():
     model = River(ol.Ridge(on_bad="skip"))
     model.learn_one({"a": 1.0}, 1.0)

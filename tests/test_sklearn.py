@@ -119,6 +119,8 @@ def test_score_leaves_out_skipped_rows_and_refuses_bad_labels():
     X_bad[7, 0] = np.nan
     rest = np.arange(50) != 7
     assert model.score(X_bad, y) == pytest.approx(model.score(X[rest], y[rest]))
+    with pytest.raises(ValueError, match="a row that can be predicted"):
+        model.score(np.full((2, 5), np.nan), y[:2])
     with pytest.raises(ValueError, match="score needs finite labels, got nan"):
         model.score(X, np.where(rest, y, np.nan))
 

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,44 +83,56 @@ def _package() -> bytes:
     return digest.digest()
 
 
-def _fingerprint(function: Callable[..., Any]) -> str:
-    """Hash the sources a compiled step depends on.
+def _fingerprint(function: Callable[..., Any]) -> str | None:
+    """Hash the sources a compiled step depends on; None if that cannot be told.
 
     Numba's disk cache looks only at the file of the compiled function; with the hash in the name,
     an edit of a kernel, of a learner, or of a file a step imports from can never be answered with
     the code from before it.
     """
-    digest = hashlib.sha256(_package())
     code = function.__code__
+    if not Path(code.co_filename).is_file():
+        return None
+    digest = hashlib.sha256(_package())
     digest.update(f"{function.__qualname__} {code.co_firstlineno}".encode() + code.co_code)
-    for item in sorted(_reached(function, set())):
-        digest.update(item)
+    try:
+        for item in sorted(_reached(function, set())):
+            digest.update(item)
+    except ValueError:
+        return None
     return digest.hexdigest()[:16]
 
 
 def _reached(value: Any, seen: set[int]) -> set[bytes]:
-    """Return the files and constants that a function depends on, itself or through others."""
+    """Return the files and constants a step depends on, itself or through what it calls."""
     value = getattr(value, "py_func", value)
-    if id(value) in seen:
+    if id(value) in seen or _foreign(value):
         return set()
     seen.add(id(value))
     if isinstance(value, FunctionType):
         inner = inspect.getclosurevars(value)
-        reached = _source(value.__code__.co_filename)
-        for used in (*inner.globals.values(), *inner.nonlocals.values()):
-            reached |= _reached(used, seen)
-        return reached
+        used = [*inner.globals.values(), *inner.nonlocals.values()]
+        for module in used.copy():
+            if isinstance(module, ModuleType) and not _foreign(module):
+                used += [vars(module).get(name) for name in value.__code__.co_names]
+        reached = {Path(value.__code__.co_filename).read_bytes()}
+        return reached.union(*(_reached(each, seen) for each in used))
     if isinstance(value, np.ndarray):
         return {value.tobytes()}
+    if value is None or isinstance(value, (bool, int, float, str, tuple)):
+        return {repr(value).encode()}
     if isinstance(value, ModuleType):
-        return _source(getattr(value, "__file__", None))
-    return {repr(value).encode()} if isinstance(value, (bool, int, float, str, tuple)) else set()
-
-
-def _source(file: str | None) -> set[bytes]:
-    if file is None or not Path(file).is_file() or Path(__file__).parent in Path(file).parents:
         return set()
-    return {Path(file).read_bytes()}
+    raise ValueError(f"no telling whether {value!r} has changed")
+
+
+def _foreign(value: Any) -> bool:
+    """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache knows."""
+    name = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
+    return isinstance(value, (type, BuiltinFunctionType, np.ufunc)) or (
+        isinstance(value, (FunctionType, ModuleType))
+        and str(name).split(".")[0] in {"builtins", "functools", "math", "numba", "numpy"}
+    )
 
 
 @cache
@@ -169,20 +181,14 @@ class Step:
         name carries the learner and the fingerprint. A step typed at a prompt has no file, and is
         compiled anew in each process, as everything is where no folder for the cache is writable.
         """
-        on_disk = Path(self.function.__code__.co_filename).is_file()
-        name = "_".join(
-            [
-                template.__name__,
-                self.function.__module__.replace(".", "_"),
-                self.function.__name__,
-                _fingerprint(self.function),
-            ]
-        )
+        mark = _fingerprint(self.function)
+        module = str(self.function.__module__).replace(".", "_")
+        name = f"{template.__name__}_{module}_{self.function.__name__}_{mark}"
         function = FunctionType(template.__code__, {**globals(), **names}, name)
         function.__qualname__ = name
         function.__module__ = __name__
         try:
-            return kernel(function, cache=on_disk, **options)
+            return kernel(function, cache=mark is not None, **options)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise

@@ -304,4 +304,4 @@ def project_ellipsoid(S, w, radius, work):
         if not alpha < better < math.inf:
             break
         alpha = better
-    scale(min(length, radius), u, w)
+    scale(radius, u, w)

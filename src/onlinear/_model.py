@@ -6,6 +6,7 @@ hands both to the compiled forms of its step.
 
 import contextlib
 import copy
+import numbers
 import os
 from collections.abc import Callable, Iterator
 from math import nan
@@ -277,8 +278,9 @@ class Learner(Estimator):
                 raise self._refusal(outcome, X[outcome.row], in_table=True)
             bad.append(outcome.row)
 
-        with self._all_or_nothing():
-            if self._state is None:
+        fresh, skipped = self._state is None, self.n_skipped_
+        with self._all_or_nothing() if learn else contextlib.nullcontext():
+            if fresh:
                 self._begin(X.shape[1])
                 self._name_columns(names)
             else:
@@ -296,8 +298,10 @@ class Learner(Estimator):
                 refused=refused,
                 progress=progress,
             )
+            if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
+                self._forget()
             if learn:
-                self.n_skipped_ += len(bad)
+                self.n_skipped_ = skipped + len(bad)
         return predictions, y, bad
 
     # --- what was learnt ----------------------------------------------------------------------
@@ -337,8 +341,12 @@ class SecondOrder(Learner):
 
 def _plain(value: Any) -> Any:
     """Return a parameter as JSON can hold it."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, int):
+        return float(value)
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 

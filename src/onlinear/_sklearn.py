@@ -55,6 +55,8 @@ class Estimator(Parameters):
             raise ValueError(f"score needs finite labels, got {y[~np.isfinite(y)][0]}")
         given = np.ones(y.size) if sample_weight is None else sample_weight
         weight = _checks.labels(given, y.size) * ~np.isnan(predictions)  # a skipped row has none
+        if not np.any(weight > 0):
+            raise ValueError("score needs a row that can be predicted and has a weight, got none")
         error = np.sum(weight * np.nan_to_num(y - predictions) ** 2)
         spread = np.sum(weight * (y - np.average(y, weights=weight)) ** 2)
         if spread == 0.0:

@@ -6,8 +6,9 @@
 
 A feature that is absent counts as 0. One that appears late joins with exactly the state it would
 have had if it had been there, as 0, from the start: the learner always keeps one spare column that
-never sees anything else, and a newcomer takes a copy of it. (The learners on the simplex share
-their weight anew among more inputs, of which the spare column is one.)
+never sees anything else, and a newcomer takes a copy of it. (The exponentiated-gradient learners
+start from weights that depend on the number of inputs, of which the spare column is one: those on
+the simplex share their weight anew among more inputs.)
 """
 
 import copy
@@ -68,8 +69,12 @@ class River(base.Regressor):
     def learn_one(self, x: Mapping[Hashable, float], y: float) -> None:
         """Learn the label of one row, with whatever features it has."""
         learner, columns = self._with(x)
+        skipped = learner.n_skipped_
         learner.learn_one(_row(x, columns), y)
-        self.learner, self._columns = learner, columns
+        if learner.n_skipped_ > skipped:  # nothing was learnt: its features do not count either
+            self.learner.n_skipped_ = learner.n_skipped_
+        else:
+            self.learner, self._columns = learner, columns
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
         """Return the learner and its columns; if x brings new features, a copy that has them."""

@@ -7,10 +7,11 @@
 After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
 A direction the data do not excite is forgotten all the same: Σ grows there by 1/r a round, without
-end ("wind-up"). The guard: when Σ_ii passes 10¹⁰ / min(p_i, b), p_i the largest x_i² seen (10¹⁰/b
-if x_i was always 0), coordinate i is observed where it stands, which lowers Σ_ii fourfold and
-leaves w alone. It changes nothing while every direction is excited, within the memory of about
-1/(1 − r) rounds, by some 1e-5 of the scale of its columns or more.
+end ("wind-up"), until rounding has eaten the other directions. The guard: when Σ_ii passes both
+10⁹/p_i, p_i the largest x_i² seen, and the prior's 1/b (or 10⁹/b, while x_i was always 0),
+coordinate i is observed where it stands, which lowers Σ_ii fourfold and leaves w alone. It changes
+nothing while every direction is excited, within the memory of about 1/(1 − r) rounds, by some 1e-4
+of the scale of its columns or more.
 
 Haykin, Adaptive Filter Theory; the guard is our own.
 """
@@ -28,7 +29,7 @@ from onlinear.algorithms._recursion import gaussian, learn
 
 __all__ = ["RLS", "Forgetful", "forget", "forgetful"]
 
-WOUND_UP = 1e10  # Σ_ii·x_i² beyond this is a direction the data no longer excite
+WOUND_UP = 1e9  # Σ_ii·x_i² beyond this is a direction the data no longer excite
 TINY = 1e-200  # x_i² below this counts as 0
 
 
@@ -73,7 +74,7 @@ def forget(state, r, b, x, y, m, work):
         scale(1.0 / r, S[i], S[i])  # Σ ← Σ/r
         peak[i] = max(peak[i], x[i] * x[i])
     for i in range(x.size):
-        limit = WOUND_UP / (min(peak[i], b) if peak[i] > TINY else b)
+        limit = max(WOUND_UP / peak[i], 1.0 / b) if peak[i] > TINY else WOUND_UP / b
         if S[i, i] > limit:  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
             scale(math.sqrt(0.75 / S[i, i]), S[i], v)
             subtract_square(v, S)
