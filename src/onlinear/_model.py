@@ -5,8 +5,6 @@ hands both to the compiled forms of its step.
 """
 
 import contextlib
-import copy
-import numbers
 import os
 from collections.abc import Callable, Iterator
 from math import nan
@@ -15,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy import ascontiguousarray, ndarray
 
-from onlinear import _checks, _engine, _files
+from onlinear import _checks, _engine, _saving
 from onlinear._sklearn import Estimator
 
 __all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
@@ -184,19 +182,7 @@ class Learner(Estimator):
         >>> ol.load("model.onl").predict_one([1.0, 0.0])
         1.0
         """
-        self._numbers()
-        header: dict[str, Any] = {
-            "learner": _full_name(type(self)),
-            "params": {name: _plain(value) for name, value in self.get_params().items()},
-            "skipped": self.n_skipped_,
-        }
-        arrays = {}
-        if self._record is not None:
-            copy.copy(self)  # the state must fit the parameters, or it could not be loaded
-            header["features"] = self.n_features_in_
-            header["names"] = self._names
-            arrays["state"] = self._record
-        _files.write(path, header, arrays)
+        _saving.save(self, _full_name(type(self)), path)
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -339,17 +325,6 @@ class SecondOrder(Learner):
         return self._learnt().S.copy()  # type: ignore[no-any-return]
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, numbers.Real) and not isinstance(value, int):
-        return float(value)
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 def load(path: str | os.PathLike[str]) -> Learner:
     """Return the learner of a state file, exactly as it was saved.
 
@@ -357,35 +332,4 @@ def load(path: str | os.PathLike[str]) -> Learner:
     :class:`onlinear.StateFileError`; nothing in it is ever executed. A learner of your own is found
     by the name of its module and class, so import or define it first.
     """
-    header, arrays = _files.read(path)
-    try:
-        name = header["learner"]
-        if name not in Learner._classes:
-            raise ValueError(f"there is no learner {name!r} here (import or define it first)")
-        model = Learner._classes[name](**header["params"])
-        kept = {"params": header["params"], "skipped": header["skipped"]}
-        if type(kept["skipped"]) is not int or kept["skipped"] < 0:
-            raise ValueError(f"it says {kept['skipped']!r} rows were skipped")
-        if arrays:
-            d, record, names = header["features"], arrays["state"], header["names"]
-            _check_contents(d, record, names, model._square)
-            kept["state"] = (d, record, names)
-        model.__setstate__(kept)
-        if arrays:
-            model._check_state()
-        model._numbers()
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise _files.StateFileError(f"{path} does not describe a learner: {error}") from None
-    return model
-
-
-def _check_contents(d: Any, record: np.ndarray, names: Any, square: bool) -> None:
-    """Refuse contents no learner can have, before anything is allocated for them."""
-    if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
-        raise ValueError(f"it says {d!r} features and holds {record.size} numbers")
-    if names is not None and (
-        type(names) is not list or len(names) != d or not all(type(n) is str for n in names)
-    ):
-        raise ValueError(f"it says {d} features and names them {names!r}")
-    if not np.isfinite(record).all():
-        raise ValueError("its state has numbers that are not finite")
+    return cast(Learner, _saving.load(path, Learner._classes))

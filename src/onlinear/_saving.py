@@ -1,0 +1,80 @@
+"""A learner to a state file and back: names and numbers, checked before they are believed."""
+
+import copy
+import numbers
+import os
+from typing import Any
+
+import numpy as np
+
+from onlinear import _files
+
+__all__ = ["load", "save"]
+
+
+def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
+    """Write a learner under the name its class is known by; refuse one that could not be loaded."""
+    model._numbers()
+    copy.copy(model)  # the state fits the parameters, or this raises
+    header: dict[str, Any] = {
+        "learner": name,
+        "params": {name: _plain(value) for name, value in model.get_params().items()},
+        "skipped": model.n_skipped_,
+    }
+    arrays = {}
+    if model._record is not None:
+        header["features"] = model.n_features_in_
+        header["names"] = model._names
+        arrays["state"] = model._record
+    _files.write(path, header, arrays)
+
+
+def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
+    """Return the learner of a state file, its class being one of ``classes``."""
+    header, arrays = _files.read(path)
+    try:
+        name = header["learner"]
+        if name not in classes:
+            raise ValueError(f"there is no learner {name!r} here (import or define it first)")
+        model = classes[name](**header["params"])
+        kept = {"params": header["params"], "skipped": _count(header["skipped"])}
+        if arrays:
+            d, record, names = header["features"], arrays["state"], header["names"]
+            _check_contents(d, record, names, model._square)
+            kept["state"] = (d, record, names)
+        model.__setstate__(kept)
+        model._numbers()
+        if arrays:
+            model._check_state()
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise _files.StateFileError(f"{path} does not describe a learner: {error}") from None
+    return model
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, int):
+        return float(value)
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _count(skipped: Any) -> int:
+    if type(skipped) is not int or skipped < 0:
+        raise ValueError(f"it says {skipped!r} rows were skipped")
+    return skipped
+
+
+def _check_contents(d: Any, record: np.ndarray, names: Any, square: bool) -> None:
+    """Refuse contents no learner can have, before anything is allocated for them."""
+    if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
+        raise ValueError(f"it says {d!r} features and holds {record.size} numbers")
+    if names is not None and (
+        type(names) is not list or len(names) != d or not all(type(n) is str for n in names)
+    ):
+        raise ValueError(f"it says {d} features and names them {names!r}")
+    if not np.isfinite(record).all():
+        raise ValueError("its state has numbers that are not finite")
