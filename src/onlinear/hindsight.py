@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear import _checks, _engine
-from onlinear._kernels import axpy, dot, rounding_of, shift, symv
-from onlinear.algorithms._recursion import gaussian, learn
+from onlinear._kernels import dot, rounding_of
+from onlinear.algorithms._recursion import gaussian
+from onlinear.algorithms.laser import follow, look
 
 __all__ = ["best_drifting", "best_fixed"]
 
@@ -36,20 +37,14 @@ RULES = (
 @_engine.Step
 def step(state, params, x, y, work):
     """Return what the round adds to the optimum, (y − xᵀw)² / (1 + χ)."""
-    t, w, S = state
+    _, w, S = state
     _, c = params
     v = work[0]
-    drift = 1.0 / c if t[0] > 0.0 else 0.0
-    symv(S, x, v)
-    axpy(drift, x, v)  # v = Σx,  Σ = Σ_{t−1} + I/c
-    chi = dot(x, v)
+    chi, drift = look(state, c, x, v)
     e = y - dot(w, x)
-    if not math.isfinite(chi * e):
-        return e, _engine.OVERFLOW
     if 0.0 < chi <= rounding_of(S, x) * (1.0 + chi):
         return chi, _engine.DOMAIN
-    shift(drift, S)
-    return e * e / (1.0 + chi), learn(state, x, e, v, chi, 1.0, work[1])
+    return e * e / (1.0 + chi), follow(state, drift, x, e, v, chi, work[1])
 
 
 def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 from onlinear._checks import choice, limit, number
 from onlinear._engine import FINE, OVERFLOW, Step
-from onlinear._kernels import axpy, clipped, dot, shift, symv
+from onlinear._kernels import axpy, clipped, dot, kernel, shift, symv
 from onlinear._model import Algorithm, SecondOrder
 from onlinear.algorithms._recursion import Gaussian, gaussian, learn
 
-__all__ = ["LASER"]
+__all__ = ["LASER", "follow", "look"]
 
 
 class LaserParams(NamedTuple):
@@ -42,24 +42,38 @@ def init(params: LaserParams, d: int) -> Gaussian:
     return gaussian(d, params.b)
 
 
+@kernel(inline="always")
+def look(state, c, x, v):
+    """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and what is to be added to Σ_{t−1}."""
+    t, _, S = state
+    drift = 1.0 / c if t[0] > 0.0 else 0.0
+    symv(S, x, v)
+    axpy(drift, x, v)
+    return dot(x, v), drift
+
+
+@kernel(inline="always")
+def follow(state, drift, x, e, v, chi, u):
+    """Σ ← Σ_{t−1} + I/c, then learn the residual e; FINE, or OVERFLOW untouched."""
+    _, _, S = state
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    shift(drift, S)
+    return learn(state, x, e, v, chi, 1.0, u)
+
+
 @Step
 def step(state, params, x, y, work):
     """One round."""
-    t, w, S = state
+    _, w, _ = state
     _, c, shrink, clip = params
     v = work[0]
-    drift = 1.0 / c if t[0] > 0.0 else 0.0
-    symv(S, x, v)
-    axpy(drift, x, v)  # v = Σx,  Σ = Σ_{t−1} + I/c
-    chi = dot(x, v)
+    chi, drift = look(state, c, x, v)
     m = dot(w, x)
     prediction = clipped(m / (1.0 + chi) if shrink else m, clip)
     if math.isnan(y):
         return prediction, FINE
-    if not math.isfinite(chi * (y - m)):
-        return y - m, OVERFLOW
-    shift(drift, S)
-    return prediction, learn(state, x, y - m, v, chi, 1.0, work[1])
+    return prediction, follow(state, drift, x, y - m, v, chi, work[1])
 
 
 class LASER(SecondOrder):
