@@ -37,6 +37,27 @@ def test_best_fixed_is_right_on_data_far_from_the_origin(offset):
     np.testing.assert_allclose(hindsight.best_fixed(X, y)[-1], expected, rtol=1e-5)
 
 
+def test_best_fixed_is_right_on_a_column_of_timestamps():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1.7e9 + 60.0 * np.arange(500), np.ones(500)])
+    y = rng.normal(size=500)
+    rows, labels = np.vstack([np.eye(2), X]), np.concatenate([np.zeros(2), y])
+    units = np.array([1e9, 1.0])
+    u = np.linalg.lstsq(rows / units, labels, rcond=None)[0]
+    expected = np.sum((rows / units @ u - labels) ** 2)
+    np.testing.assert_allclose(hindsight.best_fixed(X, y)[-1], expected, rtol=1e-3)
+
+
+def test_where_hindsight_refuses_the_textbook_form_loses_the_sign():
+    X = np.column_stack([1e8 + np.random.default_rng(0).normal(size=(2000, 2)), np.ones(2000)])
+    S = np.eye(3)
+    for x in X:
+        v = S @ x
+        S -= np.outer(v, v) / (1 + x @ v)
+    assert np.linalg.eigvalsh(S)[0] < 0
+    assert np.linalg.eigvalsh(ol.Ridge().fit(X, X[:, 0]).covariance_)[0] > 0
+
+
 def test_data_beyond_double_precision_are_refused_not_guessed():
     rng = np.random.default_rng(0)
     X = np.column_stack([1e8 + rng.normal(size=(2000, 2)), np.ones(2000)])

@@ -33,8 +33,8 @@ __all__ = [
     "symv",
 ]
 
-# No reference counts are kept: they would be a fifth of a round's time. So nothing inside a step or
-# a kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
+# No reference counts are kept: a round is too short to pay for them. So nothing inside a step or a
+# kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
 kernel: Any = partial(njit, error_model="numpy", _nrt=False)
 
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this

@@ -103,9 +103,9 @@ def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether it had to move.
 
     Lifting some weights lowers the factor of the others, which may bring more of them under the
-    floor: lift those too, until none falls. Each pass is O(n) and there are seldom more than five,
-    though weights can be made for which there are n. (A sort, or the medians of Figure 3, bound the
-    worst case better; the sort was two to seven times slower on a million random weights.)
+    floor: lift those too, until none falls. Each pass is O(n) and there are few, though weights can
+    be made for which there are n. A sort, or the medians of Figure 3, bound the worst case better
+    and are slower on ordinary weights (``benchmarks/speed.py`` times the sort).
     """
     n = w.size
     floor = alpha / n

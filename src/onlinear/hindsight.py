@@ -42,9 +42,11 @@ def step(state, params, x, y, work):
     v = work[0]
     chi, drift = look(state, c, x, v)
     e = y - dot(w, x)
-    if 0.0 < chi <= rounding_of(S, x) * (1.0 + chi):
-        return chi, _engine.DOMAIN
-    return e * e / (1.0 + chi), follow(state, drift, x, e, v, chi, work[1])
+    rule = follow(state, drift, x, e, v, chi, work[1])
+    left = chi / (1.0 + chi)  # xᵀΣ_t x, unless Σ could not be made that small
+    if rule == _engine.FINE and 0.0 < left <= rounding_of(S, x):
+        return left, _engine.DOMAIN
+    return e * e / (1.0 + chi), rule
 
 
 def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
