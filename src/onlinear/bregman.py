@@ -104,8 +104,8 @@ def lift_simplex(w, alpha):
 
     Lifting some weights lowers the factor of the others, which may bring more of them under the
     floor: lift those too, until none falls. Each pass is O(n) and there are few, though weights can
-    be made for which there are n. A sort, or the medians of Figure 3, bound the worst case better
-    and are slower on ordinary weights (``benchmarks/speed.py`` times the sort).
+    be made for which there are n. A sort, or the medians of Figure 3, bound the worst case better;
+    ``benchmarks/speed.py`` times the sort: slower for hundreds of weights, level at a million.
     """
     n = w.size
     floor = alpha / n
