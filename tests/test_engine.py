@@ -79,7 +79,7 @@ import middle
 from helper import SHIFT, TABLE, pace
 from onlinear._engine import FINE, Step
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms._recursion import weights
+from onlinear._recursion import weights
 
 @Step
 def step(state, params, x, y, work):
@@ -128,7 +128,7 @@ TWO = """
 import math
 from onlinear._engine import FINE, Step
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms._recursion import weights
+from onlinear._recursion import weights
 
 def learner(pace):
     def step(state, params, x, y, work):

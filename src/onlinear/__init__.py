@@ -8,9 +8,12 @@
 """
 
 from onlinear import bregman, hindsight, streams
+from onlinear._certificate import Certificate
+from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
 from onlinear._files import StateFileError
 from onlinear._model import Learner, load
+from onlinear._plot import regret_plot
 from onlinear._replay import Replay, replay
 from onlinear.algorithms import (
     AAR,
@@ -53,14 +56,18 @@ __all__ = [
     "OSLOG",
     "RLS",
     "WEMM",
+    "Certificate",
+    "Certified",
     "Learner",
     "NotFittedError",
     "Replay",
     "Ridge",
     "StateFileError",
     "bregman",
+    "certificate",
     "hindsight",
     "load",
+    "regret_plot",
     "replay",
     "streams",
 ]

@@ -12,7 +12,9 @@ from onlinear import _engine
 
 __all__ = [
     "NotFittedError",
+    "asked",
     "choice",
+    "finite_rows",
     "label",
     "labels",
     "limit",
@@ -51,6 +53,11 @@ def not_fitted(owner: str) -> Exception:
 
 
 # --- parameters -----------------------------------------------------------------------------
+
+
+def asked(what: str, **values: Any) -> Any:
+    """Return the arguments of a function as an object the checks below can speak of by name."""
+    return type(what, (), values)()
 
 
 def number(
@@ -220,6 +227,20 @@ def labels(y: Any, rows: int) -> np.ndarray:
     if array.size != rows:
         raise ValueError(f"X and y need as many rows as each other, got {rows} and {array.size}")
     return array
+
+
+def finite_rows(owner: str, X: np.ndarray, y: np.ndarray, names: list[str] | None) -> None:
+    """Refuse a table with a value that is not finite, as the engine does row by row."""
+    bad = ~np.isfinite(X)
+    rows = np.flatnonzero(bad.any(axis=1) | ~np.isfinite(y))
+    if rows.size == 0:
+        return
+    row = int(rows[0])
+    if bad[row].any():
+        outcome = _engine.Outcome(row, _engine.BAD_INPUT, float(np.argmax(bad[row])))
+    else:
+        outcome = _engine.Outcome(row, _engine.BAD_LABEL, float(y[row]))
+    raise refusal(owner, (), outcome, X[row], in_table=True, names=names, params={})
 
 
 def row_names(x: Any) -> list[str] | None:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from onlinear import hindsight
 from onlinear._model import Learner
+from onlinear._plot import COLOURS
 from onlinear._replay import replay
 from onlinear.algorithms import ARCOR, CRRLS, LASER, NLMS, RLS, Ridge
 from onlinear.streams import rotating
@@ -16,8 +17,6 @@ from onlinear.streams import rotating
 __all__ = ["run"]
 
 B, C = 1, 30
-# Okabe & Ito: told apart by colour-blind readers too
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
 COLUMNS = 10
 
 

@@ -19,13 +19,13 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from onlinear._kernels import finite, kernel
 
-__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "OVERFLOW", "Outcome", "Step"]
+__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "OVERFLOW", "Outcome", "Step", "Tally"]
 
 FINE = 0
 BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
@@ -64,13 +64,25 @@ def one(state, params, x, y, work, labelled):
     return value, rule
 
 
+def keep(out, i, value, state):
+    """Put down what a round gave: the prediction."""
+    out[i] = value
+
+
+def keep_tally(out, i, value, state):
+    """Put down what a round gave: the first array of the state."""
+    tally = state[0]
+    for j in range(tally.size):
+        out[j, i] = tally[j]
+
+
 def chunk(state, params, X, y, work, labelled, out, start, stop):
-    """Rounds start..stop of an array, predictions into ``out``, until a row breaks a rule."""
+    """Rounds start..stop of an array, outcomes into ``out``, until a row breaks a rule."""
     for i in range(start, stop):
         value, rule = one(state, params, X[i], y[i], work, labelled)
         if rule != FINE:
             return i, rule, value
-        out[i] = value
+        keep(out, i, value, state)
     return stop, FINE, 0.0
 
 
@@ -155,6 +167,8 @@ class Step:
     ``scratch`` is the number of scratch rows the step needs, or a function of the dimension.
     """
 
+    _keep: Callable[..., Any] = staticmethod(keep)
+
     def __init__(
         self, function: Callable[..., Any], scratch: int | Callable[[int], int] = 2
     ) -> None:
@@ -165,7 +179,7 @@ class Step:
     @classmethod
     def with_scratch(
         cls, scratch: int | Callable[[int], int]
-    ) -> Callable[[Callable[..., Any]], "Step"]:
+    ) -> Callable[[Callable[..., Any]], Self]:
         """Decorate a step that needs another amount of scratch."""
         return lambda function: cls(function, scratch)
 
@@ -207,7 +221,13 @@ class Step:
     def chunk(self) -> Any:
         """The compiled rounds over an array; see :func:`chunk`."""
         inner = FunctionType(one.__code__, {**globals(), "step": _inlined(self.function)}, "one")
-        return self._compiled(chunk, {"nogil": True}, one=_inlined(inner))
+        return self._compiled(
+            chunk, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep)
+        )
+
+    def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
+        """Return room for what the rounds give."""
+        return np.empty(rows)
 
     def run(
         self,
@@ -227,7 +247,7 @@ class Step:
         it is then predicted all the same if it can be, else its prediction is NaN.
         """
         rows = X.shape[0]
-        out = np.empty(rows)
+        out = self.outcomes(state, rows)
         row, block = 0, FIRST_BLOCK
         while row < rows:
             began = time.perf_counter()
@@ -243,3 +263,13 @@ class Step:
                 block *= 2
             progress(row, rows)
         return out
+
+
+class Tally(Step):
+    """A step that keeps accounts: what counts is the first array of its state, after every row."""
+
+    _keep = staticmethod(keep_tally)
+
+    def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
+        """Return room for the first array of the state after each of the rounds, a column each."""
+        return np.empty((state[0].size, rows))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ascontiguousarray, ndarray
 
 from onlinear import _checks, _engine, _saving
+from onlinear._bounds import Guarantee, unknown
 from onlinear._sklearn import Estimator
 
 __all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
@@ -79,6 +80,10 @@ class Learner(Estimator):
     def _params(self) -> tuple[Any, ...]:
         """Return the checked parameters as the step takes them."""
         raise NotImplementedError
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        """Return what is guaranteed; without ``search``, no comparator is looked for."""
+        return unknown(type(self).__name__, type(self).__name__)
 
     def _numbers(self) -> tuple[Any, ...]:
         _checks.choice(self, "on_bad", ("raise", "skip"))

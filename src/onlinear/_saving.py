@@ -1,19 +1,26 @@
 """A learner to a state file and back: names and numbers, checked before they are believed."""
 
+import contextlib
 import copy
 import numbers
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from onlinear import _files
 
-__all__ = ["load", "save"]
+__all__ = ["described", "load", "rebuilt", "refusing", "save"]
 
 
 def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
     """Write a learner under the name its class is known by; refuse one that could not be loaded."""
+    _files.write(path, *described(model, name))
+
+
+def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the header and arrays that describe a learner; refuse one that could not be loaded."""
     model._numbers()
     copy.copy(model)  # the state fits the parameters, or this raises
     header: dict[str, Any] = {
@@ -26,28 +33,43 @@ def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
         header["features"] = model.n_features_in_
         header["names"] = model._names
         arrays["state"] = model._record
-    _files.write(path, header, arrays)
+    return header, arrays
 
 
 def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
     """Return the learner of a state file, its class being one of ``classes``."""
     header, arrays = _files.read(path)
+    with refusing(path, "a learner"):
+        if "certificate" in header:
+            raise ValueError("it holds a learner with its certificate: use Certified.load")
+        return rebuilt(header, arrays, classes)
+
+
+@contextlib.contextmanager
+def refusing(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Turn what contents can make go wrong into a refusal of the file."""
     try:
-        name = header["learner"]
-        if name not in classes:
-            raise ValueError(f"there is no learner {name!r} here (import or define it first)")
-        model = classes[name](**header["params"])
-        kept = {"params": header["params"], "skipped": _count(header["skipped"])}
-        if arrays:
-            d, record, names = header["features"], arrays["state"], header["names"]
-            _check_contents(d, record, names, model._square)
-            kept["state"] = (d, record, names)
-        model.__setstate__(kept)
-        model._numbers()
-        if arrays:
-            model._check_state()
+        yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise _files.StateFileError(f"{path} does not describe a learner: {error}") from None
+        raise _files.StateFileError(f"{path} does not describe {what}: {error}") from None
+
+
+def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict[str, Any]) -> Any:
+    """Return the learner that a header and arrays describe."""
+    name = header["learner"]
+    if name not in classes:
+        raise ValueError(f"there is no learner {name!r} here (import or define it first)")
+    model = classes[name](**header["params"])
+    kept = {"params": header["params"], "skipped": _count(header["skipped"])}
+    begun = "state" in arrays
+    if begun:
+        d, record, names = header["features"], arrays["state"], header["names"]
+        _check_contents(d, record, names, model._square)
+        kept["state"] = (d, record, names)
+    model.__setstate__(kept)
+    model._numbers()
+    if begun:
+        model._check_state()
     return model
 
 

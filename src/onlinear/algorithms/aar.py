@@ -13,11 +13,13 @@ Vovk, COLT 1998; Forster, FCT 1999; Moroshko, thesis Table 3.1.
 import math
 from typing import NamedTuple
 
+from onlinear._bounds import Guarantee
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, Step
 from onlinear._kernels import clipped, dot, symv
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import Gaussian, gaussian, learn
+from onlinear._recursion import Gaussian, gaussian, learn
+from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AAR"]
 
@@ -80,3 +82,8 @@ class AAR(SecondOrder):
 
     def _params(self) -> AARParams:
         return AARParams(number(self, "b", above=0), limit(self, "clip"))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        """L ≤ min over u of (b‖u‖² + L(u)) + Σ y²·xᵀA⁻¹x ≤ … + Y² ln det(A_T/b): LASER, c = ∞."""
+        b, clip = self._params()
+        return guarantee("AAR", "Vovk, Forster", LaserParams(b, math.inf, 1.0, clip))

@@ -16,6 +16,9 @@ rounding from deciding them, or a rotated copy of a stream would see other reset
 itself within rounding, N has lost its digits and the test is a Cholesky factorisation of Σ̃ − I/θ,
 until the next reset.
 
+Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
+Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound below holds.
+
 Vaits & Crammer, ALT 2011, Figure 1; thesis Table 5.1.
 """
 
@@ -25,20 +28,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._checks import number
-from onlinear._engine import FINE, Step
+from onlinear._bounds import (
+    EXTRA,
+    INDISTINCT,
+    Guarantee,
+    Path,
+    compete,
+    competitor,
+    enter,
+    inside_ball,
+    unknown,
+)
+from onlinear._checks import asked, number, whole
+from onlinear._engine import FINE, Step, Tally
 from onlinear._kernels import (
     add_square,
     cholesky,
     dot,
     kernel,
+    norm,
+    observe,
     project_ellipsoid,
     reset,
     scale,
     symv,
 )
+from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import gaussian, learn
+from onlinear._recursion import gaussian, learn
+from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["ARCOR"]
 
@@ -108,11 +126,26 @@ def _too_certain(x, r, theta, S, N, segment, work):
     return not cholesky(U, 0.0, 0.0)
 
 
+@kernel
+def _start_afresh_if_too_certain(params, x, S, N, segment, work):
+    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > Λ_i⁻¹; return whether it was so."""
+    r, _, q, inverse = params
+    if math.isinf(q) and inverse.size == 0:
+        return False
+    if not _too_certain(x, r, _compiled_theta(params, segment[0]), S, N, segment, work):
+        return False
+    segment[0] += 1.0
+    segment[1] = 1.0
+    reset(1.0, S)
+    reset(1.0 / (_compiled_theta(params, segment[0]) - 1.0), N)
+    return True
+
+
 @Step.with_scratch(lambda d: d + 2)
 def step(state, params, x, y, work):
     """One round."""
     t, w, S, N, segment = state
-    r, radius, q, inverse = params
+    r, radius, _, _ = params
     v = work[0]
     m = dot(w, x)
     if math.isnan(y):
@@ -121,14 +154,45 @@ def step(state, params, x, y, work):
     rule = learn((t, w, S), x, y - m, v, dot(x, v), r, work[1])  # w̃, Σ̃
     if rule != FINE:
         return m, rule
-    never = math.isinf(q) and inverse.size == 0
-    if not never and _too_certain(x, r, _compiled_theta(params, segment[0]), S, N, segment, work):
-        segment[0] += 1.0
-        segment[1] = 1.0
-        reset(1.0, S)  # Σ ← I
-        reset(1.0 / (_compiled_theta(params, segment[0]) - 1.0), N)
+    _start_afresh_if_too_certain(params, x, S, N, segment, work)
     project_ellipsoid(S, w, radius, work)
     return m, FINE
+
+
+SQUARES, LEAST, LENGTHS, CERTAINTY = 3, 4, 5, 6  # in the tally: Σy², the minimum over all u,
+# Σ‖x‖² of the segment, and what λ_max(Σ_t⁻¹) is at most
+
+
+@Tally.with_scratch(lambda d: d + 2)
+def bound(state, params, x, y, work):
+    """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
+
+    For all ‖u_t‖ ≤ R_B. It implies the form 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹ of the last term for
+    ‖x‖ ≤ 1, |y| ≤ Y, the row that triggers a reset belonging to the segment it ends. Λ⁻¹ is the
+    threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
+    """
+    tally, notes, t, w, S, own, N, segment = state
+    r, radius, q, inverse = params
+    gain, _, rule = compete((t, w, S), math.inf, x, y, work)
+    if rule != FINE:
+        return gain, rule
+    v = work[0]
+    symv(own, x, v)  # v = Σx with the resets
+    chi = dot(x, v)
+    observe(own, x, v, chi, r, work[1])
+    length = norm(x)
+    tally[LENGTHS] += length * length
+    if _start_afresh_if_too_certain(params, x, own, N, segment, work):
+        tally[LENGTHS] = 0.0
+    certainty = 1.0 + tally[LENGTHS] / r
+    if not (math.isinf(q) and inverse.size == 0):
+        certainty = min(certainty, _compiled_theta(params, segment[0]))
+    tally[CERTAINTY] = certainty
+    tally[SQUARES] += y * y
+    tally[LEAST] += gain
+    farthest = radius * length + abs(y)
+    extra = tally[EXTRA] + farthest * farthest * chi / (r + chi)
+    return enter(tally, notes, inside_ball(tally[LEAST], tally[SQUARES], w, radius), 1.0, extra)
 
 
 class ARCOR(SecondOrder):
@@ -178,6 +242,52 @@ class ARCOR(SecondOrder):
             number(self, "q", least=1, most=math.inf),
             self._inverse_thresholds(),
         )
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        r, radius, q, _ = params = self._params()
+        if math.isinf(radius):
+            if math.isinf(q) and self.thresholds is None:
+                source = "AROWR: Σ loss/(1+χ) = comparator"
+                return guarantee("ARCOR", source, LaserParams(r, math.inf, 0.0, math.inf))
+            return unknown("ARCOR", "ARCOR with resets and without a finite radius", r)
+
+        def start(d: int) -> tuple[np.ndarray, ...]:
+            return *competitor(d, r, extra=4), *init(params, d)[2:]
+
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            drift = path.drift(2, 4 * radius * r * tally[CERTAINTY])
+            value = path.loss + r * path.squares[0] + drift
+            outside = path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
+            return value, value + tally[EXTRA], outside
+
+        return Guarantee(
+            "loss ≤ comparator + Σ (radius·‖x‖ + |y|)²·χ/(r+χ) (Theorem 1, corrected)",
+            f"min over u, ‖u‖ ≤ {radius:g}, of {r:g}·‖u‖² + loss of u",
+            Account("ARCOR", start, bound, tuple(params), (INDISTINCT,)),
+            paths="u_t with ‖u_t‖ ≤ radius",
+            price=price,
+        )
+
+    @classmethod
+    def from_drift(cls, T: int, V: float, radius: float, r: float = 1.0) -> "ARCOR":
+        """Return the ARCOR for T rounds and a drift Σ‖u_{t+1} − u_t‖ ≤ V inside a ball.
+
+        With V/radius = (T/r)^{1/p} the schedule is q = 2p/(p + 1), which makes both terms of the
+        bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Corollary 2, with its factor r put
+        back). Little drift, V ≤ radius·r/T, means no resets.
+
+        >>> import onlinear as ol
+        >>> ol.ARCOR.from_drift(T=10_000, V=100.0, radius=1.0)  # p = 2
+        ARCOR(radius=1.0, q=1.3333333333333333)
+        """
+        known = asked("ARCOR.from_drift", T=T, V=V, radius=radius, r=r)
+        rounds = whole(known, "T", least=1)
+        V = number(known, "V", least=0)
+        radius, r = number(known, "radius", above=0), number(known, "r", above=0)
+        if rounds <= r or V * rounds <= radius * r:
+            return cls(r=r, radius=radius, q=math.inf)
+        share = math.log(V / radius) / math.log(rounds / r)  # 1/p
+        return cls(r=r, radius=radius, q=max(1.0, 2 / (1 + share)))
 
     def _inverse_thresholds(self) -> np.ndarray:
         if self.thresholds is None:

@@ -13,11 +13,13 @@ Vaits & Crammer, ALT 2011; Crammer, Kulesza & Dredze, NIPS 2009.
 import math
 from typing import NamedTuple
 
+from onlinear._bounds import Guarantee
 from onlinear._checks import number
 from onlinear._engine import FINE, Step
 from onlinear._kernels import dot, symv
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import Gaussian, gaussian, learn
+from onlinear._recursion import Gaussian, gaussian, learn
+from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AROWR"]
 
@@ -78,3 +80,9 @@ class AROWR(SecondOrder):
 
     def _params(self) -> AROWRParams:
         return AROWRParams(number(self, "r", above=0), number(self, "b", above=0))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        """Σ ℓ_t·r/(r+χ_t) = min over u of (rb‖u‖² + L(u)): Ridge with penalty rb."""
+        r, b = self._params()
+        source = "Σ loss/(1+χ) = comparator"
+        return guarantee("AROWR", source, LaserParams(r * b, math.inf, 0.0, math.inf))

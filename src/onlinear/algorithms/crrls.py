@@ -12,6 +12,7 @@ Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; thesis Table 5.1.
 import math
 from typing import NamedTuple
 
+from onlinear._bounds import Guarantee, unknown
 from onlinear._checks import number, whole
 from onlinear._engine import FINE, Step
 from onlinear._kernels import dot, reset
@@ -80,3 +81,6 @@ class CRRLS(SecondOrder):
         return CRRLSParams(
             number(self, "forgetting", above=0, most=1), float(whole(self, "reset_every", least=1))
         )
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        return unknown("CRRLS", "CR-RLS")

@@ -8,7 +8,9 @@ The state is ln w with its maximum at 0, so that no weight underflows to a zero 
 Misprint decided: the update of Figure 1, with the factor 2 of the gradient, is right; Lemma 13
 lacks it, and needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
 
-Herbster & Warmuth, JMLR 2001, Figure 1; Kivinen & Warmuth 1997.
+Its bound is theirs for every rate with ηX² < 8/3, by Hoeffding's inequality for the exponential.
+
+Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """
 
 import math
@@ -16,13 +18,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onlinear._bounds import (
+    FACTOR,
+    Guarantee,
+    Path,
+    broke,
+    enter,
+    entropy,
+    tallied,
+)
 from onlinear._checks import number
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
+from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import dot, extremes, finite, kernel
+from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
+from onlinear._search import improve_on_simplex, loss_of, see
 from onlinear.bregman import lift_simplex
 
-__all__ = ["EG", "EGState", "exponentiate", "share", "share_out"]
+__all__ = ["EG", "EGAccount", "EGState", "account", "exponentiate", "price", "share", "share_out"]
 
 
 class EGParams(NamedTuple):
@@ -86,6 +99,76 @@ def step(state, params, x, y, work):
     return m, rule
 
 
+class EGAccount(NamedTuple):
+    """η, α (0 for none), U, the k of the bound, and whether to look for the best u."""
+
+    eta: float
+    alpha: float
+    U: float
+    k: float
+    search: float
+
+
+SPREAD, SQUARES = 3, 4  # in the tally: the largest range of a row, Σy²
+
+
+@Tally
+def bound(state, params, x, y, work):
+    """L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s)).
+
+    s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's inequality gives
+    η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k; with k = 2/3 and EG's η = 2/(3X²)
+    the factor is Theorem 16's 3/2, with k = 1/3 and EG±'s 1/(3U²X²) it is 3. The rows of EG± have
+    the range 2U max|x_i|.
+    """
+    tally, notes, A, b, p = state
+    eta, alpha, U, k, search = params
+    low, high = extremes(x)
+    m = p.size
+    spread = high - low if m == x.size else 2.0 * U * max(high, -low)
+    tally[SPREAD] = max(tally[SPREAD], spread)
+    s = 0.5 * eta * tally[SPREAD] * tally[SPREAD]
+    if s >= 2.0 - k:
+        broke(notes, 0, eta * tally[SPREAD] * tally[SPREAD])
+    comparator = 0.0
+    if search:
+        tally[SQUARES] += y * y
+        see(x, y, A, b)
+        u, g = work[0], work[1]
+        improve_on_simplex(p, U, alpha / m, A, b, u, g)
+        comparator = loss_of(u, A, b, tally[SQUARES], g)
+        nats = math.log(m)
+        for i in range(m):
+            if p[i] > 0.0:
+                nats += p[i] * math.log(p[i])
+        comparator += k / eta * max(nats, 0.0)
+    return enter(tally, notes, comparator, 1.0 / (k * (2.0 - k - s)), 0.0)
+
+
+def account(owner: str, params: EGAccount, copies: int) -> Account:
+    """Return the account of EG (one copy of the inputs) or EG± (two)."""
+
+    def begin(d: int) -> tuple[np.ndarray, ...]:
+        p = np.full(copies * d, 1.0 / (copies * d))
+        size = d if params.search else 0
+        return tallied(np.zeros((size, size)), np.zeros(size), p, extra=2)
+
+    return Account(owner, begin, bound, tuple(params))
+
+
+def price(
+    params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Price a path of weights on the simplex: [α/m, 1] each, not moving without an α."""
+    eta, alpha, _, k, _ = params
+    m = path.u.shape[1]
+    drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
+    nats = np.maximum(math.log(m) - entropy(path.u), 0.0)
+    value = loss + k / eta * (nats + drift)
+    off = (np.abs(path.u.sum(axis=1) - 1) > 1e-9) | np.any(path.u < alpha / m - 1e-12, axis=1)
+    return value, tally[FACTOR] * value, path.ever(off) | np.isinf(drift)
+
+
 def share_out(state: EGState) -> None:
     """Make the weights sum to one again."""
     w = np.exp(state.log_w - state.log_w.max())
@@ -144,3 +227,26 @@ class EG(Learner):
         X = number(self, "X", above=0)
         eta = 2 / (3 * X * X) if self.eta is None else number(self, "eta", above=0)
         return EGParams(eta, share(self), X)
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        eta, alpha, _ = self._params()
+        params = EGAccount(eta, alpha, 1.0, 2 / 3, float(search))
+        return Guarantee(
+            "loss ≤ comparator · 9/(8 − 3η·range²) (Herbster & Warmuth, Theorem 16, any rate)",
+            f"a fixed u on the simplex: loss of u + {2 / (3 * eta):g}·(ln n + Σ u ln u)",
+            account("EG", params, copies=1),
+            ("η·range² < 8/3",),
+            "u_t on the simplex, all weights ≥ alpha/n (without an alpha: one u)",
+            lambda path, tally: price(params, path.loss, path, tally),
+        )
+
+    @classmethod
+    def from_range(cls, X: float, alpha: float | None = None) -> "EG":
+        """Return EG at the theorem's rate 2/(3X²), for rows with max x_i − min x_i ≤ X.
+
+        >>> import onlinear as ol
+        >>> ol.EG.from_range(X=2.0)
+        EG(eta=0.16666666666666666, X=2.0)
+        """
+        width = number(cls(X=X), "X", above=0)
+        return cls(2 / (3 * width**2), alpha, X)

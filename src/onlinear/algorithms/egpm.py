@@ -6,7 +6,7 @@ EG on the 2n inputs (Ux, −Ux):
     w^±_i ← w^±_i exp(∓2η (ŷ − y) U x_i) / Z
     the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
 
-so that the weights U(w⁺ − w⁻) reach every vector with ‖u‖₁ ≤ U.
+so that the weights U(w⁺ − w⁻) reach every vector with ‖u‖₁ ≤ U. Its bound is EG's on those inputs.
 
 Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 2001.
 """
@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onlinear._bounds import Guarantee, Path
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, Step
 from onlinear._kernels import dot, extremes
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms.eg import exponentiate, share, share_out
+from onlinear.algorithms.eg import EGAccount, account, exponentiate, price, share, share_out
 
 __all__ = ["EGPM"]
 
@@ -113,6 +114,37 @@ class EGPM(Learner):
         U, X = number(self, "U", above=0), number(self, "X", above=0)
         eta = 1 / (3 * U * U * X * X) if self.eta is None else number(self, "eta", above=0)
         return EGPMParams(U, eta, share(self), X)
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        U, eta, alpha, _ = self._params()
+        params = EGAccount(eta, alpha, U, 1 / 3, float(search))
+
+        def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            """Price u as weights on (Ux, −Ux), what is left of U spread over all of them."""
+            spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
+            halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
+            return price(params, path.loss, path._replace(u=halves), tally)
+
+        return Guarantee(
+            "loss ≤ comparator · 9/(5 − 6η·U²·max x²) (Kivinen & Warmuth, any rate)",
+            f"a fixed u, ‖u‖₁ ≤ {U:g}: loss of u + {1 / (3 * eta):g}·(ln 2n + Σ p ln p)",
+            account("EGPM", params, copies=2),
+            ("η·(2U·max|x_i|)² < 10/3",),
+            "u_t with ‖u_t‖₁ ≤ U·(1 − alpha) (without an alpha: one u)",
+            priced,
+        )
+
+    @classmethod
+    def from_range(cls, X: float, U: float = 1.0, alpha: float | None = None) -> "EGPM":
+        """Return EG± at the theorem's rate 1/(3U²X²), for rows with |x_i| ≤ X.
+
+        >>> import onlinear as ol
+        >>> ol.EGPM.from_range(X=0.5, U=2.0)
+        EGPM(U=2.0, eta=0.3333333333333333, X=0.5)
+        """
+        asked = cls(U=U, X=X)
+        width = number(asked, "U", above=0) * number(asked, "X", above=0)
+        return cls(U, 1 / (3 * width**2), alpha, X)
 
     @property
     def coef_(self) -> np.ndarray:

@@ -6,9 +6,11 @@
 
 Misprints decided: the factor 2 of Figure 1 is right (Lemma 12 lacks it), and the lemma is false
 when xᵀw > Y, so the prediction is cut to Y in the loss and in the update. Rows need x ≥ 0 and
-labels 0 ≤ y ≤ Y. The state is ln w, so that no weight underflows to a zero it never leaves.
+labels 0 ≤ y ≤ Y. The tail of the bounds (44), (50), (51) is −‖u_ℓ‖₁ − H(u_ℓ), not plus. The state
+is ln w, so that no weight underflows to a zero it never leaves.
 
-Herbster & Warmuth, JMLR 2001, Figure 1; Kivinen & Warmuth 1997. Their rate is η = 1/(3XY).
+Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. Their rate is
+η = 1/(3XY); a smaller one is theirs for a larger X.
 """
 
 import math
@@ -16,10 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._checks import number
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
+from onlinear._bounds import Guarantee, Path, broke, enter, entropy, tallied
+from onlinear._checks import asked, number, whole
+from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import dot, extremes
+from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
+from onlinear._search import improve_in_box, loss_of, see
 from onlinear.algorithms.eg import share
 
 __all__ = ["EGU"]
@@ -79,6 +84,47 @@ def step(state, params, x, y, work):
     return prediction, FINE
 
 
+class EGUAccount(NamedTuple):
+    """η, α (0 for none), Y, and whether to look for the best u."""
+
+    eta: float
+    alpha: float
+    Y: float
+    search: float
+
+
+SQUARES = 3  # in the tally: Σy²
+
+
+@Tally
+def bound(state, params, x, y, work):
+    """L ≤ 3 L(u) + (‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T) + ln(n/α) Σ‖u_{t+1} − u_t‖₁ + α(T−1)) / η.
+
+    For 0 ≤ u_t ≤ n/α, if 3η·xY ≤ 1; the term α(T−1) is for sequences with some u_{t,i} < α/n
+    (Theorem 18), the others do without (Theorem 15).
+    """
+    tally, notes, A, b, u = state
+    eta, alpha, Y, search = params
+    n = x.size
+    _, highest = extremes(x)
+    if 3.0 * eta * highest * Y > 1.0 + 1e-12:
+        broke(notes, 0, 3.0 * eta * highest * Y)
+    comparator = 0.0
+    if search:
+        low, high = (alpha / n, n / alpha) if alpha > 0.0 else (0.0, math.inf)
+        tally[SQUARES] += y * y
+        see(x, y, A, b)
+        g = work[0]
+        improve_in_box(u, low, high, math.log(n) / (3.0 * eta), A, b, g)
+        nats = 1.0
+        for i in range(n):
+            nats += u[i] * (math.log(n) - 1.0)
+            if u[i] > 0.0:
+                nats += u[i] * math.log(u[i])
+        comparator = loss_of(u, A, b, tally[SQUARES], g) + max(nats, 0.0) / (3.0 * eta)
+    return enter(tally, notes, comparator, 3.0, 0.0)
+
+
 class EGU(Learner):
     """Exponentiated gradient for non-negative weights of any size.
 
@@ -127,3 +173,58 @@ class EGU(Learner):
         Y, X = number(self, "Y", above=0), number(self, "X", above=0)
         eta = 1 / (3 * X * Y) if self.eta is None else number(self, "eta", above=0)
         return EGUParams(eta, share(self), Y, X)
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        eta, alpha, Y, _ = self._params()
+
+        def begin(d: int) -> tuple[np.ndarray, ...]:
+            size = d if search else 0
+            return tallied(np.zeros((size, size)), np.zeros(size), np.full(size, 1 / d), extra=1)
+
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            n = path.u.shape[1]
+            low, high = (alpha / n, n / alpha) if alpha > 0 else (0.0, math.inf)
+            drift = path.drift(1, math.log(high) if alpha > 0 else math.inf)
+            sizes = path.u.sum(axis=1)
+            sparse = path.ever(np.any(path.u < low - 1e-12, axis=1))
+            nats = sizes[0] * math.log(n) + 1 - sizes - entropy(np.maximum(path.u, 0)) + drift
+            nats = nats + alpha * np.arange(path.y.size) * sparse
+            value = path.loss + nats / (3 * eta)
+            off = np.any((path.u < 0) | (path.u > high * (1 + 1e-12)), axis=1)
+            return value, 3 * value, path.ever(off) | np.isinf(drift)
+
+        params = EGUAccount(eta, alpha, Y, float(search))
+        return Guarantee(
+            "loss ≤ comparator · 3 (Herbster & Warmuth, Theorems 15 and 18, corrected)",
+            f"a fixed u ≥ 0: loss of u + {1 / (3 * eta):g}·(‖u‖₁ ln n + 1 − ‖u‖₁ + Σ u ln u)",
+            Account("EGU", begin, bound, tuple(params)),
+            ("3η·x_i·Y ≤ 1",),
+            "u_t with 0 ≤ u_t ≤ n/alpha (without an alpha: one u)",
+            price,
+        )
+
+    @classmethod
+    def from_range(cls, X: float, Y: float, alpha: float | None = None) -> "EGU":
+        """Return EGU at the theorem's rate 1/(3XY), for rows in [0, X]ⁿ and labels in [0, Y].
+
+        >>> import onlinear as ol
+        >>> ol.EGU.from_range(X=2.0, Y=5.0)
+        EGU(eta=0.03333333333333333, Y=5.0, X=2.0)
+        """
+        asked = cls(X=X, Y=Y)
+        eta = 1 / (3 * number(asked, "X", above=0) * number(asked, "Y", above=0))
+        return cls(eta, alpha, Y, X)
+
+    @classmethod
+    def from_drift(cls, T: int, V: float, X: float, Y: float) -> "EGU":
+        """Return the C-EGU for at most T rounds and a drift Σ‖u_{t+1} − u_t‖₁ ≤ V.
+
+        α = min(V/(T − 1), 1), Herbster & Warmuth's Corollary 19; without drift there is none.
+
+        >>> import onlinear as ol
+        >>> ol.EGU.from_drift(T=101, V=2.0, X=1.0, Y=1.0)
+        EGU(eta=0.3333333333333333, alpha=0.02)
+        """
+        known = asked("EGU.from_drift", T=T, V=V)
+        rounds, V = whole(known, "T", least=2), number(known, "V", least=0)
+        return cls.from_range(X, Y, min(V / (rounds - 1), 1.0) if V > 0 else None)

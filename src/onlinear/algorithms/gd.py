@@ -7,19 +7,36 @@
 Without a radius a step with η‖x‖² > 1 lands farther from the label than it started, and a few such
 steps in a row diverge; such a row is refused. With one the weights cannot run away.
 
-Herbster & Warmuth, JMLR 2001, Figure 1; their rate is η = 1/(4X²) for ‖x‖ ≤ X.
+Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 14; their rate is η = 1/(4X²) for ‖x‖ ≤ X.
+Lemma 11 holds, and its proof gives a bound for every rate below 3/(4X²).
 """
 
 import math
 from typing import NamedTuple
 
-from onlinear._checks import limit, number
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
-from onlinear._kernels import axpy, dot, kernel, norm, scale
-from onlinear._model import Algorithm, Learner
-from onlinear.algorithms._recursion import Weights, weights
+import numpy as np
 
-__all__ = ["GD", "TOO_LONG", "descend"]
+from onlinear._bounds import (
+    FACTOR,
+    INDISTINCT,
+    STAYS,
+    Guarantee,
+    Path,
+    broke,
+    compete,
+    competitor,
+    enter,
+    inside_ball,
+    tallied,
+)
+from onlinear._checks import asked, limit, number
+from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._kernels import axpy, dot, kernel, norm, scale
+from onlinear._ledger import Account
+from onlinear._model import Algorithm, Learner
+from onlinear._recursion import Weights, weights
+
+__all__ = ["GD", "TOO_LONG", "GDParams", "descend", "guarantee"]
 
 TOO_LONG = (
     "needs eta·‖x‖² ≤ 1, or each step overshoots the label farther than the last "
@@ -68,6 +85,69 @@ def step(state, params, x, y, work):
     return descend(state, eta, radius, x, y, m)
 
 
+class GDAccount(NamedTuple):
+    """The learning rate, γ, and whether to look for the best u."""
+
+    eta: float
+    radius: float
+    search: float
+
+
+REACH, SQUARES, LEAST = 3, 4, 5  # in the tally: max η‖x‖², Σy², the minimum over all u
+
+
+@Tally
+def bound(state, params, x, y, work):
+    """L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η)).
+
+    Lemma 11 with any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) ≤ ½‖u − w‖² − ½‖u − w'‖². At η = 1/(4X²)
+    the factor is the theorem's 2.
+    """
+    tally, notes, t, w, S = state
+    eta, radius, search = params
+    reach = max(tally[REACH], eta * dot(x, x))
+    least = 0.0
+    if search:
+        gain, _, rule = compete((t, w, S), math.inf, x, y, work)
+        if rule != FINE:
+            return gain, rule
+        tally[SQUARES] += y * y
+        tally[LEAST] += gain
+        least = inside_ball(tally[LEAST], tally[SQUARES], w, radius)
+    tally[REACH] = reach
+    if reach >= 0.75:
+        broke(notes, 0, reach)
+    return enter(tally, notes, least, 4.0 / (3.0 - 4.0 * reach), 0.0)
+
+
+def guarantee(owner: str, params: GDParams, search: bool) -> Guarantee:
+    """Return the bound of gradient descent, in a ball or not."""
+    eta, radius = params
+    b = 1 / (4 * eta)
+
+    def init(d: int) -> tuple[np.ndarray, ...]:
+        if search:
+            return competitor(d, b, extra=3)
+        return tallied(np.zeros(1), np.zeros(0), np.zeros((0, 0)), extra=3)
+
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        drift = path.drift(2, 2 * b * radius)
+        value = path.loss + b * path.squares + drift
+        outside = np.isinf(drift) | path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
+        return value, tally[FACTOR] * value, outside
+
+    ball = f", ‖u‖ ≤ {radius:g}" if radius < math.inf else ""
+    account = Account(owner, init, bound, (eta, radius, float(search)), (INDISTINCT,))
+    return Guarantee(
+        "loss ≤ comparator · 4/(3 − 4 max η‖x‖²) (Herbster & Warmuth, Theorem 14, any rate)",
+        f"min over u{ball} of {b:g}·‖u‖² + loss of u",
+        account,
+        ("η‖x‖² < 3/4",),
+        "u_t with ‖u_t‖ ≤ radius" if radius < math.inf else STAYS,
+        price,
+    )
+
+
 class GD(Learner):
     """Gradient descent; with a radius, C-GD, which tracks a target that shifts inside the ball.
 
@@ -99,3 +179,17 @@ class GD(Learner):
 
     def _params(self) -> GDParams:
         return GDParams(number(self, "eta", above=0), limit(self, "radius"))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        return guarantee("GD", self._params(), search)
+
+    @classmethod
+    def from_range(cls, X: float, radius: float | None = None) -> "GD":
+        """Return gradient descent at the theorem's rate 1/(4X²), for rows with ‖x‖ ≤ X.
+
+        >>> import onlinear as ol
+        >>> ol.GD.from_range(X=2.0, radius=1.0)
+        GD(eta=0.0625, radius=1.0)
+        """
+        length = number(asked("GD.from_range", X=X), "X", above=0)
+        return cls(1 / (4 * length**2), radius)

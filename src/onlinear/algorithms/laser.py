@@ -19,13 +19,29 @@ Moroshko & Crammer, AISTATS 2013; thesis Table 5.1.
 import math
 from typing import NamedTuple
 
-from onlinear._checks import choice, limit, number
-from onlinear._engine import FINE, OVERFLOW, Step
-from onlinear._kernels import axpy, clipped, dot, kernel, shift, symv
-from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import Gaussian, gaussian, learn
+import numpy as np
 
-__all__ = ["LASER", "follow", "look"]
+from onlinear._bounds import (
+    COMPARATOR,
+    EXTRA,
+    FACTOR,
+    INDISTINCT,
+    STAYS,
+    Guarantee,
+    Path,
+    broke,
+    compete,
+    competitor,
+    enter,
+)
+from onlinear._checks import asked, choice, limit, number, whole
+from onlinear._engine import FINE, Step, Tally
+from onlinear._kernels import clipped, dot
+from onlinear._ledger import Account
+from onlinear._model import Algorithm, SecondOrder
+from onlinear._recursion import Gaussian, follow, gaussian, look
+
+__all__ = ["LASER", "LaserParams", "guarantee"]
 
 
 class LaserParams(NamedTuple):
@@ -42,26 +58,6 @@ def init(params: LaserParams, d: int) -> Gaussian:
     return gaussian(d, params.b)
 
 
-@kernel(inline="always")
-def look(state, c, x, v):
-    """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and what is to be added to Σ_{t−1}."""
-    t, _, S = state
-    drift = 1.0 / c if t[0] > 0.0 else 0.0
-    symv(S, x, v)
-    axpy(drift, x, v)
-    return dot(x, v), drift
-
-
-@kernel(inline="always")
-def follow(state, drift, x, e, v, chi, u):
-    """Σ ← Σ_{t−1} + I/c, then learn the residual e; FINE, or OVERFLOW untouched."""
-    _, _, S = state
-    if not math.isfinite(chi * e):
-        return OVERFLOW
-    shift(drift, S)
-    return learn(state, x, e, v, chi, 1.0, u)
-
-
 @Step
 def step(state, params, x, y, work):
     """One round."""
@@ -74,6 +70,58 @@ def step(state, params, x, y, work):
     if math.isnan(y):
         return prediction, FINE
     return prediction, follow(state, drift, x, y - m, v, chi, work[1])
+
+
+@Tally
+def bound(state, params, x, y, work):
+    """L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra.
+
+    Shrunk: extra = Σ y_t²·χ/(1+χ), χ/(1+χ) being xᵀD_t⁻¹x (Theorem 12, with y_t² for Y²).
+    Not shrunk: Σ ℓ_t/(1+χ_t) equals the minimum, so factor = 1 + max χ; and, with predictions and
+    labels in [−Y, Y], ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ (|y_t| + Y)²·χ/(1+χ).
+    """
+    tally, notes, t, w, S = state
+    _, c, shrink, clip = params
+    gain, chi, rule = compete((t, w, S), c, x, y, work)
+    if rule != FINE:
+        return gain, rule
+    size = abs(y)
+    if size > clip:
+        broke(notes, 0, size)
+    factor, extra = tally[FACTOR], tally[EXTRA]
+    if shrink:
+        extra += y * y * chi / (1.0 + chi)
+    elif clip < math.inf:
+        extra += (size + clip) * (size + clip) * chi / (1.0 + chi)
+    else:
+        factor = max(factor, 1.0 + chi)
+    return enter(tally, notes, tally[COMPARATOR] + gain, factor, extra)
+
+
+def guarantee(owner: str, source: str, params: LaserParams) -> Guarantee:
+    """Return the bound of LASER, or of a learner that is LASER without drift."""
+    b, c, shrink, clip = params
+
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        value = path.loss + b * path.squares[0] + path.drift(2, c, power=2)
+        return value, tally[FACTOR] * value + tally[EXTRA], np.isinf(value)
+
+    if shrink:
+        added = "+ Σ y²·χ/(1+χ)"
+    elif clip < math.inf:
+        added = "+ Σ (|y|+clip)²·χ/(1+χ)"
+    else:
+        added = "· (1 + max χ)"
+    drift = f" + {c:g}·Σ‖u_s+1 − u_s‖²" if c < math.inf else ""
+    account = Account(owner, lambda d: competitor(d, b), bound, tuple(params), (INDISTINCT,))
+    return Guarantee(
+        f"loss ≤ comparator {added} ({source})",
+        f"min over u of {b:g}·‖u_1‖²{drift} + loss of u",
+        account,
+        ("|y| ≤ clip",),
+        STAYS if math.isinf(c) else "any u_t",
+        price,
+    )
 
 
 class LASER(SecondOrder):
@@ -124,3 +172,33 @@ class LASER(SecondOrder):
             float(choice(self, "shrink", (True, False))),
             limit(self, "clip"),
         )
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        source = "thesis, Theorem 12" if self.shrink else "Σ loss/(1+χ) = comparator"
+        return guarantee("LASER", source, self._params())
+
+    @classmethod
+    def from_drift(cls, T: int, V: float, X: float, Y: float, d: int) -> "LASER":
+        """Return the LASER whose bound is least for T rounds and a drift Σ‖u_{t+1} − u_t‖² ≤ V.
+
+        c = (√2·T·Y²·d·X / V)^{2/3} for ‖x‖ ≤ X, |y| ≤ Y and d inputs (thesis (6.8), corrected), and
+        b = 1, or the largest the theorem allows if that is less. Its regret is at most
+        b‖u_1‖² + 3(√2·Y²·d·X)^{2/3} T^{2/3} V^{1/3} + Y² ln|D_T/b|. Without drift, V = 0, c is
+        infinite.
+
+        >>> import onlinear as ol
+        >>> model = ol.LASER.from_drift(T=10_000, V=0.5, X=1.0, Y=1.0, d=5)
+        >>> round(model.c), model.b
+        (2714, 1.0)
+        """
+        known = asked("LASER.from_drift", T=T, V=V, X=X, Y=Y, d=d)
+        rounds, d = whole(known, "T", least=1), whole(known, "d", least=1)
+        V = number(known, "V", least=0)
+        X, Y = number(known, "X", above=0), number(known, "Y", above=0)
+        if V == 0:
+            return cls(c=math.inf)
+        c = (math.sqrt(2) * rounds * Y**2 * d * X / V) ** (2 / 3)
+        if c < 9 / 8 * X**2:
+            most = math.sqrt(2) * rounds * Y**2 * d * X / (9 / 8 * X**2) ** 1.5
+            raise ValueError(f"LASER.from_drift needs V ≤ {most:g} for such rows, got V={V:g}")
+        return cls(b=min(1.0, 2 * X * math.sqrt(2 * c) - X**2), c=c)

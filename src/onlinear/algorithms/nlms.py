@@ -5,17 +5,38 @@
 
 A row of zeros changes nothing (there is nothing to learn from it), also with ε = 0.
 
+With n = ε + ‖x‖² and any u, expanding ‖u − w‖² shows
+
+    η(2 − η)/4 · (y − xᵀw)²/n − η/(2 − η) · (y − xᵀu)²/n ≤ ½‖u − w‖² − ½‖u − w'‖²
+
+for every η in (0, 2), so there is a bound for the normalised loss, and through the largest n for
+the loss itself; at η = 1 the factor is 4.
+
 Bershad, IEEE Trans. ASSP 1986; Bitmead & Anderson 1980.
 """
 
 import math
 from typing import NamedTuple
 
+import numpy as np
+
+from onlinear._bounds import (
+    EXTRA,
+    FACTOR,
+    INDISTINCT,
+    Guarantee,
+    Path,
+    compete,
+    competitor,
+    enter,
+    tallied,
+)
 from onlinear._checks import number
-from onlinear._engine import FINE, OVERFLOW, Step
-from onlinear._kernels import axpy, dot
+from onlinear._engine import FINE, OVERFLOW, Step, Tally
+from onlinear._kernels import axpy, dot, scale
+from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms._recursion import Weights, weights
+from onlinear._recursion import Weights, weights
 
 __all__ = ["NLMS"]
 
@@ -50,6 +71,32 @@ def step(state, params, x, y, work):
     return m, FINE
 
 
+LENGTH, LONGEST, LEAST, UNLEARNT = 3, 4, 5, 6  # in the tally: n, max n, the minimum below,
+# and Σy² where n = 0
+
+
+@Tally.with_scratch(3)
+def bound(state, params, x, y, work):
+    """L ≤ 4/(2 − η)² · max n · min over u of ((2 − η)/(2η)·‖u‖² + Σ (y_t − uᵀx_t)²/n_t)."""
+    tally, notes, t, w, S = state
+    eta, epsilon, search = params
+    n = epsilon + dot(x, x)
+    if n > 0.0 and search:
+        row = work[2]
+        scale(1.0 / math.sqrt(n), x, row)
+        gain, _, rule = compete((t, w, S), math.inf, row, y / math.sqrt(n), work)
+        if rule != FINE:
+            return gain, rule
+        tally[LEAST] += gain
+    if n == 0.0:  # every u, and w, loses y²
+        tally[UNLEARNT] += y * y
+    tally[LENGTH] = n
+    tally[LONGEST] = max(tally[LONGEST], n)
+    factor = 4.0 / ((2.0 - eta) * (2.0 - eta))
+    comparator = tally[LONGEST] * tally[LEAST] + tally[UNLEARNT]
+    return enter(tally, notes, comparator, factor, (1.0 - factor) * tally[UNLEARNT])
+
+
 class NLMS(Learner):
     """The normalised least mean squares filter: one cheap step towards each label.
 
@@ -81,3 +128,26 @@ class NLMS(Learner):
 
     def _params(self) -> NLMSParams:
         return NLMSParams(number(self, "eta", above=0, below=2), number(self, "epsilon", least=0))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        eta, epsilon = self._params()
+        b = (2 - eta) / (2 * eta)
+
+        def init(d: int) -> tuple[np.ndarray, ...]:
+            if search:
+                return competitor(d, b, extra=4)
+            return tallied(np.zeros(1), np.zeros(0), np.zeros((0, 0)), extra=4)
+
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            n = tally[LENGTH]
+            shares = np.divide(path.losses, n, out=np.zeros_like(n), where=n > 0)
+            value = tally[LONGEST] * (b * path.squares + np.cumsum(shares)) + tally[UNLEARNT]
+            return value, tally[FACTOR] * value + tally[EXTRA], path.moved
+
+        account = Account("NLMS", init, bound, (eta, epsilon, float(search)), (INDISTINCT,))
+        return Guarantee(
+            f"loss ≤ comparator · {4 / (2 - eta) ** 2:.4g} (by expanding ‖u − w‖²)",
+            f"max n · min over u of {b:g}·‖u‖² + Σ (y − uᵀx)²/n, n = {epsilon:g} + ‖x‖²",
+            account,
+            price=price,
+        )

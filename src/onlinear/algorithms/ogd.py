@@ -11,12 +11,13 @@ Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 import math
 from typing import Literal, NamedTuple
 
+from onlinear._bounds import Guarantee, unknown
 from onlinear._checks import choice, number
 from onlinear._engine import FINE, Step
 from onlinear._kernels import dot
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms._recursion import Weights, weights
-from onlinear.algorithms.gd import TOO_LONG, descend
+from onlinear._recursion import Weights, weights
+from onlinear.algorithms.gd import TOO_LONG, GDParams, descend, guarantee
 
 __all__ = ["OGD"]
 
@@ -78,3 +79,9 @@ class OGD(Learner):
     def _params(self) -> OGDParams:
         schedule = choice(self, "schedule", ("constant", "sqrt"))
         return OGDParams(number(self, "eta", above=0), float(schedule == "sqrt"))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        eta, falls = self._params()
+        if falls:
+            return unknown("OGD", "OGD with a falling rate and no radius")
+        return guarantee("OGD", GDParams(eta, math.inf), search)

@@ -8,17 +8,35 @@
 
 Σ = A⁻¹ is kept by the Sherman–Morrison formula.
 
+The square loss is (y − xᵀu)² = ℓ(w) + gᵀ(u − w) + (gᵀ(u − w))²/(4ℓ(w)), so that the theorem's
+condition on γ is 2γℓ ≤ 1: with ‖w‖ ≤ R it holds if 2γ(R‖x‖ + |y|)² ≤ 1, which is checked.
+
 Hazan, Kalai, Kale & Agarwal, COLT 2006.
 """
 
 import math
 from typing import NamedTuple
 
+import numpy as np
+
+from onlinear._bounds import (
+    EXTRA,
+    INDISTINCT,
+    Guarantee,
+    Path,
+    broke,
+    compete,
+    competitor,
+    enter,
+    inside_ball,
+    unknown,
+)
 from onlinear._checks import limit, number
-from onlinear._engine import FINE, OVERFLOW, Step
-from onlinear._kernels import axpy, dot, observe, project_ellipsoid, scale, symv
+from onlinear._engine import FINE, OVERFLOW, Step, Tally
+from onlinear._kernels import axpy, dot, norm, observe, project_ellipsoid, scale, symv
+from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import Gaussian, gaussian
+from onlinear._recursion import Gaussian, gaussian
 
 __all__ = ["ONS"]
 
@@ -57,6 +75,32 @@ def step(state, params, x, y, work):
     return m, FINE
 
 
+STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², the minimum over all u
+
+
+@Tally
+def bound(state, params, x, y, work):
+    """L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd)).
+
+    Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)), and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
+    """
+    tally, notes, t, w, S = state
+    gamma, epsilon, radius = params
+    gain, _, rule = compete((t, w, S), math.inf, x, y, work)
+    if rule != FINE:
+        return gain, rule
+    length = norm(x)
+    farthest = radius * length + abs(y)
+    if 2.0 * gamma * farthest * farthest > 1.0:
+        broke(notes, 0, 2.0 * gamma * farthest * farthest)
+    tally[STEEP] += 4.0 * farthest * farthest * length * length
+    tally[SQUARES] += y * y
+    tally[LEAST] += gain
+    extra = x.size / (2.0 * gamma) * math.log1p(tally[STEEP] / (epsilon * x.size))
+    least = inside_ball(tally[LEAST], tally[SQUARES], w, radius)
+    return enter(tally, notes, least, 1.0, extra)
+
+
 class ONS(SecondOrder):
     """The online Newton step: second-order descent on the square loss.
 
@@ -91,4 +135,27 @@ class ONS(SecondOrder):
     def _params(self) -> ONSParams:
         return ONSParams(
             number(self, "gamma", above=0), number(self, "epsilon", above=0), limit(self, "radius")
+        )
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        gamma, epsilon, radius = params = self._params()
+        b = gamma * epsilon / 2
+        if math.isinf(radius):
+            return unknown("ONS", "ONS without a radius", b)
+
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            value = path.loss + b * path.squares
+            outside = path.moved | (path.squares > (radius * (1 + 1e-12)) ** 2)
+            return value, value + tally[EXTRA], outside
+
+        account = Account(
+            "ONS", lambda d: competitor(d, b, extra=3), bound, tuple(params), (INDISTINCT,)
+        )
+        return Guarantee(
+            "loss ≤ comparator + d/(2γ)·ln(1 + ΣG²/(εd)) (Hazan et al., Theorem 2)",
+            f"min over u, ‖u‖ ≤ {radius:g}, of {b:g}·‖u‖² + loss of u",
+            account,
+            ("2γ(radius·‖x‖ + |y|)² ≤ 1",),
+            "one u with ‖u‖ ≤ radius for all rounds",
+            price,
         )

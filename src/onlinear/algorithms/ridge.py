@@ -1,10 +1,12 @@
 """Online ridge regression: the regularised least-squares solution after every round.
 
     ŷ  = xᵀw                       χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
+                                   cut to [−clip, clip], if a clip is given
     w ← w + Σx (y − xᵀw) / (1 + χ)
     Σ ← Σ − Σx xᵀΣ / (1 + χ)
 
-After t rounds w minimises b‖u‖² + Σ (y_s − uᵀx_s)² and Σ⁻¹ = bI + Σ x_s x_sᵀ.
+After t rounds w minimises b‖u‖² + Σ (y_s − uᵀx_s)² and Σ⁻¹ = bI + Σ x_s x_sᵀ. The bound with a
+logarithm, (27) of Jamil & Bouchachia, needs predictions cut to the range of the labels.
 
 Moroshko, thesis Table 3.1; "ORR" in Jamil & Bouchachia.
 """
@@ -12,19 +14,22 @@ Moroshko, thesis Table 3.1; "ORR" in Jamil & Bouchachia.
 import math
 from typing import NamedTuple
 
-from onlinear._checks import number
+from onlinear._bounds import Guarantee
+from onlinear._checks import limit, number
 from onlinear._engine import FINE, Step
-from onlinear._kernels import dot, symv
+from onlinear._kernels import clipped, dot, symv
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import Gaussian, gaussian, learn
+from onlinear._recursion import Gaussian, gaussian, learn
+from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["Ridge"]
 
 
 class RidgeParams(NamedTuple):
-    """The prior's precision."""
+    """The prior's precision, and the largest prediction."""
 
     b: float
+    clip: float
 
 
 def init(params: RidgeParams, d: int) -> Gaussian:
@@ -36,13 +41,15 @@ def init(params: RidgeParams, d: int) -> Gaussian:
 def step(state, params, x, y, work):
     """One round."""
     _, w, S = state
+    _, clip = params
     v = work[0]
     m = dot(w, x)
+    prediction = clipped(m, clip)
     if math.isnan(y):  # no label: predict, touch nothing
-        return m, FINE
+        return prediction, FINE
     symv(S, x, v)  # v = Σx
     chi = dot(x, v)
-    return m, learn(state, x, y - m, v, chi, 1.0, work[1])
+    return prediction, learn(state, x, y - m, v, chi, 1.0, work[1])
 
 
 class Ridge(SecondOrder):
@@ -54,6 +61,8 @@ class Ridge(SecondOrder):
     ----------
     b : float, default 1.0
         Penalty on ‖w‖², b > 0: the precision of the prior.
+    clip : float or None, default None
+        Cut predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
         Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
 
@@ -67,8 +76,15 @@ class Ridge(SecondOrder):
     """
 
     b: float = 1.0
+    clip: float | None = None
 
     algorithm = Algorithm(init, step)
 
     def _params(self) -> RidgeParams:
-        return RidgeParams(number(self, "b", above=0))
+        return RidgeParams(number(self, "b", above=0), limit(self, "clip"))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        """Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)): LASER, not shrunk, at c = ∞."""
+        b, clip = self._params()
+        source = "Jamil & Bouchachia (27)" if clip < math.inf else "Σ loss/(1+χ) = comparator"
+        return guarantee("Ridge", source, LaserParams(b, math.inf, 0.0, clip))

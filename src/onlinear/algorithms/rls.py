@@ -21,11 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onlinear._bounds import Guarantee, unknown
 from onlinear._checks import number
 from onlinear._engine import FINE, OVERFLOW, Step
 from onlinear._kernels import dot, kernel, scale, subtract_square, symv
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import gaussian, learn
+from onlinear._recursion import gaussian, learn
+from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["RLS", "Forgetful", "forget", "forgetful"]
 
@@ -96,7 +98,7 @@ class RLS(SecondOrder):
     """Recursive least squares that forgets: a row s rounds old counts forgettingˢ.
 
     Σ does not wind up when some direction is not excited for long (see the module's equations).
-    No regret bound is known for it. Costs O(d²) a round.
+    No regret bound is known for it with forgetting < 1. Costs O(d²) a round.
 
     Parameters
     ----------
@@ -125,3 +127,10 @@ class RLS(SecondOrder):
 
     def _params(self) -> RLSParams:
         return RLSParams(number(self, "forgetting", above=0, most=1), number(self, "b", above=0))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        forgetting, b = self._params()
+        if forgetting < 1:
+            return unknown("RLS", "RLS that forgets (forgetting < 1)", b)
+        source = "Σ loss/(1+χ) = comparator"
+        return guarantee("RLS", source, LaserParams(b, math.inf, 0.0, math.inf))

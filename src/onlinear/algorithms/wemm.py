@@ -9,17 +9,25 @@ weight the last-step problem is bounded for every label, and no clipping is need
 χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1 the recursion would diverge doubly
 exponentially, so such a row is refused.
 
-Moroshko & Crammer, ALT 2012; thesis Figure 3.2, (3.17)–(3.19).
+Its loss *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4). For unit rows Theorem 5 is
+right, and for ‖x‖ ≤ X its factor is b/(b − X²). The proof of Theorem 6 is broken (Lemma 8 and (4.6)
+are false) and the last row of Table 4.1 is false; :func:`theorem_6` is a form that is true.
+
+Moroshko & Crammer, ALT 2012; thesis Figure 3.2, (3.17)–(3.19), chapter 4.
 """
 
 import math
 from typing import NamedTuple
 
+import numpy as np
+
+from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter
 from onlinear._checks import number
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step
+from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import axpy, dot, subtract_square, symv
+from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms._recursion import Gaussian, gaussian
+from onlinear._recursion import Gaussian, gaussian, learn
 
 __all__ = ["WEMM"]
 
@@ -56,6 +64,44 @@ def step(state, params, x, y, work):
     return m, FINE
 
 
+WEIGHT, LOG_DET = 3, 4  # in the tally: a_t, ln det(A_T/b)
+
+
+@Tally
+def bound(state, params, x, y, work):
+    """L = min over u of (b‖u‖² + Σ a_t(y_t − uᵀx_t)²), by weighted least squares (Theorem 4)."""
+    tally, notes, t, w, S = state
+    v = work[0]
+    symv(S, x, v)
+    chi = dot(x, v)
+    if chi >= 1.0:
+        return chi, DOMAIN
+    e = y - dot(w, x)
+    rule = learn((t, w, S), x, e, v, chi, 1.0 - chi, work[1])  # a row of weight 1/(1 − χ)
+    if rule != FINE:
+        return e, rule
+    tally[WEIGHT] = 1.0 / (1.0 - chi)
+    tally[LOG_DET] -= math.log1p(-chi)
+    return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)  # e²/(1/a + χ) is e²
+
+
+def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
+    """Return what L^a(u) is at most, given the losses of u: L + b/(b − X²)·S·ln det(A_T/b)."""
+    return float(losses.sum() + b / (b - X * X) * losses.max() * log_det)
+
+
+def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
+    """Return what L^a(u) is at most: L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
+
+    The true form of the thesis' Theorem 6, with rows of any length X.
+    """
+    total, worst = losses.sum(), losses.max()
+    if worst == 0:
+        return 0.0
+    log = math.log1p(math.ceil(total / worst) / (d * (b / (X * X) - 1)))
+    return float(total + worst * d * b / (b - X * X) * log)
+
+
 class WEMM(SecondOrder):
     """Weighted last-step min-max regression, for rows of bounded length and a truth that stays put.
 
@@ -86,3 +132,21 @@ class WEMM(SecondOrder):
 
     def _params(self) -> WEMMParams:
         return WEMMParams(number(self, "b", above=0))
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        (b,) = self._params()
+
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            penalty = b * path.squares
+            weighted = penalty + np.cumsum(tally[WEIGHT] * path.losses)
+            return penalty + path.loss, weighted, path.moved
+
+        account = Account(
+            "WEMM", lambda d: competitor(d, b, extra=2), bound, (b,), self.algorithm.rules
+        )
+        return Guarantee(
+            "loss = comparator, exactly (thesis, Theorem 4)",
+            f"min over u of {b:g}·‖u‖² + Σ a·(y − uᵀx)², a = 1/(1 − xᵀΣx)",
+            account,
+            price=price,
+        )

@@ -6,6 +6,8 @@ Each learner adds its own scalars and its prediction to
     w ← w + e·v / (r + χ)
     Σ ← Σ − vvᵀ / (r + χ)
 
+and, against a drifting target, Σ ← Σ + I/c before a round that is not the first.
+
 Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
 """
 
@@ -15,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._engine import FINE, OVERFLOW
-from onlinear._kernels import axpy, kernel, observe
+from onlinear._kernels import axpy, dot, kernel, observe, shift, symv
 
-__all__ = ["Gaussian", "Weights", "gaussian", "learn", "weights"]
+__all__ = ["Gaussian", "Weights", "follow", "gaussian", "learn", "look", "weights"]
 
 
 class Weights(NamedTuple):
@@ -55,3 +57,23 @@ def learn(state, x, e, v, chi, r, u):
     axpy(e, v, w)
     t[0] += 1
     return FINE
+
+
+@kernel(inline="always")
+def look(state, c, x, v):
+    """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and what is to be added to Σ_{t−1}."""
+    t, _, S = state
+    drift = 1.0 / c if t[0] > 0.0 else 0.0
+    symv(S, x, v)
+    axpy(drift, x, v)
+    return dot(x, v), drift
+
+
+@kernel(inline="always")
+def follow(state, drift, x, e, v, chi, u):
+    """Σ ← Σ_{t−1} + I/c, then learn the residual e; FINE, or OVERFLOW untouched."""
+    _, _, S = state
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    shift(drift, S)
+    return learn(state, x, e, v, chi, 1.0, u)

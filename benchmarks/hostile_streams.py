@@ -1,0 +1,52 @@
+"""Try to break every certificate, on a thousand hostile streams a learner.
+
+    python benchmarks/hostile_streams.py [--streams 1000] [LEARNER ...]
+
+Random, rotating, switching, collinear, heavy-tailed, bursting and repeated rows; in every second
+round of kinds the labels come from an adversary who sees each prediction. Each stream is certified
+against the best predictor in hindsight and against a given one (for bounds that know drift, a
+moving one) that the theorem admits. The last column says how near the loss came to the ceiling.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import hostile  # type: ignore[import-not-found]
+
+import onlinear as ol
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("learners", nargs="*", default=hostile.CERTIFIED)
+    parser.add_argument("--streams", type=int, default=1000)
+    arguments = parser.parse_args()
+    errors = Console(stderr=True)
+    total = 0
+    print(f"{'learner':10}{'streams':>10}{'broken':>10}{'nearest':>10}")
+    for name in arguments.learners:
+        wrong, nearest = [], 0.0
+        seeds = range(arguments.streams)
+        for seed in track(
+            seeds, name, console=errors, transient=True, disable=not errors.is_terminal
+        ):
+            wrong += hostile.broken_bounds(name, seed)
+            make, X, y = hostile.case(name, seed)
+            proof = ol.certificate(make(), X, y)
+            ceiling = proof.ceiling[proof.ceiling > 0]
+            nearest = max(nearest, *(proof.loss[proof.ceiling > 0] / ceiling), 0.0)
+        print(f"{name:10}{arguments.streams:10}{len(wrong):10}{nearest:10.3f}")
+        total += len(wrong)
+        for each in wrong[:5]:
+            print("  ", each)
+    sys.exit(total > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Accounts kept beside a stream: a tally brought up to date by every row."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear import _checks, _engine
+
+__all__ = ["Account", "Ledger"]
+
+
+class Account(NamedTuple):
+    """How accounts are kept: who for, how to begin at dimension d, the step, its parameters."""
+
+    owner: str
+    init: Any  # d → a tuple of arrays, the tally first
+    step: _engine.Tally
+    params: tuple[Any, ...]
+    rules: tuple[str, ...] = ()
+
+
+class Ledger:
+    """A running tally: the same bits row by row and in bulk, unchanged by a row it refuses."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.state: tuple[np.ndarray, ...] | None = None
+
+    def begin(self, d: int) -> None:
+        """Take the initial state of dimension d."""
+        self.state = tuple(self.account.init(d))
+        self._d = d
+        self._work = self.account.step.work(d)
+
+    @property
+    def tally(self) -> np.ndarray | None:
+        """What has been tallied, or None before the first row."""
+        return None if self.state is None else self.state[0]
+
+    @property
+    def record(self) -> np.ndarray:
+        """The state as one vector."""
+        if self.state is None:
+            return np.zeros(0)
+        return np.concatenate([array.ravel() for array in self.state])
+
+    @record.setter
+    def record(self, record: np.ndarray) -> None:
+        if self.state is None:
+            return
+        sizes = [array.size for array in self.state]
+        if record.shape != (sum(sizes),):
+            raise ValueError(f"the accounts need {sum(sizes)} numbers, got {record.size}")
+        parts = np.split(record, np.cumsum(sizes)[:-1])
+        for array, part in zip(self.state, parts, strict=True):
+            array[...] = part.reshape(array.shape)
+
+    def add_one(self, x: np.ndarray, y: float) -> None:
+        """Enter one row."""
+        fresh = self.state is None
+        if fresh:
+            self.begin(x.size)
+        elif x.size != self._d:
+            raise ValueError(f"x needs {self._d} features, as the first row had, got {x.size}")
+        before = self.record
+        step, params = self.account.step, self.account.params
+        value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True)
+        if rule != _engine.FINE:
+            self.record = before
+            if fresh:
+                self.state = None
+            raise self._refusal(_engine.Outcome(0, rule, value), x, None, in_table=False)
+
+    def add(self, X: np.ndarray, y: np.ndarray, names: list[str] | None = None) -> np.ndarray:
+        """Enter the rows of a table; return the tally after each, a column a row."""
+        fresh = self.state is None
+        if fresh:
+            self.begin(X.shape[1])
+        elif X.shape[1] != self._d:
+            raise ValueError(f"X needs {self._d} features, as before, got {X.shape[1]}")
+        before = self.record
+
+        def refused(outcome: _engine.Outcome) -> None:
+            raise self._refusal(outcome, X[outcome.row], names, in_table=True)
+
+        try:
+            assert self.state is not None
+            return self.account.step.run(
+                self.state,
+                self.account.params,
+                X,
+                y,
+                self._work,
+                labelled=True,
+                refused=refused,
+                progress=lambda row, rows: None,
+            )
+        except BaseException:
+            if fresh:
+                self.state = None
+            else:
+                self.record = before
+            raise
+
+    def _refusal(
+        self, outcome: _engine.Outcome, x: np.ndarray, names: list[str] | None, *, in_table: bool
+    ) -> ValueError:
+        account = self.account
+        return _checks.refusal(
+            account.owner, account.rules, outcome, x, in_table=in_table, names=names, params={}
+        )

@@ -1,0 +1,50 @@
+"""An optimum in hindsight that is kept up to date, row by row or in bulk."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from onlinear import _checks
+from onlinear._ledger import Account, Ledger
+
+__all__ = ["Running"]
+
+
+class Running:
+    """The least loss in hindsight so far; the base of ``BestFixed`` and ``BestDrifting``.
+
+    The same bits row by row and in bulk. A bad row raises and changes nothing.
+    """
+
+    def __init__(self, account: Account) -> None:
+        self._ledger = Ledger(account)
+        self._names: list[str] | None = None
+        self._rounds = 0
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Take one more row into account; returns itself."""
+        self._ledger.add_one(_checks.row(x, None, self._names), _checks.label(y))
+        self._names = self._names or _checks.row_names(x)
+        self._rounds += 1
+        return self
+
+    def learn_many(self, X: Any, y: Any) -> np.ndarray:
+        """Take the rows of a table into account; return the optimum after each of them."""
+        X, names = _checks.table(X)
+        if self._names is not None and names is not None:
+            _checks.same_names(self._names, names)
+        optimum: np.ndarray = self._ledger.add(X, _checks.labels(y, X.shape[0]), names)[0]
+        self._names = self._names or names
+        self._rounds += X.shape[0]
+        return optimum
+
+    @property
+    def loss(self) -> float:
+        """The optimum after the rows so far; 0 before the first."""
+        tally = self._ledger.tally
+        return 0.0 if tally is None else float(tally[0])
+
+    @property
+    def rounds_(self) -> int:
+        """How many rows were taken into account."""
+        return self._rounds

@@ -1,0 +1,37 @@
+"""How far a sequence of predictors u_1..u_T moves."""
+
+from typing import Any
+
+import numpy as np
+
+from onlinear import _checks
+
+__all__ = ["squared_drift", "total_drift"]
+
+
+def _moves(path: Any) -> np.ndarray:
+    """Return the rows u_{t+1} − u_t."""
+    path, _ = _checks.table(path)
+    if not np.isfinite(path).all():
+        raise ValueError("a path needs finite numbers")
+    return np.diff(path, axis=0)
+
+
+def squared_drift(path: Any) -> float:
+    """Return V = Σ ‖u_{t+1} − u_t‖², the drift LASER's bound speaks of.
+
+    >>> squared_drift([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])
+    25.0
+    """
+    return float(np.sum(_moves(path) ** 2))
+
+
+def total_drift(path: Any, norm: int = 2) -> float:
+    """Return Σ ‖u_{t+1} − u_t‖, that of ARCOR's and C-GD's bounds; with ``norm=1``, of C-EG's.
+
+    >>> total_drift([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])
+    5.0
+    """
+    if norm not in (1, 2):
+        raise ValueError(f"total_drift needs norm to be 1 or 2, got norm={norm!r}")
+    return float(np.sum(np.linalg.norm(_moves(path), ord=norm, axis=1)))

@@ -1,0 +1,145 @@
+"""The best drifting sequence: its value after every row, and the sequence itself.
+
+    min over u_1..u_T of  b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²
+
+Forward, with LASER's w and Σ: each round adds e²/(1 + χ), e = y − xᵀw, to the least value (thesis
+(5.3)–(5.6) in another form). Backward, with the gains k = Σx/(1 + χ) of the rounds: r_T = 0,
+
+    r_{t−1} = x_t e_t/(1 + χ_t) + r_t − x_t (k_tᵀ r_t),    u_1 = r_0/b,  u_{t+1} = u_t + r_t/c
+
+(the smoother of Bryson and Frazier, for a random walk), O(d) a round.
+
+Moroshko & Crammer, AISTATS 2013; Bryson & Frazier 1963.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onlinear import _checks, _engine
+from onlinear._bounds import INDISTINCT, compete
+from onlinear._engine import FINE
+from onlinear._kernels import axpy, dot
+from onlinear._ledger import Account, Ledger
+from onlinear._recursion import follow, gaussian, look
+from onlinear.hindsight._running import Running
+
+__all__ = ["BestDrifting", "best_drifting", "drifting_path"]
+
+
+@_engine.Tally
+def step(state, params, x, y, work):
+    """Take in one row; return the optimum."""
+    tally, t, w, S = state
+    _, c = params
+    gain, _, rule = compete((t, w, S), c, x, y, work)
+    if rule != FINE:
+        return gain, rule
+    tally[0] += gain
+    return tally[0], FINE
+
+
+def _prices(what: str, b: float, c: float) -> tuple[float, float]:
+    given = _checks.asked(what, b=b, c=c)
+    return _checks.number(given, "b", above=0), _checks.number(given, "c", above=0, most=math.inf)
+
+
+class BestDrifting(Running):
+    """The least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence so far, in O(d²) a row.
+
+    Parameters
+    ----------
+    b : float, default 1.0
+        Price of ‖u_1‖², b > 0.
+    c : float, default 100.0
+        Price of drift, c > 0; infinity allows none.
+
+    Examples
+    --------
+    >>> from onlinear.hindsight import BestDrifting
+    >>> best = BestDrifting(b=1.0, c=1.0)
+    >>> best.learn_one([1.0], 1.0).loss  # at u = 1/2: 1/4 + 1/4
+    0.5
+    """
+
+    def __init__(self, b: float = 1.0, c: float = 100.0) -> None:
+        self.b, self.c = b, c
+        prices = _prices("BestDrifting", b, c)
+        super().__init__(
+            Account(
+                "best_drifting",
+                lambda d: (np.zeros(1), *gaussian(d, prices[0])),
+                step,
+                prices,
+                (INDISTINCT,),
+            )
+        )
+
+
+def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
+    """Return, after each round, the least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence.
+
+    Exact; costs O(d²) a round. Needs b > 0: columns that double precision cannot tell apart are
+    refused.
+
+    >>> import numpy as np
+    >>> best_drifting(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0, c=np.inf)
+    array([0.5       , 0.66666667, 0.75      ])
+    """
+    return BestDrifting(b, c).learn_many(X, y)
+
+
+@_engine.Tally
+def forward(state, params, x, y, work):
+    """One round of the recursion, put down: the gain Σx/(1 + χ), then e/(1 + χ)."""
+    put, t, w, S = state
+    _, c = params
+    v = work[0]
+    chi, drift = look((t, w, S), c, x, v)
+    e = y - dot(w, x)
+    d = x.size
+    for i in range(d):
+        put[i] = v[i] / (1.0 + chi)
+    put[d] = e / (1.0 + chi)
+    return put[d], follow((t, w, S), drift, x, e, v, chi, work[1])
+
+
+@_engine.Tally
+def backward(state, params, row, y, work):
+    """r ← x·y + r − x(kᵀr) on the row (x, k), with y = e/(1 + χ)."""
+    (r,) = state
+    d = r.size
+    x, k = row[:d], row[d:]
+    axpy(y - dot(k, r), x, r)
+    return y, FINE
+
+
+def drifting_path(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
+    """Return u_1..u_T, the sequence that :func:`best_drifting` prices, one row per round.
+
+    One pass forward, O(d²) a round, and one backward, O(d); memory O(T·d).
+
+    >>> import numpy as np
+    >>> path = drifting_path(np.ones((3, 1)), [0.0, 1.0, 2.0], b=1e-9, c=1.0)
+    >>> path.ravel().round(3)  # drawn towards each other
+    array([0.5, 1. , 1.5])
+    """
+    b, c = _prices("drifting_path", b, c)
+    X, names = _checks.table(X)
+    y = _checks.labels(y, X.shape[0])
+    d = X.shape[1]
+    account = Account(
+        "drifting_path",
+        lambda d: (np.zeros(d + 1), *gaussian(d, b)),
+        forward,
+        (b, c),
+        (INDISTINCT,),
+    )
+    gains = Ledger(account).add(X, y, names)
+    back = Account("drifting_path", lambda _: (np.zeros(d),), backward, ())
+    reverse = np.ascontiguousarray(np.hstack([X, gains[:d].T])[::-1])
+    r = Ledger(back).add(reverse, np.ascontiguousarray(gains[d, ::-1]))[:, ::-1].T  # r_0 .. r_{T−1}
+    steps = r / c
+    steps[0] = r[0] / b
+    return np.cumsum(steps, axis=0)

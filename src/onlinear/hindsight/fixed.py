@@ -1,0 +1,99 @@
+"""The best fixed predictor: least squares, ridge or plain, after every row.
+
+    min over u of  b‖u‖² + Σ (y_s − uᵀx_s)²,   b ≥ 0
+
+The triangular factor R of the rows (and of √b I) with the labels beside it is kept by plane
+rotations: a new row (x, y) is turned into R entry by entry, and the square of what is left of y is
+what the row adds to the optimum. Nothing is inverted, so columns may depend on each other, and
+there may be fewer rows than columns.
+
+Golub & Van Loan, Matrix Computations, sec. 6.5 (row updating of a least-squares problem).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onlinear import _checks, _engine
+from onlinear._engine import FINE, OVERFLOW
+from onlinear._kernels import dot
+from onlinear._ledger import Account
+from onlinear.hindsight._running import Running
+
+__all__ = ["BestFixed", "best_fixed"]
+
+DEPENDENT = 1e-24  # a column is the others' sum if what is left of it is 1e-12 of its length
+
+
+@_engine.Tally
+def step(state, params, x, y, work):
+    """Turn one row into R; return the optimum."""
+    tally, R, squares = state
+    d = x.size
+    row = work[0]
+    if not math.isfinite(dot(x, x) + y * y + tally[0]):
+        return y, OVERFLOW
+    for i in range(d):
+        row[i] = x[i]
+        squares[i] += x[i] * x[i]
+    for i in range(d):
+        a, b = R[i, i], row[i]
+        if max(a * a, b * b) <= DEPENDENT * squares[i]:
+            continue  # rounding: a column that depends on those before it
+        if b == 0.0:
+            continue
+        h = math.hypot(a, b)
+        c, s = a / h, b / h
+        R[i, i] = h
+        for j in range(i + 1, d):
+            r, v = R[i, j], row[j]
+            R[i, j] = c * r + s * v
+            row[j] = c * v - s * r
+        r = R[i, d]
+        R[i, d] = c * r + s * y
+        y = c * y - s * r
+    tally[0] += y * y
+    return tally[0], FINE
+
+
+class BestFixed(Running):
+    """The least b‖u‖² + loss of any fixed u so far, b ≥ 0, exact, in O(d²) a row.
+
+    Parameters
+    ----------
+    b : float, default 0.0
+        Price of ‖u‖², b ≥ 0; 0 is plain least squares.
+
+    Examples
+    --------
+    >>> from onlinear.hindsight import BestFixed
+    >>> best = BestFixed()
+    >>> best.learn_one([1.0], 1.0).loss
+    0.0
+    >>> round(best.learn_one([1.0], 3.0).loss, 9)  # u = 2 misses each by one
+    2.0
+    """
+
+    def __init__(self, b: float = 0.0) -> None:
+        self.b = b
+        price = _checks.number(self, "b", least=0)
+
+        def init(d: int) -> tuple[np.ndarray, ...]:
+            R = np.zeros((d, d + 1))
+            np.fill_diagonal(R, math.sqrt(price))
+            return np.zeros(1), R, np.full(d, price)
+
+        super().__init__(Account("best_fixed", init, step, ()))
+
+
+def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
+    """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
+
+    Exact, for collinear columns too (least squares with b = 0). Costs O(d²) a round.
+
+    >>> import numpy as np
+    >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4
+    array([0.5       , 0.66666667, 0.75      ])
+    """
+    return BestFixed(b).learn_many(X, y)

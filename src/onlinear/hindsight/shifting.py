@@ -1,0 +1,93 @@
+"""The best shifting sequence: k segments, a predictor for each, by dynamic programming.
+
+    best_k(t) = min over s ≤ t of  best_{k−1}(s − 1) + cost(s, t)
+
+cost(s, t) being the least-squares loss of rows s..t. Starts s are taken in order, and the costs of
+all rows after s come from one run of the best fixed predictor, so a run costs O(T²·(d² + k)) time
+and O(T·k) memory.
+
+Bellman 1961; Herbster & Warmuth, JMLR 2001 compare with such sequences.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear import _checks
+from onlinear.hindsight.fixed import best_fixed
+
+__all__ = ["Shifting", "best_shifting"]
+
+
+class Shifting(NamedTuple):
+    """The best shifting sequence.
+
+    Attributes
+    ----------
+    loss : array
+        After each round, the least loss of any sequence of at most ``segments`` predictors.
+    starts : array of int
+        The rows at which the segments of the best sequence for the whole stream begin.
+    path : array
+        That sequence u_1..u_T, one row per round.
+    """
+
+    loss: np.ndarray
+    starts: np.ndarray
+    path: np.ndarray
+
+
+def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
+    """Return the best sequence of at most ``segments`` predictors, each kept for a stretch.
+
+    Exact. Costs O(T²·(d² + segments)) time: seconds for a few thousand rows, not for millions.
+    Within a segment the predictor is the least-squares one (of least norm, if there are several).
+
+    >>> import numpy as np
+    >>> y = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
+    >>> best = best_shifting(np.ones((6, 1)), y, segments=2)
+    >>> best.starts, best.path.ravel().round(9)
+    (array([0, 3]), array([1., 1., 1., 5., 5., 5.]))
+    >>> best.loss.round(9)
+    array([0., 0., 0., 0., 0., 0.])
+    """
+    k = _checks.whole(_checks.asked("best_shifting", segments=segments), "segments", least=1)
+    X, _ = _checks.table(X)
+    rows = X.shape[0]
+    y = _checks.labels(y, rows)
+    best_fixed(X, y)  # a bad row is named by its place in the whole table
+    loss = np.full((k, rows), np.inf)
+    came_from = np.zeros((k, rows), dtype=np.intp)
+    for start in range(rows):
+        cost = best_fixed(X[start:], y[start:])
+        for j in range(min(k, start + 1)):
+            if j == 0 and start > 0:
+                continue
+            before = loss[j - 1, start - 1] if start else 0.0
+            total = before + cost
+            better = total < loss[j, start:]
+            loss[j, start:][better] = total[better]
+            came_from[j, start:][better] = start
+    fewest = np.minimum.accumulate(loss, axis=0)  # at most k segments
+    starts = _trace(came_from, int(np.argmin(loss[:, -1])))
+    return Shifting(fewest[-1], starts, _path(X, y, starts))
+
+
+def _trace(came_from: np.ndarray, j: int) -> np.ndarray:
+    """Follow the choices back from the last row."""
+    starts: list[int] = []
+    end = came_from.shape[1] - 1
+    while j >= 0:
+        start = int(came_from[j, end])
+        starts.append(start)
+        j, end = j - 1, start - 1
+    return np.array(starts[::-1], dtype=np.intp)
+
+
+def _path(X: np.ndarray, y: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    path = np.empty_like(X)
+    ends = [*starts[1:], X.shape[0]]
+    for start, end in zip(starts, ends, strict=True):
+        part = slice(int(start), int(end))
+        path[part] = np.linalg.lstsq(X[part], y[part], rcond=None)[0]
+    return path

@@ -1,0 +1,231 @@
+"""Streams that try to break a bound, settings inside its hypotheses, comparators inside its class.
+
+Everything is drawn from one generator, so that a seed names a case.
+"""
+
+import math
+
+import numpy as np
+
+import onlinear as ol
+
+CERTIFIED = (
+    "AAR",
+    "ARCOR",
+    "AROWR",
+    "CIRR",
+    "EG",
+    "EGPM",
+    "EGU",
+    "GD",
+    "LASER",
+    "NLMS",
+    "OGD",
+    "ONS",
+    "OSLOG",
+    "RLS",
+    "Ridge",
+    "WEMM",
+)
+
+
+def random_rows(rng, rows, d):
+    X = rng.normal(size=(rows, d))
+    return X, X @ rng.normal(size=d) + rng.normal(size=rows) * rng.choice([0, 0.1, 3])
+
+
+def rotating(rng, rows, d):
+    X = rng.normal(size=(rows, d))
+    angle = np.arange(rows) * rng.choice([0.003, 0.05, 0.5])
+    truth = np.cos(angle[:, None] + np.arange(d))
+    return X, np.sum(X * truth, axis=1)
+
+
+def switching(rng, rows, d):
+    X = rng.normal(size=(rows, d))
+    segments = np.sort(rng.integers(0, 4, size=rows))
+    return X, np.sum(X * 3 * rng.normal(size=(4, d))[segments], axis=1)
+
+
+def collinear(rng, rows, d):
+    X = rng.normal(size=(rows, 1)) * rng.normal(size=d) + rng.choice([0, 1e-6]) * rng.normal(
+        size=(rows, d)
+    )
+    return X, rng.normal(size=rows)
+
+
+def heavy_tailed(rng, rows, d):
+    return rng.standard_t(1.2, size=(rows, d)), rng.standard_t(1.2, size=rows)
+
+
+def late_burst(rng, rows, d):
+    """Nothing for long, then everything at once."""
+    X, y = np.zeros((rows, d)), np.zeros(rows)
+    X[-rows // 4 :] = np.sign(rng.normal(size=(rows - rows * 3 // 4, d)))
+    y[-rows // 4 :] = rng.choice([-1, 1])
+    X[:, 0] += 1e-3
+    return X, y
+
+
+def repeated(rng, rows, d):
+    """The same row, with labels that first agree and then turn round."""
+    X = np.tile(rng.normal(size=d), (rows, 1))
+    return X, np.where(np.arange(rows) < rng.integers(1, rows), 1.0, -1.0)
+
+
+def one_hot(rng, rows, d):
+    return np.eye(d)[rng.integers(d, size=rows)], rng.choice([-1.0, 1.0], size=rows)
+
+
+KINDS = (
+    random_rows,
+    rotating,
+    switching,
+    collinear,
+    heavy_tailed,
+    late_burst,
+    repeated,
+    one_hot,
+)
+
+
+def adversary(make, X, y, rng):
+    """Return labels chosen after each prediction, to hurt: as far from it as the range allows."""
+    model, low, high = make(), float(y.min()), float(y.max())
+    chosen = np.empty_like(y)
+    stubborn = rng.choice([0.0, 0.3])  # how often the label of the stream is kept
+    for i, x in enumerate(X):
+        prediction = model.predict_one(x)
+        far = low if prediction > (low + high) / 2 else high
+        chosen[i] = y[i] if rng.uniform() < stubborn else far
+        model.learn_one(x, float(chosen[i]))
+    return chosen
+
+
+def setting(name, rng, X, y):
+    """Return parameters of a learner that X and y are in the domain of."""
+    longest, largest = float(np.max(np.sum(X * X, axis=1))), float(np.abs(y).max())
+    reach, spread = float(np.abs(X).max()), float(np.max(np.ptp(X, axis=1)))
+    any_size = float(10 ** rng.uniform(-2, 2))
+    maybe = rng.choice([True, False])
+    clip = max(largest, 1e-9) if maybe else None
+    if name in ("AAR", "Ridge"):
+        return {"b": any_size, "clip": clip}
+    if name == "LASER":
+        c = float(10 ** rng.uniform(-2, 3))
+        return {"b": any_size, "c": c, "clip": clip, "shrink": bool(rng.choice([True, False]))}
+    if name == "AROWR":
+        return {"r": any_size, "b": float(10 ** rng.uniform(-1, 1))}
+    if name == "RLS":
+        return {"forgetting": 1.0, "b": any_size}
+    if name == "WEMM":
+        return {"b": longest * float(rng.choice([1.01, 1.5, 10])) + 1e-6}
+    if name == "ARCOR":
+        q = float(rng.choice([1, 1.3, 2, 4, math.inf]))
+        return {"r": any_size, "radius": float(10 ** rng.uniform(-1, 1)), "q": q}
+    if name == "CIRR":
+        return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3]))}
+    if name == "OSLOG":
+        return {"a": any_size, "floor": float(rng.choice([1e-12, 1e-3])), "clip": clip}
+    if name == "GD":
+        radius = float(10 ** rng.uniform(-1, 1)) if maybe else None
+        return {"eta": float(rng.choice([0.02, 0.25, 0.7])) / (longest + 1e-9), "radius": radius}
+    if name == "OGD":
+        return {"eta": float(rng.choice([0.02, 0.25, 0.7])) / (longest + 1e-9)}
+    if name == "NLMS":
+        return {"eta": float(rng.choice([0.1, 1, 1.8])), "epsilon": float(rng.choice([0, 0.1]))}
+    if name == "ONS":
+        radius = float(10 ** rng.uniform(-1, 1))
+        most = 0.5 / (radius * math.sqrt(longest) + largest + 1e-9) ** 2
+        return {
+            "radius": radius,
+            "gamma": most * float(rng.choice([0.99, 0.3])),
+            "epsilon": any_size,
+        }
+    alpha = float(rng.choice([0.01, 0.5, 1])) if maybe else None
+    if name == "EG":
+        eta = (
+            None
+            if rng.choice([True, False])
+            else float(rng.choice([0.1, 2.6])) / (spread**2 + 1e-9)
+        )
+        return {"X": spread + 1e-9, "alpha": alpha, "eta": eta}
+    if name == "EGPM":
+        U = float(10 ** rng.uniform(-1, 1))
+        eta = (
+            None
+            if rng.choice([True, False])
+            else float(rng.choice([0.05, 0.8])) / (U * reach + 1e-9) ** 2
+        )
+        return {"U": U, "X": reach + 1e-9, "alpha": alpha, "eta": eta}
+    Y = largest + 1e-9
+    eta = None if rng.choice([True, False]) else 0.1 / (reach + 1e-9) / Y
+    return {"X": reach + 1e-9, "Y": Y, "alpha": alpha, "eta": eta}
+
+
+def case(name, seed):
+    """Return what makes a fresh learner, and a stream made to hurt it."""
+    rng = np.random.default_rng([seed, sum(map(ord, name))])
+    rows, d = int(rng.integers(2, 120)), int(rng.integers(1, 7))
+    X, y = KINDS[seed % len(KINDS)](rng, rows, d)
+    if name == "EGU":
+        X, y = np.abs(X), np.abs(y)
+    X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
+    params = setting(name, rng, X, y)
+
+    def make():
+        return ol.LEARNERS[name](**params)
+
+    if seed // len(KINDS) % 2:
+        y = adversary(make, X, y, rng)
+    return make, X, y
+
+
+def path(name, model, X, y, rng):
+    """Return a sequence u_t inside the class the learner's bound is against, or None."""
+    rows, d = X.shape
+    params = model.get_params()
+    segments = np.sort(rng.integers(0, 3, size=rows))
+    if name in ("CIRR", "OSLOG"):
+        return None
+    if name == "LASER":
+        return ol.hindsight.drifting_path(X, y, params["b"], params["c"])
+    if name in ("GD", "ARCOR"):
+        u = rng.normal(size=(3, d))
+        if params["radius"] is None:
+            return u[np.zeros(rows, dtype=int)]
+        u *= params["radius"] / np.maximum(params["radius"], np.linalg.norm(u, axis=1))[:, None]
+        return u[segments]
+    if name in ("EG", "EGU", "EGPM"):
+        alpha = params["alpha"]
+        p = rng.dirichlet(np.full(d, 0.3), size=3)
+        if name == "EGPM":
+            u = params["U"] * p * rng.choice([-1, 1], size=p.shape) * (1 - (alpha or 0.0))
+        elif name == "EG":
+            u = (1 - (alpha or 0.0)) * p + (alpha or 0.0) / d
+        else:
+            u = p
+        return u[segments if alpha else np.zeros(rows, dtype=int)]
+    u = np.linalg.lstsq(X, y, rcond=None)[0]
+    if name == "ONS":
+        u *= min(1.0, params["radius"] / max(np.linalg.norm(u), 1e-300))
+    return np.tile(u, (rows, 1))
+
+
+def broken_bounds(name, seed):
+    """Return what is wrong with the certificates of a case: nothing, it is to be hoped."""
+    make, X, y = case(name, seed)
+    proof = ol.certificate(make(), X, y)
+    wrong = []
+    if proof.failed:
+        wrong.append(f"no bound: {proof.failed}")
+    elif not proof.holds.all():
+        wrong.append(f"best in hindsight: {proof}")
+    u = path(name, make(), X, y, np.random.default_rng(seed))
+    if u is not None:
+        proof = ol.certificate(make(), X, y, comparator=u)
+        if proof.failed:
+            wrong.append(f"no bound for the path: {proof.failed}")
+        elif not proof.holds.all():
+            wrong.append(f"given path: {proof}")
+    return [f"{make()!r}, seed {seed}: {each}" for each in wrong]

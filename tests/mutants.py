@@ -1,0 +1,152 @@
+"""Learners broken on purpose: a wrong sign, a wrong Σ, a wrong projection.
+
+A mutant is the learner's own step with some of the kernels it calls exchanged for wrong ones; it is
+run as plain Python (the kernels stay compiled). Its guarantee is that of the sound learner.
+"""
+
+from types import FunctionType
+
+import onlinear as ol
+from onlinear import _engine, _kernels, _recursion
+from onlinear.algorithms import cirr, eg, gd, rls
+
+
+class Interpreted(_engine.Step):
+    """A step run by the interpreter."""
+
+    @property
+    def one(self):
+        return rebound(_engine.one, step=self.function)
+
+    @property
+    def chunk(self):
+        return rebound(_engine.chunk, one=self.one)
+
+
+def rebound(function, **names):
+    """Return the function with some of the global names it uses meaning something else."""
+    function = getattr(function, "py_func", function)
+    return FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__)
+
+
+def mutant(learner, **names):
+    """Return the class of a learner whose step calls other kernels."""
+    step = learner.algorithm.step
+    broken = Interpreted(rebound(step.function, **names), step.scratch)
+    algorithm = learner.algorithm._replace(step=broken)
+    return type("Broken" + learner.__name__, (learner,), {"algorithm": algorithm})
+
+
+def misset(learner, **wrong):
+    """Return the class of a learner whose step is told other parameters than it was given."""
+
+    def _numbers(self):
+        params = self._params()
+        return tuple(params._replace(**{k: f(getattr(params, k)) for k, f in wrong.items()}))
+
+    return type("Misset" + learner.__name__, (learner,), {"_numbers": _numbers})
+
+
+# --- wrong kernels --------------------------------------------------------------------------
+
+
+def backwards(a, x, y):
+    """axpy the wrong way round."""
+    _kernels.axpy(-a, x, y)
+
+
+def nothing(*_):
+    """Leave everything as it is."""
+    return False
+
+
+def learn_backwards(state, x, e, v, chi, r, u):
+    return _recursion.learn(state, x, -e, v, chi, r, u)
+
+
+def stay_uncertain(state, x, e, v, chi, r, u):
+    """w is learnt and Σ is not."""
+    t, w, S = state
+    return _recursion.learn((t, w, S.copy()), x, e, v, chi, r, u)
+
+
+def grow_certain_twice(state, x, e, v, chi, r, u):
+    """w is learnt from one observation and Σ from two."""
+    S = state[2]
+    twice = S.copy()
+    _kernels.observe(twice, x, v.copy(), chi, r / 2, u)
+    rule = _recursion.learn(state, x, e, v, chi, r, u)
+    S[...] = twice
+    return rule
+
+
+def grow_certain_at_once(state, x, e, v, chi, r, u):
+    """Σ collapses, and there is nothing more to learn."""
+    rule = _recursion.learn(state, x, e, v, chi, r, u)
+    state[2][...] *= 1e-3
+    return rule
+
+
+def observe_too_much(S, x, v, chi, r, u):
+    """Σ collapses."""
+    _kernels.observe(S, x, v, chi, r, u)
+    S *= 1e-3
+
+
+def drift_backwards(a, S):
+    _kernels.shift(-a, S)
+
+
+def project_too_far(S, w, radius, work):
+    """Onto a ball a tenth as large."""
+    _kernels.project_ellipsoid(S, w, 0.1 * radius, work)
+
+
+def tenfold_norm(a):
+    """Everything beyond a tenth of the radius seems outside."""
+    return 10.0 * _kernels.norm(a)
+
+
+def level(w, alpha):
+    """Project on the middle of the simplex."""
+    w[:] = 1.0 / w.size
+    return True
+
+
+# --- the mutants ----------------------------------------------------------------------------
+
+L = ol.LEARNERS
+SIGN = {
+    **{name: mutant(L[name], learn=learn_backwards) for name in ("AAR", "ARCOR", "AROWR", "Ridge")},
+    "LASER": mutant(L["LASER"], follow=rebound(_recursion.follow, learn=learn_backwards)),
+    "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=learn_backwards)),
+    "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
+    "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
+    **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "WEMM")},
+    **{
+        name: mutant(L[name], descend=rebound(gd.descend, axpy=backwards)) for name in ("GD", "OGD")
+    },
+    **{name: misset(L[name], eta=lambda eta: -eta) for name in ("EG", "EGPM", "EGU")},
+}
+COVARIANCE = {
+    "AAR": mutant(L["AAR"], learn=stay_uncertain),
+    "ARCOR": mutant(L["ARCOR"], learn=grow_certain_at_once),
+    "AROWR": mutant(L["AROWR"], learn=grow_certain_twice),
+    "LASER": mutant(L["LASER"], follow=rebound(_recursion.follow, shift=drift_backwards)),
+    "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=grow_certain_twice)),
+    "Ridge": mutant(L["Ridge"], learn=grow_certain_twice),
+    "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, add_square=nothing)),
+    "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, add_square=nothing)),
+    "ONS": mutant(L["ONS"], observe=observe_too_much),
+    "WEMM": mutant(L["WEMM"], subtract_square=nothing),
+}
+PROJECTION = {
+    "ARCOR": mutant(L["ARCOR"], project_ellipsoid=project_too_far),
+    "ONS": mutant(L["ONS"], project_ellipsoid=project_too_far),
+    "GD": mutant(L["GD"], descend=rebound(gd.descend, norm=tenfold_norm)),
+    **{
+        name: mutant(L[name], exponentiate=rebound(eg.exponentiate, lift_simplex=level))
+        for name in ("EG", "EGPM")
+    },
+    "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
+}

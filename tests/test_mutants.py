@@ -1,0 +1,86 @@
+"""A certificate is worth something only if a learner that is wrong breaks it."""
+
+import numpy as np
+import pytest
+from hostile import CERTIFIED
+from mutants import COVARIANCE, PROJECTION, SIGN
+
+import onlinear as ol
+
+ROWS = 3000
+SETTINGS = {
+    "AAR": {"b": 1.0},
+    "ARCOR": {"r": 5.0, "radius": 1.0, "q": 4.0},
+    "AROWR": {"r": 10.0, "b": 10.0},
+    "CIRR": {"a": 0.1},
+    "EG": {"alpha": 0.01},
+    "EGPM": {"U": 2.0, "alpha": 0.01},
+    "EGU": {"alpha": 0.01, "Y": 2.0},
+    "GD": {"eta": 0.2, "radius": 1.0},
+    "LASER": {"b": 1.0, "c": 50.0, "shrink": False, "clip": 2.0},
+    "NLMS": {"eta": 0.5},
+    "OGD": {"eta": 0.2},
+    "ONS": {"gamma": 0.05, "epsilon": 1.0, "radius": 1.0},
+    "OSLOG": {"a": 0.1, "clip": 2.0},
+    "RLS": {"forgetting": 1.0, "b": 100.0},
+    "Ridge": {"b": 100.0},
+    "WEMM": {"b": 1.1},
+}
+
+
+def streams():
+    """Return streams in everybody's domain: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 2, truths in the ball."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(ROWS, 3))
+    X[np.arange(ROWS), rng.integers(3, size=ROWS)] = 0.0
+    X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
+    noise = rng.choice([0.0, 1.0], size=ROWS)
+    still = X @ [0.0, 1.0, 0.0]
+    turning = np.where(np.arange(ROWS) // 200 % 2, X[:, 0], X[:, 2])
+    return {"still": (X, still), "noisy": (X, still + noise), "turning": (X, turning)}
+
+
+STREAMS = streams()
+
+
+def broken_on(make):
+    """Return the streams on which a certificate that applies does not hold."""
+    broken = []
+    for name, (X, y) in STREAMS.items():
+        with np.errstate(all="ignore"):  # a mutant may run away
+            proof = ol.certificate(make(), X, y)
+        assert proof.failed is None
+        if not proof.holds.all():
+            broken.append(name)
+    return broken
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_the_sound_learner_keeps_its_certificate(name):
+    assert broken_on(lambda: ol.LEARNERS[name](**SETTINGS[name])) == []
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_a_wrong_sign_breaks_the_certificate(name):
+    assert broken_on(lambda: SIGN[name](**SETTINGS[name], on_bad="skip"))
+
+
+@pytest.mark.parametrize("name", sorted(COVARIANCE))
+def test_a_wrong_covariance_breaks_the_certificate(name):
+    assert broken_on(lambda: COVARIANCE[name](**SETTINGS[name], on_bad="skip"))
+
+
+@pytest.mark.parametrize("name", sorted(PROJECTION))
+def test_a_wrong_projection_breaks_the_certificate(name):
+    assert broken_on(lambda: PROJECTION[name](**SETTINGS[name], on_bad="skip"))
+
+
+def test_no_certified_learner_is_left_out():
+    known = {
+        name
+        for name, kind in ol.LEARNERS.items()
+        if kind(**SETTINGS.get(name, {}))._guarantee().known
+    }
+    assert known == set(CERTIFIED) == set(SIGN)
+    second_order = {name for name in known if ol.LEARNERS[name]._square}
+    assert set(COVARIANCE) == second_order
