@@ -33,10 +33,10 @@ def weighted_least_squares(X, y, weights, prior):
     return solve(A, X.T @ (weights * y)), A
 
 
-def ridge(X, y, b=1.0):
+def ridge(X, y, b=1.0, clip=None):
     predictions = [weighted_least_squares(X[:t], y[:t], np.ones(t), b)[0] @ X[t] for t in _t(X)]
     w, A = weighted_least_squares(X, y, np.ones(len(y)), b)
-    return Run(np.array(predictions), w, inv(A))
+    return Run(_clipped(np.array(predictions), clip), w, inv(A))
 
 
 def aar(X, y, b=1.0, clip=None):
@@ -177,11 +177,11 @@ def cirr(X, y, a=1.0, floor=1e-12, w0=1.0):
     return _shrinkage(X, y, a, floor, w0)[0]
 
 
-def oslog(X, y, a=1.0, floor=1e-12, w0=1.0, first="zero"):
+def oslog(X, y, a=1.0, floor=1e-12, w0=1.0, first="zero", clip=None):
     """Algorithm 2: the weights of CIRR, one round late."""
     run, late = _shrinkage(X, y, a, floor, w0)
     late[0] *= first == "w0"
-    return run._replace(predictions=late)
+    return run._replace(predictions=_clipped(late, clip))
 
 
 def _shrinkage(X, y, a, floor, w0):

@@ -19,9 +19,9 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     "NLMS": ({}, {"eta": 1.5, "epsilon": 0.1}),
     "OGD": ({}, {"eta": 0.3, "schedule": "sqrt"}),
     "ONS": ({}, {"gamma": 0.2, "epsilon": 3.0, "radius": 0.5}),
-    "OSLOG": ({}, {"a": 0.3, "floor": 0.0, "first": "w0"}),
+    "OSLOG": ({}, {"a": 0.3, "floor": 0.0, "first": "w0", "clip": 0.8}),
     "RLS": ({}, {"forgetting": 0.9, "b": 0.2}),
-    "Ridge": ({}, {"b": 0.05}),
+    "Ridge": ({}, {"b": 0.05, "clip": 0.8}),
     "WEMM": ({}, {"b": 1.3}),
 }
 CASES = [(name, params) for name, both in SETTINGS.items() for params in both]

@@ -12,7 +12,8 @@ import pytest
 from table import CASES, IDS, make, stream
 
 import onlinear as ol
-from onlinear import _engine, _kernels
+from onlinear import _engine, _kernels, hindsight
+from onlinear._ledger import Ledger
 
 SOURCE = Path(ol.__file__).parent
 PROGRAM = """
@@ -204,6 +205,27 @@ def test_compiled_and_plain_python_give_the_same_bits(case, monkeypatch):
         predictions.append(value)
     np.testing.assert_array_equal(np.array(predictions), expected)
     assert plain._record.tobytes() == model._record.tobytes()
+
+
+ACCOUNTS = {
+    **{name: make(case)._guarantee().account for name, case in zip(IDS, CASES, strict=True)},
+    "best fixed": hindsight.BestFixed()._ledger.account,
+    "best drifting": hindsight.BestDrifting()._ledger.account,
+    "given comparator": ol.GD()._guarantee(search=False).account,
+}
+
+
+@pytest.mark.parametrize("name", ACCOUNTS)
+def test_compiled_and_plain_python_keep_the_same_accounts(name):
+    X, y = stream(15)
+    account = ACCOUNTS[name]
+    ledger = Ledger(account)
+    ledger.add(X, y)
+    state, work = account.init(X.shape[1]), account.step.work(X.shape[1])
+    step = python(account.step.function, {})
+    for row, label in zip(X, y, strict=True):
+        assert step(tuple(state), account.params, row, float(label), work)[1] == _engine.FINE
+    assert [a.tobytes() for a in state] == [a.tobytes() for a in ledger.state]
 
 
 def python(function, done):

@@ -1,5 +1,7 @@
 """A certificate is worth something only if a learner that is wrong breaks it."""
 
+import math
+
 import numpy as np
 import pytest
 from hostile import CERTIFIED
@@ -41,6 +43,19 @@ def streams():
 
 
 STREAMS = streams()
+TRUTH = np.array([0.005, 0.99, 0.005])  # nearly, inside everybody's class
+OTHER_FORMS = [  # of the bounds, by parameters
+    ("AAR", {"clip": 2.0}),
+    ("ARCOR", {"r": 100.0, "q": math.inf}),
+    ("EG", {}),
+    ("EGPM", {"U": 2.0}),
+    ("EGU", {"Y": 2.0}),
+    ("GD", {"eta": 0.2}),
+    ("LASER", {"c": 50.0}),
+    ("LASER", {"b": 100.0, "c": 1e5, "shrink": False}),
+    ("OSLOG", {"a": 10.0}),
+    ("Ridge", {"clip": 2.0}),
+]
 
 
 def broken_on(make):
@@ -63,6 +78,23 @@ def test_the_sound_learner_keeps_its_certificate(name):
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_a_wrong_sign_breaks_the_certificate(name):
     assert broken_on(lambda: SIGN[name](**SETTINGS[name], on_bad="skip"))
+
+
+@pytest.mark.parametrize(("name", "params"), OTHER_FORMS)
+def test_a_wrong_sign_breaks_the_other_forms_of_a_bound(name, params):
+    assert broken_on(lambda: ol.LEARNERS[name](**params)) == []
+    assert broken_on(lambda: SIGN[name](**params, on_bad="skip"))
+
+
+@pytest.mark.parametrize("name", [n for n in CERTIFIED if n not in ("CIRR", "OSLOG")])
+def test_a_wrong_sign_breaks_the_certificate_against_a_given_predictor(name):
+    X, y = STREAMS["still"]
+    sound = ol.certificate(ol.LEARNERS[name](**SETTINGS[name]), X, y, comparator=TRUTH)
+    assert sound.failed is None
+    assert sound.holds.all()
+    with np.errstate(all="ignore"):
+        broken = ol.certificate(SIGN[name](**SETTINGS[name], on_bad="skip"), X, y, comparator=TRUTH)
+    assert not broken.holds.all()
 
 
 @pytest.mark.parametrize("name", sorted(COVARIANCE))

@@ -12,7 +12,7 @@ import onlinear as ol
 
 # learner: the domain its streams are brought into, and the parameters tried there
 CASES = {
-    "Ridge": (as_given, [{}, {"b": 0.1}, {"b": 30.0}]),
+    "Ridge": (as_given, [{}, {"b": 0.1}, {"b": 30.0, "clip": 0.3}]),
     "AAR": (as_given, [{}, {"b": 0.1}, {"b": 5.0, "clip": 0.3}]),
     "RLS": (as_given, [{}, {"forgetting": 0.9}, {"forgetting": 0.97, "b": 4.0}]),
     "AROWR": (as_given, [{}, {"r": 0.2, "b": 3.0}, {"r": 50.0}]),
@@ -56,7 +56,10 @@ CASES = {
     "EG": (within_unit_box, [{}, {"alpha": 0.3}, {"eta": 2.0, "alpha": 0.9, "X": 1.5}, {"X": 3.0}]),
     "EGPM": (within_unit_box, [{}, {"U": 3.0, "alpha": 0.2}, {"eta": 1.0, "X": 2.0}]),
     "CIRR": (as_given, [{}, {"a": 0.5, "floor": 0.0}, {"a": 8.0, "floor": 1e-3, "w0": 0.5}]),
-    "OSLOG": (as_given, [{}, {"a": 0.5, "first": "w0"}, {"a": 8.0, "floor": 1e-3, "w0": 0.5}]),
+    "OSLOG": (
+        as_given,
+        [{}, {"a": 0.5, "first": "w0"}, {"a": 8.0, "floor": 1e-3, "w0": 0.5, "clip": 0.3}],
+    ),
 }
 EVERY_CASE = [
     pytest.param(name, params, id=f"{name}-{number}")

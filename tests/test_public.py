@@ -73,6 +73,19 @@ def test_the_readme_names_every_learner():
     assert [name for name in ol.LEARNERS if f"`{name}`" not in readme] == []
 
 
+def test_the_page_on_guarantees_names_every_learner():
+    page = (ROOT / "docs" / "guarantees.md").read_text()
+    assert [name for name in ol.LEARNERS if not re.search(rf"`{name}[(`]", page)] == []
+
+
+def test_the_page_of_errata_links_to_tests_that_exist():
+    page = (ROOT / "docs" / "errata.md").read_text()
+    tests = (ROOT / "tests" / "test_errata.py").read_text()
+    named = set(re.findall(r"\btest_[a-z0-9_]+\b", page)) - {"test_errata"}
+    written = set(re.findall(r"^def (test_\w+)", tests, re.M))
+    assert named == written
+
+
 def test_the_package_is_marked_as_typed_and_installs_its_command():
     assert (Path(ol.__file__).parent / "py.typed").exists()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

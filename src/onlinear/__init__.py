@@ -36,7 +36,7 @@ from onlinear.algorithms import (
     Ridge,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AAR",

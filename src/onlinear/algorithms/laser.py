@@ -7,8 +7,10 @@
 
 Min-max against the best sequence u_1..u_T under the penalty b‖u_1‖² + c Σ‖u_{s+1} − u_s‖²; w and Σ
 are those of a Kalman filter for a random walk (Q = I/c, R = 1). With ``shrink=False`` the
-prediction is that filter's, xᵀw_{t−1}: it has no worst-case theorem, and the smaller loss on the
-papers' own streams.
+prediction is that filter's, xᵀw_{t−1}: it has the smaller loss on the papers' own streams, and
+another bound, since Σ ℓ_t/(1 + χ_t) is the least cost of any sequence, exactly.
+
+Misprint decided: (6.8) is c = (√2·T·Y²·d·X/V)^{2/3}; (6.9) needs a fixed b, or b ≤ 2X√(2c) − X².
 
 Deviations from the thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and asks b < c; here the first
 round takes Σ = I/b as it is, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
@@ -137,8 +139,8 @@ class LASER(SecondOrder):
     c : float, default 100.0
         Price of drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift (then it is AAR).
     shrink : bool, default True
-        True: the min-max prediction xᵀw/(1+χ), which carries the guarantee. False: xᵀw, the
-        prediction of a Kalman filter, often better on benign streams.
+        True: the min-max prediction xᵀw/(1+χ) of Theorem 12. False: xᵀw, the prediction of a
+        Kalman filter, often better; its loss is at most 1 + max χ times the least cost.
     clip : float or None, default None
         Cut predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
