@@ -35,6 +35,7 @@ __all__ = [
     "entropy",
     "inside_ball",
     "regret",
+    "take_in",
     "tallied",
     "unknown",
 ]
@@ -129,11 +130,17 @@ def compete(state, c, x, y, work):
 
     Return what it adds to the minimum, e²/(1 + χ), then χ, and FINE or the rule it breaks.
     """
-    _, w, S = state
     v = work[0]
     chi, drift = look(state, c, x, v)
+    return take_in(state, drift, x, y, v, chi, work[1])
+
+
+@kernel(inline="always")
+def take_in(state, drift, x, y, v, chi, u):
+    """As :func:`compete`, given v = Σx, χ = xᵀv and what is to be added to Σ; u is scratch."""
+    _, w, S = state
     e = y - dot(w, x)
-    rule = follow(state, drift, x, e, v, chi, work[1])
+    rule = follow(state, drift, x, e, v, chi, u)
     left = chi / (1.0 + chi)  # xᵀΣ_t x, unless Σ could not be made that small
     if rule == FINE and 0.0 < left <= rounding_of(S, x):
         return left, left, DOMAIN

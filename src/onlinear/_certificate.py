@@ -109,9 +109,9 @@ def issued(
         return comparator, ceiling, guarantee.comparator, None
     assert guarantee.price is not None
     value, most, outside = guarantee.price(path, tallies)
-    value = np.where(np.isfinite(value), value, path.loss)
     if not outside.any():
         return value, most, "the given u", None
+    value = np.where(np.isfinite(value), value, path.loss)
     return value, np.where(outside, np.nan, most), "the given u", int(np.argmax(outside))
 
 

@@ -164,8 +164,9 @@ class Certified:
             since = np.cumsum(learnt)
             comparator = np.concatenate([before[:1], comparator])[since]
             ceiling = np.concatenate([before[1:], ceiling])[since]
-        losses = np.nan_to_num(run.losses, nan=0.0) if skipping else run.losses
-        loss = np.cumsum(np.concatenate([[self._loss], losses]))[1:]
+        loss = np.nan_to_num(run.losses, nan=0.0) if skipping else run.losses.copy()
+        loss[0] += self._loss
+        loss = np.cumsum(loss)
         self._loss = float(loss[-1])
         return Certificate(
             loss,

@@ -31,6 +31,7 @@ __all__ = [
     "solve_upper",
     "subtract_square",
     "symv",
+    "symv_both",
 ]
 
 # No reference counts are kept: a round is too short to pay for them. So nothing inside a step or a
@@ -140,6 +141,26 @@ def symv(S, x, out):
         a = x[i]
         for j in range(n):
             out[j] += a * S[i, j]
+
+
+@kernel
+def symv_both(S, T, x, out, other):
+    """out ← Sx and other ← Tx in one go, each as :func:`symv` sums it."""
+    n = x.size
+    whole = n - n % 4
+    for j in range(n):
+        out[j] = 0.0
+        other[j] = 0.0
+    for i in range(0, whole, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        for j in range(n):
+            out[j] += (a * S[i, j] + b * S[i + 1, j]) + (c * S[i + 2, j] + d * S[i + 3, j])
+            other[j] += (a * T[i, j] + b * T[i + 1, j]) + (c * T[i + 2, j] + d * T[i + 3, j])
+    for i in range(whole, n):
+        a = x[i]
+        for j in range(n):
+            out[j] += a * S[i, j]
+            other[j] += a * T[i, j]
 
 
 @kernel

@@ -33,10 +33,10 @@ from onlinear._bounds import (
     INDISTINCT,
     Guarantee,
     Path,
-    compete,
     competitor,
     enter,
     inside_ball,
+    take_in,
     unknown,
 )
 from onlinear._checks import asked, number, whole
@@ -52,6 +52,7 @@ from onlinear._kernels import (
     reset,
     scale,
     symv,
+    symv_both,
 )
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
@@ -173,13 +174,13 @@ def bound(state, params, x, y, work):
     """
     tally, notes, t, w, S, own, N, segment = state
     r, radius, q, inverse = params
-    gain, _, rule = compete((t, w, S), math.inf, x, y, work)
+    v, p = work[0], work[1]
+    symv_both(S, own, x, v, p)  # Σx of the comparator, and with the resets
+    chi = dot(x, p)
+    gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), work[2])
     if rule != FINE:
         return gain, rule
-    v = work[0]
-    symv(own, x, v)  # v = Σx with the resets
-    chi = dot(x, v)
-    observe(own, x, v, chi, r, work[1])
+    observe(own, x, p, chi, r, work[2])
     length = norm(x)
     tally[LENGTHS] += length * length
     if _start_afresh_if_too_certain(params, x, own, N, segment, work):

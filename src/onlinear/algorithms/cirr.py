@@ -98,6 +98,14 @@ def factorise(w, A, x, a, floor, root, U):
 
 
 @kernel
+def _halve(root, U, x, out):
+    """out ← U⁻ᵀ√D x, so that xᵀMb is the product of two such halves."""
+    for i in range(x.size):
+        out[i] = root[i] * x[i]
+    solve_lower(U, out)
+
+
+@kernel
 def absorb(state, root, U, x, y, z):
     """S ← S + xxᵀ, b ← b + yx, w ← Mb; FINE, or OVERFLOW untouched."""
     t, w, A, b = state
@@ -125,11 +133,8 @@ def step(state, params, x, y, work):
     root, p, z, U = work[0], work[1], work[2], work[3:]
     if not factorise(w, A, x, a, floor, root, U):
         return a, OVERFLOW
-    for i in range(x.size):
-        p[i] = root[i] * b[i]
-        z[i] = root[i] * x[i]
-    solve_lower(U, p)
-    solve_lower(U, z)
+    _halve(root, U, b, p)
+    _halve(root, U, x, z)
     prediction = dot(p, z)  # bᵀMx
     if math.isnan(y):
         return prediction, FINE
@@ -152,11 +157,8 @@ def bound(state, params, x, y, work):
     root, p, z, U = work[0], work[1], work[2], work[3:]
     if not factorise(w, A, x, a, floor, root, U):
         return a, OVERFLOW
-    for i in range(x.size):
-        p[i] = root[i] * b[i]
-        z[i] = root[i] * x[i]
-    solve_lower(U, p)
-    solve_lower(U, z)
+    _halve(root, U, b, p)
+    _halve(root, U, x, z)
     q = dot(z, z)  # xᵀNx
     axpy(dot(p, z) / (1.0 - q), z, p)
     solve_upper(U, p)  # √D·p is v_t
