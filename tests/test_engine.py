@@ -209,8 +209,8 @@ def test_compiled_and_plain_python_give_the_same_bits(case, monkeypatch):
 
 ACCOUNTS = {
     **{name: make(case)._guarantee().account for name, case in zip(IDS, CASES, strict=True)},
-    "best fixed": hindsight.BestFixed()._ledger.account,
-    "best drifting": hindsight.BestDrifting()._ledger.account,
+    "best fixed": hindsight.BestFixed().account,
+    "best drifting": hindsight.BestDrifting().account,
     "given comparator": ol.GD()._guarantee(search=False).account,
 }
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear import _checks, _engine
+from onlinear._progress import bar
 
 __all__ = ["Account", "Ledger"]
 
@@ -85,16 +86,17 @@ class Ledger:
 
         try:
             assert self.state is not None
-            return self.account.step.run(
-                self.state,
-                self.account.params,
-                X,
-                y,
-                self._work,
-                labelled=True,
-                refused=refused,
-                progress=lambda row, rows: None,
-            )
+            with bar(self.account.owner) as advance:
+                return self.account.step.run(
+                    self.state,
+                    self.account.params,
+                    X,
+                    y,
+                    self._work,
+                    labelled=True,
+                    refused=refused,
+                    progress=advance,
+                )
         except BaseException:
             if fresh:
                 self.state = None

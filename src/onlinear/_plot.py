@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "regret_plot"]
 
+SMALLEST = 1e-6  # share of the largest loss that a logarithmic axis goes down to
+
 # Okabe & Ito: told apart by colour-blind readers too
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
 
@@ -79,6 +81,10 @@ def regret_plot(
     if log:
         ax.set_xscale("log")
         ax.set_yscale("log")
+        values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.lines])
+        values = values[np.isfinite(values) & (values > 0)]
+        if values.size:  # a loss of mere rounding is not worth an axis
+            ax.set_ylim(bottom=max(values.min() / 2, SMALLEST * values.max()))
     ax.set_xlabel("round")
     ax.set_ylabel("cumulative squared loss")
     ax.legend(fontsize="small")

@@ -1,9 +1,5 @@
 """Predict-then-learn over a whole array or DataFrame, compiled."""
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from onlinear._model import Learner
+from onlinear._progress import bar
 
 __all__ = ["Replay", "replay"]
-
-PATIENCE = 2.0  # seconds before a progress bar appears
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,34 +80,6 @@ def replay(model: Learner, X: Any, y: Any) -> Replay:
     """
     if not isinstance(model, Learner):
         raise TypeError(f"replay needs a learner, got {type(model).__name__}")
-    with _bar() as advance:
+    with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance)
     return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None]]:
-    """Yield a function to be told the row reached: draws a bar on a terminal, after a while."""
-    if not sys.stderr.isatty():
-        yield lambda row, rows: None
-        return
-    began = time.monotonic()
-    shown: list[Any] = []
-
-    def advance(row: int, rows: int) -> None:
-        if not shown and time.monotonic() - began > PATIENCE:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            bar = Progress(console=Console(stderr=True), transient=True)
-            shown.extend((bar, bar.add_task("replay", total=rows)))
-            bar.start()
-        if shown:
-            bar, task = shown
-            bar.update(task, completed=row)
-
-    try:
-        yield advance
-    finally:
-        if shown:
-            shown[0].stop()

@@ -39,6 +39,11 @@ class Running:
         return optimum
 
     @property
+    def account(self) -> Account:
+        """How the optimum is kept up."""
+        return self._ledger.account
+
+    @property
     def loss(self) -> float:
         """The optimum after the rows so far; 0 before the first."""
         tally = self._ledger.tally

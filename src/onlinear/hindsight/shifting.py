@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear import _checks
-from onlinear.hindsight.fixed import best_fixed
+from onlinear._ledger import Ledger
+from onlinear._progress import bar
+from onlinear.hindsight.fixed import BestFixed
 
 __all__ = ["Shifting", "best_shifting"]
 
@@ -52,22 +54,28 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     array([0., 0., 0., 0., 0., 0.])
     """
     k = _checks.whole(_checks.asked("best_shifting", segments=segments), "segments", least=1)
-    X, _ = _checks.table(X)
+    X, names = _checks.table(X)
     rows = X.shape[0]
     y = _checks.labels(y, rows)
-    best_fixed(X, y)  # a bad row is named by its place in the whole table
+    account = BestFixed().account
+    Ledger(account).add(X, y, names)  # a bad row is named by its place in the whole table
+    work, costs = account.step.work(X.shape[1]), np.empty((1, rows))
     loss = np.full((k, rows), np.inf)
     came_from = np.zeros((k, rows), dtype=np.intp)
-    for start in range(rows):
-        cost = best_fixed(X[start:], y[start:])
-        for j in range(min(k, start + 1)):
-            if j == 0 and start > 0:
-                continue
-            before = loss[j - 1, start - 1] if start else 0.0
-            total = before + cost
-            better = total < loss[j, start:]
-            loss[j, start:][better] = total[better]
-            came_from[j, start:][better] = start
+    with bar("best_shifting") as advance:
+        for start in range(rows):
+            fresh = account.init(X.shape[1])
+            account.step.chunk(fresh, account.params, X, y, work, True, costs, start, rows)
+            cost = costs[0, start:]
+            for j in range(min(k, start + 1)):
+                if j == 0 and start > 0:
+                    continue
+                before = loss[j - 1, start - 1] if start else 0.0
+                total = before + cost
+                better = total < loss[j, start:]
+                loss[j, start:][better] = total[better]
+                came_from[j, start:][better] = start
+            advance(start + 1, rows)
     fewest = np.minimum.accumulate(loss, axis=0)  # at most k segments
     starts = _trace(came_from, int(np.argmin(loss[:, -1])))
     return Shifting(fewest[-1], starts, _path(X, y, starts))
