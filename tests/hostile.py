@@ -170,6 +170,8 @@ def case(name, seed):
     X, y = KINDS[seed % len(KINDS)](rng, rows, d)
     if name == "EGU":
         X, y = np.abs(X), np.abs(y)
+    if seed % 3 == 0:  # other units
+        X, y = X * 10 ** rng.uniform(-5, 5), y * 10 ** rng.uniform(-5, 5)
     X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
     params = setting(name, rng, X, y)
 
@@ -217,15 +219,15 @@ def broken_bounds(name, seed):
     make, X, y = case(name, seed)
     proof = ol.certificate(make(), X, y)
     wrong = []
-    if proof.failed:
+    if proof.failed and "double precision" not in proof.failed:
         wrong.append(f"no bound: {proof.failed}")
-    elif not proof.holds.all():
+    elif not proof.holds[: proof.failed_from].all():
         wrong.append(f"best in hindsight: {proof}")
     u = path(name, make(), X, y, np.random.default_rng(seed))
     if u is not None:
         proof = ol.certificate(make(), X, y, comparator=u)
-        if proof.failed:
+        if proof.failed and "double precision" not in proof.failed:
             wrong.append(f"no bound for the path: {proof.failed}")
-        elif not proof.holds.all():
+        elif not proof.holds[: proof.failed_from].all():
             wrong.append(f"given path: {proof}")
     return [f"{make()!r}, seed {seed}: {each}" for each in wrong]

@@ -1,6 +1,8 @@
 """The best predictors in hindsight, against brute force."""
 
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -214,6 +216,30 @@ def test_row_by_row_in_bulk_and_in_parts_give_the_same_bits(best):
         == bulk.tobytes()
     )
     assert single.rounds_ == parts.rounds_ == 50
+
+
+@pytest.mark.parametrize("best", [hindsight.BestFixed(0.5), hindsight.BestDrifting(2.0, 3.0)])
+def test_copied_and_pickled_they_go_on_with_the_same_bits(best):
+    X, y = stream(50)
+    fresh = pickle.loads(pickle.dumps(best))
+    assert fresh.learn_many(X, y).tobytes() == best.learn_many(X, y).tobytes()
+    for other in (pickle.loads(pickle.dumps(best)), copy.deepcopy(best)):
+        assert repr(other) == repr(best)
+        again = copy.deepcopy(best).learn_one(X[0], 2.0)
+        assert other.learn_one(X[0], 2.0).loss == again.loss
+
+
+def test_the_best_predictors_themselves():
+    X, y = stream(50)
+    fixed, drifting = hindsight.BestFixed(), hindsight.BestDrifting(1.0, 10.0)
+    with pytest.raises(ValueError, match="not seen a row"):
+        _ = fixed.coef_
+    fixed.learn_many(X, y)
+    drifting.learn_many(X, y)
+    np.testing.assert_allclose(fixed.coef_, np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-9)
+    assert np.sum((y - X @ fixed.coef_) ** 2) == pytest.approx(fixed.loss)
+    path = hindsight.drifting_path(X, y, 1.0, 10.0)
+    np.testing.assert_allclose(drifting.coef_, path[-1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("best", [hindsight.BestFixed, hindsight.BestDrifting])

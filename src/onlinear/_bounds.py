@@ -6,7 +6,8 @@ Every bound has the form
 
 where the comparator is a least loss in hindsight (with the theorem's penalty), and all three are
 kept up by a tally that sees the rows and labels, never the learner: a learner that is wrong cannot
-vouch for itself.
+vouch for itself. A tally refuses no row that the learner takes: where it can no longer keep count,
+it says so and the figures end.
 """
 
 import math
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine import DOMAIN, FINE, Tally
+from onlinear._engine import DOMAIN, FINE, OVERFLOW, Tally
 from onlinear._kernels import dot, kernel, norm, rounding_of
 from onlinear._ledger import Account
 from onlinear._recursion import follow, gaussian, look
@@ -31,21 +32,29 @@ __all__ = [
     "broke",
     "compete",
     "competitor",
+    "cut_to",
     "enter",
-    "entropy",
     "inside_ball",
+    "lose",
     "regret",
+    "surprise",
+    "surprises",
     "take_in",
     "tallied",
     "unknown",
 ]
 
 COMPARATOR, FACTOR, EXTRA = range(3)  # places in a tally
-ROWS, BROKEN, AT, VALUE = range(4)  # places in the notes beside it
+ROWS, BROKEN, AT, VALUE, LOST = range(5)  # places in the notes beside it
+PRECISION, RANGE = 1.0, 2.0  # what can be lost
 INDISTINCT = (
     "needs data that double precision can tell apart, but xᵀΣx = {value:g} is rounding "
-    "(columns that are nearly the same, and large: centre or rescale them)"
+    "(columns that are large, or nearly the same: rescale or centre them)"
 )
+LOSSES = {
+    PRECISION: "double precision to tell the columns apart (rescale or centre them)",
+    RANGE: "squares that fit in floating point (rescale the data)",
+}
 STAYS = "one u for all rounds"
 
 
@@ -86,6 +95,10 @@ class Path(NamedTuple):
         np.multiply(moves, price, out=costs, where=moves > 0)  # no drift costs nothing at ∞ either
         return np.concatenate([[0.0], np.cumsum(costs)])
 
+    def of(self, rows: np.ndarray) -> "Path":
+        """Return the path beside some of the rows only."""
+        return Path(self.X[rows], self.y[rows], self.u if len(self.u) == 1 else self.u[rows])
+
     def ever(self, outside: np.ndarray) -> np.ndarray:
         """Whether it was so in any round up to each."""
         return np.asarray(np.logical_or.accumulate(outside))
@@ -99,16 +112,18 @@ class Path(NamedTuple):
 class Guarantee(NamedTuple):
     """A bound that is true: in words, as an account that can be kept, and for a given path.
 
-    ``price`` takes a path and the tallies by round, and returns its penalised loss, the ceiling
-    that follows, and where it leaves the class of ``paths``, the comparators allowed.
+    ``statement`` is the bound against ``comparator``, ``given`` that against a path of the user's.
+    ``price`` takes such a path and the tallies by round, and returns the ceiling that follows, and
+    where the path leaves the class of ``paths``, the comparators allowed.
     """
 
     statement: str
     comparator: str
     account: Account
+    given: str
+    price: Callable[[Path, np.ndarray], tuple[np.ndarray, np.ndarray]]
     hypotheses: tuple[str, ...] = ()
     paths: str = STAYS
-    price: Callable[[Path, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
     known: bool = True
 
 
@@ -116,7 +131,7 @@ def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:
     """Return a state with an empty tally in front; ``extra`` places more than the common ones."""
     tally = np.zeros(EXTRA + 1 + extra)
     tally[FACTOR] = 1.0
-    return tally, np.zeros(VALUE + 1), *state
+    return tally, np.zeros(LOST + 1), *state
 
 
 def competitor(d: int, b: float, extra: int = 0) -> tuple[np.ndarray, ...]:
@@ -159,11 +174,24 @@ def broke(notes, hypothesis, value):
 @kernel(inline="always")
 def enter(tally, notes, comparator, factor, extra):
     """Put down the three parts of the bound after a row; return what a step returns."""
+    if not math.isfinite(comparator) or notes[LOST] > 0.0:
+        return lose(tally, notes, OVERFLOW, comparator)
     tally[COMPARATOR] = comparator
     tally[FACTOR] = factor
     tally[EXTRA] = extra
     notes[ROWS] += 1.0
-    return comparator, FINE
+    return 0.0, FINE
+
+
+@kernel(inline="always")
+def lose(tally, notes, rule, value):
+    """Note that this row is beyond floating point: there are no figures from here on."""
+    if notes[LOST] == 0.0:
+        notes[LOST] = PRECISION if rule == DOMAIN else RANGE
+        broke(notes, -1.0 - notes[LOST], value)
+    tally[COMPARATOR] = math.nan
+    notes[ROWS] += 1.0
+    return 0.0, FINE
 
 
 @kernel(inline="always")
@@ -179,35 +207,58 @@ def inside_ball(least, squares, w, radius):
     return squares - (2.0 * s - s * s) * (squares - least)
 
 
+def cut_to(radius: float) -> str:
+    """Return :func:`inside_ball` in words."""
+    if math.isinf(radius):
+        return "the least over all u"
+    return f"u the best of all, cut to ‖u‖ ≤ {radius:g} if it is outside"
+
+
 @Tally
 def regret(state, params, x, y, work):
     """No bound: the best fixed predictor alone."""
     tally, notes, t, w, S = state
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)
     if rule != FINE:
-        return gain, rule
+        return lose(tally, notes, rule, gain)
     return enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
 
 
-def entropy(u: np.ndarray) -> np.ndarray:
-    """Return −Σ u_i ln u_i of each row, 0·ln 0 being 0."""
-    logs = np.log(u, where=u > 0, out=np.zeros_like(u))
-    return np.asarray(-np.sum(u * logs, axis=-1))
+@kernel
+def surprise(u, share):
+    """Return Σ u_i ln(u_i/share) − u_i + share ≥ 0, right also where u is nearly the share."""
+    total = 0.0
+    for i in range(u.size):
+        off = u[i] / share - 1.0
+        if abs(off) < 1e-3:
+            total += off * off * (0.5 - off * (1.0 / 6.0 - off * (1.0 / 12.0 - off / 20.0)))
+        elif off > -1.0:
+            total += (1.0 + off) * math.log1p(off) - off
+        else:
+            total += 1.0
+    return share * total
+
+
+@kernel
+def surprises(path, share, out):
+    """out ← the surprise of each row."""
+    for i in range(path.shape[0]):
+        out[i] = surprise(path[i], share)
 
 
 def unknown(owner: str, why: str, b: float = 1.0) -> Guarantee:
     """Return the account of a learner without a theorem: its regret, and why there is no bound."""
 
-    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        loss = path.loss
-        return loss, np.full(loss.shape, math.nan), np.zeros(loss.shape, dtype=bool)
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.full(path.y.shape, math.nan), np.zeros(1, dtype=bool)
 
-    account = Account(owner, lambda d: competitor(d, b), regret, (), (INDISTINCT,))
+    words = f"no bound is known for {why}"
     return Guarantee(
-        f"no bound is known for {why}",
-        f"min over u of {b:g}‖u‖² + loss of u",
-        account,
+        words,
+        f"min over u of {b:g}·‖u‖² + loss of u",
+        Account(owner, lambda d: competitor(d, b), regret, ()),
+        words,
+        price,
         paths="any u_t",
-        price=price,
         known=False,
     )

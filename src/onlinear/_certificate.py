@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._bounds import AT, BROKEN, COMPARATOR, EXTRA, FACTOR, VALUE, Guarantee, Path
+from onlinear import _checks
+from onlinear._bounds import BROKEN, LOSSES, VALUE, Guarantee, Path
 from onlinear._replay import Replay
 
-__all__ = ["TOLERANCE", "Certificate", "given", "issued", "reason", "within"]
+__all__ = ["TOLERANCE", "Certificate", "given", "reason", "within"]
 
 TOLERANCE = 1e-9  # a loss above the ceiling by less than this share of it is rounding
 
@@ -25,7 +26,8 @@ class Certificate:
     loss : array
         Cumulative squared loss of the learner.
     comparator : array
-        Loss (with the theorem's penalty) of the best predictor in hindsight, or of the given one.
+        What is compared with, ``against``: the best predictor in hindsight, with the theorem's
+        penalty; or the loss of the given one (whose penalty is then part of the bound).
     ceiling : array
         What the loss can be at most; NaN where no bound applies.
     learner, theorem, against : str
@@ -34,7 +36,9 @@ class Certificate:
         Why no bound applies: which hypothesis fails, from which row and by what value; or that no
         bound is known. None if the bound applies throughout.
     failed_from : int or None
-        The first row for which no bound applies.
+        The first entry of the arrays for which no bound applies.
+    start : int
+        How many rows had been seen before the first of these.
     run : Replay
         The predictions and losses of the learner.
     """
@@ -47,6 +51,7 @@ class Certificate:
     against: str
     failed: str | None
     failed_from: int | None
+    start: int
     run: Replay
 
     @cached_property
@@ -74,13 +79,15 @@ class Certificate:
 
     def __repr__(self) -> str:
         """Show the figures of the last round, and why there is no bound if there is none."""
+        skipped = self.run.bad_rows.size
+        rounds = f"{self.loss.size} rounds" + (f", {skipped} skipped" if skipped else "")
         end = f"loss {self.loss[-1]:.6g}, comparator {self.comparator[-1]:.6g}"
         if self.failed is None:
             verdict = "holds" if self.holds.all() else f"BROKEN at row {np.argmin(self.holds)}"
             end += f", ceiling {self.ceiling[-1]:.6g}: {verdict}"
         else:
             end += f"; {self.failed}"
-        return f"<Certificate of {self.learner}, {self.loss.size} rounds: {end}>"
+        return f"<Certificate of {self.learner}, {rounds}: {end}>"
 
 
 def within(loss: Any, ceiling: Any) -> Any:
@@ -89,40 +96,38 @@ def within(loss: Any, ceiling: Any) -> Any:
         return loss <= ceiling + TOLERANCE * np.abs(ceiling)
 
 
-def reason(guarantee: Guarantee, notes: np.ndarray) -> tuple[str | None, int | None]:
-    """Return why no bound applies and from which row, given the notes; None if one does."""
+def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
+    """Return why no bound applies, given the notes and which row ended it; None if one does."""
     if not guarantee.known:
-        return guarantee.statement, 0
-    if not notes[BROKEN]:
-        return None, None
-    rule, row = guarantee.hypotheses[int(notes[BROKEN]) - 1], int(notes[AT])
-    return f"the bound needs {rule}: row {row} has {notes[VALUE]:g}, which ends it there", row
+        return guarantee.statement
+    broken = notes[BROKEN]
+    if not broken:
+        return None
+    rule = guarantee.hypotheses[int(broken) - 1] if broken > 0 else LOSSES[-broken]
+    return f"the bound needs {rule}: row {row} has {notes[VALUE]:g}, which ends it there"
 
 
-def issued(
-    guarantee: Guarantee, tallies: np.ndarray, path: Path | None
-) -> tuple[np.ndarray, np.ndarray, str, int | None]:
-    """Return comparator, ceiling, the comparator in words, and the row where a path goes astray."""
-    if path is None:
-        comparator = tallies[COMPARATOR]
-        ceiling = tallies[FACTOR] * comparator + tallies[EXTRA]
-        return comparator, ceiling, guarantee.comparator, None
-    assert guarantee.price is not None
-    value, most, outside = guarantee.price(path, tallies)
-    if not outside.any():
-        return value, most, "the given u", None
-    value = np.where(np.isfinite(value), value, path.loss)
-    return value, np.where(outside, np.nan, most), "the given u", int(np.argmax(outside))
-
-
-def given(comparator: Any, X: np.ndarray, y: np.ndarray) -> Path:
+def given(
+    comparator: Any, X: np.ndarray, y: np.ndarray, names: list[str] | None, owner: str
+) -> Path:
     """Return a user's predictors as a path: one u for all rounds, or one a round."""
-    u = np.atleast_2d(np.asarray(comparator, dtype=float))
+    shape = np.shape(comparator)
+    if len(shape) == 1:
+        u = _checks.row(comparator, None, names, what="comparator")[None]
+    else:
+        u, given_names = _checks.table(comparator, what="comparator")
+        if names is not None and given_names is not None:
+            _checks.same_names(names, given_names)
     if u.shape not in (X.shape, (1, X.shape[1])):
         raise ValueError(
-            f"a comparator needs one weight for each of {X.shape[1]} inputs, or a row of them for "
-            f"each of {X.shape[0]} rounds, got shape {np.shape(comparator)}"
+            f"{owner}'s comparator needs one weight for each of {X.shape[1]} inputs, or a row of "
+            f"them for each of {X.shape[0]} rounds, got shape {shape}"
         )
-    if not np.isfinite(u).all():
-        raise ValueError("a comparator needs finite weights")
+    bad = np.argwhere(~np.isfinite(u))
+    if bad.size:
+        row, column = bad[0]
+        raise ValueError(
+            f"{owner}'s comparator needs finite weights, got {u[row, column]} in row {row}, "
+            f"column {column}"
+        )
     return Path(X, y, u)

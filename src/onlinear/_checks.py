@@ -188,10 +188,10 @@ def _frame(X: Any) -> tuple[Any, list[str] | None]:
     return frame.to_numpy(), names if all(isinstance(name, str) for name in names) else None
 
 
-def table(X: Any) -> tuple[np.ndarray, list[str] | None]:
+def table(X: Any, what: str = "X") -> tuple[np.ndarray, list[str] | None]:
     """Return X as a contiguous (rows, columns) float64 array, with its column names if any."""
     values, names = _frame(X)
-    array = _floats(values, "X")
+    array = _floats(values, what)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array of shape {array.shape} instead. "
@@ -251,14 +251,14 @@ def row_names(x: Any) -> list[str] | None:
     return names if all(isinstance(name, str) for name in names) else None
 
 
-def row(x: Any, d: int | None, names: list[str] | None = None) -> np.ndarray:
+def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") -> np.ndarray:
     """Return x as a contiguous float64 vector of width d; refuse names other than ``names``."""
     if hasattr(x, "to_numpy"):
         given = row_names(x)
         if names is not None and given is not None:
             same_names(names, given)
         x = x.to_numpy()
-    array = _floats(x, "x")
+    array = _floats(x, what)
     if array.ndim != 1:
         raise ValueError(f"x needs one row (1-D), got shape {array.shape}")
     if array.size == 0:

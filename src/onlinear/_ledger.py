@@ -30,7 +30,7 @@ class Ledger:
     def begin(self, d: int) -> None:
         """Take the initial state of dimension d."""
         self.state = tuple(self.account.init(d))
-        self._d = d
+        self.width = d
         self._work = self.account.step.work(d)
 
     @property
@@ -61,13 +61,14 @@ class Ledger:
         fresh = self.state is None
         if fresh:
             self.begin(x.size)
-        elif x.size != self._d:
-            raise ValueError(f"x needs {self._d} features, as the first row had, got {x.size}")
-        before = self.record
+        elif x.size != self.width:
+            raise ValueError(f"x needs {self.width} features, as the first row had, got {x.size}")
+        before = self.record if self.account.rules else None  # it may refuse after writing
         step, params = self.account.step, self.account.params
         value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True)
         if rule != _engine.FINE:
-            self.record = before
+            if before is not None:
+                self.record = before
             if fresh:
                 self.state = None
             raise self._refusal(_engine.Outcome(0, rule, value), x, None, in_table=False)
@@ -77,8 +78,8 @@ class Ledger:
         fresh = self.state is None
         if fresh:
             self.begin(X.shape[1])
-        elif X.shape[1] != self._d:
-            raise ValueError(f"X needs {self._d} features, as before, got {X.shape[1]}")
+        elif X.shape[1] != self.width:
+            raise ValueError(f"X needs {self.width} features, as before, got {X.shape[1]}")
         before = self.record
 
         def refused(outcome: _engine.Outcome) -> None:

@@ -30,12 +30,13 @@ import numpy as np
 
 from onlinear._bounds import (
     EXTRA,
-    INDISTINCT,
     Guarantee,
     Path,
     competitor,
+    cut_to,
     enter,
     inside_ball,
+    lose,
     take_in,
     unknown,
 )
@@ -179,7 +180,7 @@ def bound(state, params, x, y, work):
     chi = dot(x, p)
     gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), work[2])
     if rule != FINE:
-        return gain, rule
+        return lose(tally, notes, rule, gain)
     observe(own, x, p, chi, r, work[2])
     length = norm(x)
     tally[LENGTHS] += length * length
@@ -248,25 +249,26 @@ class ARCOR(SecondOrder):
         r, radius, q, _ = params = self._params()
         if math.isinf(radius):
             if math.isinf(q) and self.thresholds is None:
-                source = "AROWR: Σ loss/(1+χ) = comparator"
+                source = "AROWR: Σ loss/(1+χ) is the least cost"
                 return guarantee("ARCOR", source, LaserParams(r, math.inf, 0.0, math.inf))
             return unknown("ARCOR", "ARCOR with resets and without a finite radius", r)
 
         def start(d: int) -> tuple[np.ndarray, ...]:
             return *competitor(d, r, extra=4), *init(params, d)[2:]
 
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             drift = path.drift(2, 4 * radius * r * tally[CERTAINTY])
-            value = path.loss + r * path.squares[0] + drift
             outside = path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
-            return value, value + tally[EXTRA], outside
+            return path.loss + r * path.squares[0] + drift + tally[EXTRA], outside
 
+        added = "+ Σ (radius·‖x‖ + |y|)²·χ/(r+χ) (Theorem 1, corrected)"
         return Guarantee(
-            "loss ≤ comparator + Σ (radius·‖x‖ + |y|)²·χ/(r+χ) (Theorem 1, corrected)",
-            f"min over u, ‖u‖ ≤ {radius:g}, of {r:g}·‖u‖² + loss of u",
-            Account("ARCOR", start, bound, tuple(params), (INDISTINCT,)),
+            f"loss ≤ comparator {added}",
+            f"{r:g}·‖u‖² + loss of u, {cut_to(radius)}",
+            Account("ARCOR", start, bound, tuple(params)),
+            f"loss ≤ loss of u + {r:g}·‖u_1‖² + {4 * radius * r:g}·Σ‖u_t+1 − u_t‖/Λ {added}",
+            price,
             paths="u_t with ‖u_t‖ ≤ radius",
-            price=price,
         )
 
     @classmethod

@@ -84,5 +84,5 @@ class AROWR(SecondOrder):
     def _guarantee(self, search: bool = True) -> Guarantee:
         """Σ ℓ_t·r/(r+χ_t) = min over u of (rb‖u‖² + L(u)): Ridge with penalty rb."""
         r, b = self._params()
-        source = "Σ loss/(1+χ) = comparator"
-        return guarantee("AROWR", source, LaserParams(r * b, math.inf, 0.0, math.inf))
+        source = "Σ loss·r/(r+χ) is the least cost"
+        return guarantee("AROWR", source, LaserParams(r * b, math.inf, 0.0, math.inf), "χ/r")

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import EXTRA, ROWS, Guarantee, enter, tallied
+from onlinear._bounds import COMPARATOR, EXTRA, ROWS, Guarantee, Path, enter, lose, tallied
 from onlinear._checks import number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import (
@@ -45,7 +45,15 @@ from onlinear._kernels import (
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
 
-__all__ = ["CIRR", "ShrinkageState", "absorb", "factorise", "start", "starting_weights"]
+__all__ = [
+    "CIRR",
+    "ShrinkageState",
+    "absorb",
+    "factorise",
+    "own_ceiling",
+    "start",
+    "starting_weights",
+]
 
 ROUNDING = 1e-13  # a pivot below this share of its diagonal entry has no digits left
 
@@ -141,9 +149,6 @@ def step(state, params, x, y, work):
     return prediction, absorb(state, root, U, x, y, z)
 
 
-SQUARES = 3  # in the tally: Σy²
-
-
 @Tally.with_scratch(lambda d: d + 3)
 def bound(state, params, x, y, work):
     """L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}).
@@ -151,30 +156,41 @@ def bound(state, params, x, y, work):
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
     L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². With D kept, the round costs what AAR's does; exchanging D_{t−2}
     for D_{t−1} then costs at most the difference of the two penalties at v_t.
+
+    Put in the order in which nothing cancels, the right side grows in each round by
+    (y − γ)² + γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus what v_t costs under D_{t−2} above the
+    least, a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0.
     """
     tally, notes, t, w, A, b, before = state
     a, floor, _ = params
     root, p, z, U = work[0], work[1], work[2], work[3:]
     if not factorise(w, A, x, a, floor, root, U):
-        return a, OVERFLOW
+        return lose(tally, notes, OVERFLOW, a)
     _halve(root, U, b, p)
     _halve(root, U, x, z)
-    q = dot(z, z)  # xᵀNx
-    axpy(dot(p, z) / (1.0 - q), z, p)
-    solve_upper(U, p)  # √D·p is v_t
-    change = 0.0
+    q, gamma = dot(z, z), dot(p, z)
+    left = max(1.0 - q, 1e-16)  # 1/(1 + xᵀMx)
+    axpy(gamma / left, z, p)
+    solve_upper(U, p)  # v = √D p
+    least = above = 0.0
     for i in range(x.size):
         if root[i] > 0.0 and notes[ROWS] > 0.0:
-            change += p[i] * p[i] * (root[i] * root[i] / before[i] - 1.0)
+            change = p[i] * (root[i] / before[i] - 1.0 / root[i])
+            least -= w[i] * change
+            above += (root[i] * p[i] - w[i]) * change
         before[i] = root[i] * root[i]
-    if not math.isfinite(change):
-        return change, OVERFLOW
+    miss = y - gamma / left
     rule = absorb((t, w, A, b), root, U, x, y, z)
     if rule != FINE:
-        return y, rule
-    tally[SQUARES] += y * y
-    extra = tally[EXTRA] + y * y * q + a * change
-    return enter(tally, notes, tally[SQUARES] - dot(b, w), 1.0, extra)
+        return lose(tally, notes, rule, y)
+    grown = (y - gamma) * (y - gamma) + gamma * gamma * q / left + max(a * above, 0.0)
+    comparator = tally[COMPARATOR] + miss * miss * left + a * least  # F_T
+    return enter(tally, notes, comparator, 0.0, tally[EXTRA] + grown)
+
+
+def own_ceiling(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ceiling, which is the same whoever the learner is compared with."""
+    return tally[EXTRA], np.zeros(1, dtype=bool)
 
 
 def starting_weights(owner: Any) -> np.ndarray:
@@ -232,10 +248,14 @@ class CIRR(Learner):
         params = self._params()
 
         def begin(d: int) -> tuple[np.ndarray, ...]:
-            return tallied(*init(params, d), np.zeros(d), extra=1)
+            return tallied(*init(params, d), np.zeros(d))
 
+        words = "Σ y²·xᵀNx + what the changes of D cost (Theorem 2, corrected)"
+        own = f"min over w of {params.a:g}·Σ w²/max(|w of before|, floor) + loss of w"
         return Guarantee(
-            "loss ≤ comparator + Σ y²·xᵀNx + what the changes of D cost (Theorem 2, corrected)",
-            f"min over w of {params.a:g}·Σ w²/max(|w of before|, floor) + loss of w",
+            f"loss ≤ comparator + {words}",
+            own,
             Account("CIRR", begin, bound, tuple(params)),
+            f"loss ≤ ({own}) + {words}",
+            own_ceiling,
         )

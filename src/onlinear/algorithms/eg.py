@@ -24,7 +24,8 @@ from onlinear._bounds import (
     Path,
     broke,
     enter,
-    entropy,
+    surprise,
+    surprises,
     tallied,
 )
 from onlinear._checks import number
@@ -136,12 +137,7 @@ def bound(state, params, x, y, work):
         see(x, y, A, b)
         u, g = work[0], work[1]
         improve_on_simplex(p, U, alpha / m, A, b, u, g)
-        comparator = loss_of(u, A, b, tally[SQUARES], g)
-        nats = math.log(m)
-        for i in range(m):
-            if p[i] > 0.0:
-                nats += p[i] * math.log(p[i])
-        comparator += k / eta * max(nats, 0.0)
+        comparator = loss_of(u, A, b, tally[SQUARES], g) + k / eta * surprise(p, 1.0 / m)
     return enter(tally, notes, comparator, 1.0 / (k * (2.0 - k - s)), 0.0)
 
 
@@ -158,15 +154,15 @@ def account(owner: str, params: EGAccount, copies: int) -> Account:
 
 def price(
     params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Price a path of weights on the simplex: [α/m, 1] each, not moving without an α."""
     eta, alpha, _, k, _ = params
     m = path.u.shape[1]
     drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
-    nats = np.maximum(math.log(m) - entropy(path.u), 0.0)
-    value = loss + k / eta * (nats + drift)
+    nats = np.empty(path.u.shape[0])
+    surprises(np.ascontiguousarray(path.u), 1.0 / m, nats)
     off = (np.abs(path.u.sum(axis=1) - 1) > 1e-9) | np.any(path.u < alpha / m - 1e-12, axis=1)
-    return value, tally[FACTOR] * value, path.ever(off) | np.isinf(drift)
+    return tally[FACTOR] * (loss + k / eta * (nats + drift)), path.ever(off) | np.isinf(drift)
 
 
 def share_out(state: EGState) -> None:
@@ -231,13 +227,18 @@ class EG(Learner):
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, alpha, _ = self._params()
         params = EGAccount(eta, alpha, 1.0, 2 / 3, float(search))
+        factor = "· 9/(8 − 3η·range²) (Herbster & Warmuth, Theorem 16, any rate)"
+        penalty = f"{2 / (3 * eta):g}·(ln n + Σ u ln u"
+        drift = f" + ½ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁" if alpha else ""
+        floor = f", u ≥ {alpha:g}/n" if alpha else ""
         return Guarantee(
-            "loss ≤ comparator · 9/(8 − 3η·range²) (Herbster & Warmuth, Theorem 16, any rate)",
-            f"a fixed u on the simplex: loss of u + {2 / (3 * eta):g}·(ln n + Σ u ln u)",
+            f"loss ≤ comparator {factor}",
+            f"loss of u + {penalty}), u a good one of the simplex{floor}",
             account("EG", params, copies=1),
-            ("η·range² < 8/3",),
-            "u_t on the simplex, all weights ≥ alpha/n (without an alpha: one u)",
+            f"loss ≤ (loss of u + {penalty}{drift})) {factor}",
             lambda path, tally: price(params, path.loss, path, tally),
+            ("η·range² < 8/3",),
+            f"u_t on the simplex{floor}" if alpha else "one u of the simplex for all rounds",
         )
 
     @classmethod
@@ -249,4 +250,6 @@ class EG(Learner):
         EG(eta=0.16666666666666666, X=2.0)
         """
         width = number(cls(X=X), "X", above=0)
-        return cls(2 / (3 * width**2), alpha, X)
+        model = cls(2 / (3 * width**2), alpha, X)
+        model._params()
+        return model

@@ -119,19 +119,24 @@ class EGPM(Learner):
         U, eta, alpha, _ = self._params()
         params = EGAccount(eta, alpha, U, 1 / 3, float(search))
 
-        def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Price u as weights on (Ux, −Ux), what is left of U spread over all of them."""
             spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
             halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
             return price(params, path.loss, path._replace(u=halves), tally)
 
+        factor = "· 9/(5 − 6η·U²·max x²) (Kivinen & Warmuth, any rate)"
+        penalty = f"{1 / (3 * eta):g}·(ln 2n + Σ p ln p"
+        drift = f" + ½ln(2n/{alpha:g})·Σ‖p_t+1 − p_t‖₁" if alpha else ""
+        pairs = f"u = {U:g}·(p⁺ − p⁻)"
         return Guarantee(
-            "loss ≤ comparator · 9/(5 − 6η·U²·max x²) (Kivinen & Warmuth, any rate)",
-            f"a fixed u, ‖u‖₁ ≤ {U:g}: loss of u + {1 / (3 * eta):g}·(ln 2n + Σ p ln p)",
+            f"loss ≤ comparator {factor}",
+            f"loss of u + {penalty}), {pairs} a good one of its kind",
             account("EGPM", params, copies=2),
-            ("η·(2U·max|x_i|)² < 10/3",),
-            "u_t with ‖u_t‖₁ ≤ U·(1 − alpha) (without an alpha: one u)",
+            f"loss ≤ (loss of u + {penalty}{drift})) {factor}, {pairs}",
             priced,
+            ("η·(2U·max|x_i|)² < 10/3",),
+            "u_t with ‖u_t‖₁ ≤ U·(1 − alpha)" if alpha else "one u with ‖u‖₁ ≤ U for all rounds",
         )
 
     @classmethod
@@ -144,7 +149,9 @@ class EGPM(Learner):
         """
         asked = cls(U=U, X=X)
         width = number(asked, "U", above=0) * number(asked, "X", above=0)
-        return cls(U, 1 / (3 * width**2), alpha, X)
+        model = cls(U, 1 / (3 * width**2), alpha, X)
+        model._params()
+        return model
 
     @property
     def coef_(self) -> np.ndarray:

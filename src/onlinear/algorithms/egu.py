@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import Guarantee, Path, broke, enter, entropy, tallied
+from onlinear._bounds import Guarantee, Path, broke, enter, surprise, surprises, tallied
 from onlinear._checks import asked, number, whole
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import dot, extremes
@@ -116,12 +116,7 @@ def bound(state, params, x, y, work):
         see(x, y, A, b)
         g = work[0]
         improve_in_box(u, low, high, math.log(n) / (3.0 * eta), A, b, g)
-        nats = 1.0
-        for i in range(n):
-            nats += u[i] * (math.log(n) - 1.0)
-            if u[i] > 0.0:
-                nats += u[i] * math.log(u[i])
-        comparator = loss_of(u, A, b, tally[SQUARES], g) + max(nats, 0.0) / (3.0 * eta)
+        comparator = loss_of(u, A, b, tally[SQUARES], g) + surprise(u, 1.0 / n) / (3.0 * eta)
     return enter(tally, notes, comparator, 3.0, 0.0)
 
 
@@ -181,26 +176,33 @@ class EGU(Learner):
             size = d if search else 0
             return tallied(np.zeros((size, size)), np.zeros(size), np.full(size, 1 / d), extra=1)
 
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             n = path.u.shape[1]
             low, high = (alpha / n, n / alpha) if alpha > 0 else (0.0, math.inf)
             drift = path.drift(1, math.log(high) if alpha > 0 else math.inf)
-            sizes = path.u.sum(axis=1)
+            sizes, nats = path.u.sum(axis=1), np.empty(path.u.shape[0])
+            surprises(np.ascontiguousarray(path.u), 1.0 / n, nats)
+            nats += (sizes[0] - sizes) * math.log(n) + drift
             sparse = path.ever(np.any(path.u < low - 1e-12, axis=1))
-            nats = sizes[0] * math.log(n) + 1 - sizes - entropy(np.maximum(path.u, 0)) + drift
-            nats = nats + alpha * np.arange(path.y.size) * sparse
-            value = path.loss + nats / (3 * eta)
+            waste = alpha * np.arange(path.y.size) * sparse
             off = np.any((path.u < 0) | (path.u > high * (1 + 1e-12)), axis=1)
-            return value, 3 * value, path.ever(off) | np.isinf(drift)
+            ceiling = 3 * path.loss + (nats + waste) / eta
+            return ceiling, path.ever(off) | np.isinf(drift)
 
         params = EGUAccount(eta, alpha, Y, float(search))
+        source = "(Herbster & Warmuth, Theorems 15 and 18, corrected)"
+        within = f", {alpha:g}/n ≤ u ≤ n/{alpha:g}" if alpha else ""
+        drift = f" + ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁ + {alpha:g}·(T − 1)" if alpha else ""
+        tail = "‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T)"
         return Guarantee(
-            "loss ≤ comparator · 3 (Herbster & Warmuth, Theorems 15 and 18, corrected)",
-            f"a fixed u ≥ 0: loss of u + {1 / (3 * eta):g}·(‖u‖₁ ln n + 1 − ‖u‖₁ + Σ u ln u)",
+            f"loss ≤ comparator · 3 {source}",
+            f"loss of u + {1 / (3 * eta):g}·(‖u‖₁ ln n + 1 − ‖u‖₁ − H(u)), "
+            f"u ≥ 0 a good one{within}",
             Account("EGU", begin, bound, tuple(params)),
-            ("3η·x_i·Y ≤ 1",),
-            "u_t with 0 ≤ u_t ≤ n/alpha (without an alpha: one u)",
+            f"loss ≤ 3·loss of u + {1 / eta:g}·({tail}{drift}) {source}",
             price,
+            ("3η·x_i·Y ≤ 1",),
+            f"u_t with 0 ≤ u_t ≤ n/{alpha:g}" if alpha else "one u ≥ 0 for all rounds",
         )
 
     @classmethod
@@ -213,7 +215,9 @@ class EGU(Learner):
         """
         asked = cls(X=X, Y=Y)
         eta = 1 / (3 * number(asked, "X", above=0) * number(asked, "Y", above=0))
-        return cls(eta, alpha, Y, X)
+        model = cls(eta, alpha, Y, X)
+        model._params()
+        return model
 
     @classmethod
     def from_drift(cls, T: int, V: float, X: float, Y: float) -> "EGU":

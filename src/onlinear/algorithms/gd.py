@@ -18,15 +18,16 @@ import numpy as np
 
 from onlinear._bounds import (
     FACTOR,
-    INDISTINCT,
     STAYS,
     Guarantee,
     Path,
     broke,
     compete,
     competitor,
+    cut_to,
     enter,
     inside_ball,
+    lose,
     tallied,
 )
 from onlinear._checks import asked, limit, number
@@ -110,7 +111,7 @@ def bound(state, params, x, y, work):
     if search:
         gain, _, rule = compete((t, w, S), math.inf, x, y, work)
         if rule != FINE:
-            return gain, rule
+            return lose(tally, notes, rule, gain)
         tally[SQUARES] += y * y
         tally[LEAST] += gain
         least = inside_ball(tally[LEAST], tally[SQUARES], w, radius)
@@ -130,21 +131,22 @@ def guarantee(owner: str, params: GDParams, search: bool) -> Guarantee:
             return competitor(d, b, extra=3)
         return tallied(np.zeros(1), np.zeros(0), np.zeros((0, 0)), extra=3)
 
-    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         drift = path.drift(2, 2 * b * radius)
-        value = path.loss + b * path.squares + drift
         outside = np.isinf(drift) | path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
-        return value, tally[FACTOR] * value, outside
+        return tally[FACTOR] * (path.loss + b * path.squares + drift), outside
 
-    ball = f", ‖u‖ ≤ {radius:g}" if radius < math.inf else ""
-    account = Account(owner, init, bound, (eta, radius, float(search)), (INDISTINCT,))
+    bounded = radius < math.inf
+    factor = "· 4/(3 − 4 max η‖x‖²) (Herbster & Warmuth, Theorem 14, any rate)"
+    drift = f" + {2 * b * radius:g}·Σ‖u_t+1 − u_t‖" if bounded else ""
     return Guarantee(
-        "loss ≤ comparator · 4/(3 − 4 max η‖x‖²) (Herbster & Warmuth, Theorem 14, any rate)",
-        f"min over u{ball} of {b:g}·‖u‖² + loss of u",
-        account,
-        ("η‖x‖² < 3/4",),
-        "u_t with ‖u_t‖ ≤ radius" if radius < math.inf else STAYS,
+        f"loss ≤ comparator {factor}",
+        f"{b:g}·‖u‖² + loss of u, {cut_to(radius)}",
+        Account(owner, init, bound, (eta, radius, float(search))),
+        f"loss ≤ (loss of u + {b:g}·‖u_T‖²{drift}) {factor}",
         price,
+        ("η‖x‖² < 3/4",),
+        "u_t with ‖u_t‖ ≤ radius" if bounded else STAYS,
     )
 
 
@@ -192,4 +194,6 @@ class GD(Learner):
         GD(eta=0.0625, radius=1.0)
         """
         length = number(asked("GD.from_range", X=X), "X", above=0)
-        return cls(1 / (4 * length**2), radius)
+        model = cls(1 / (4 * length**2), radius)
+        model._params()
+        return model

@@ -27,7 +27,6 @@ from onlinear._bounds import (
     COMPARATOR,
     EXTRA,
     FACTOR,
-    INDISTINCT,
     STAYS,
     Guarantee,
     Path,
@@ -35,6 +34,7 @@ from onlinear._bounds import (
     compete,
     competitor,
     enter,
+    lose,
 )
 from onlinear._checks import asked, choice, limit, number, whole
 from onlinear._engine import FINE, Step, Tally
@@ -86,7 +86,7 @@ def bound(state, params, x, y, work):
     _, c, shrink, clip = params
     gain, chi, rule = compete((t, w, S), c, x, y, work)
     if rule != FINE:
-        return gain, rule
+        return lose(tally, notes, rule, gain)
     size = abs(y)
     if size > clip:
         broke(notes, 0, size)
@@ -100,29 +100,29 @@ def bound(state, params, x, y, work):
     return enter(tally, notes, tally[COMPARATOR] + gain, factor, extra)
 
 
-def guarantee(owner: str, source: str, params: LaserParams) -> Guarantee:
+def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") -> Guarantee:
     """Return the bound of LASER, or of a learner that is LASER without drift."""
     b, c, shrink, clip = params
 
-    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        value = path.loss + b * path.squares[0] + path.drift(2, c, power=2)
-        return value, tally[FACTOR] * value + tally[EXTRA], np.isinf(value)
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        cost = path.loss + b * path.squares[0] + path.drift(2, c, power=2)
+        return tally[FACTOR] * cost + tally[EXTRA], np.isinf(cost)
 
     if shrink:
         added = "+ Σ y²·χ/(1+χ)"
     elif clip < math.inf:
         added = "+ Σ (|y|+clip)²·χ/(1+χ)"
     else:
-        added = "· (1 + max χ)"
-    drift = f" + {c:g}·Σ‖u_s+1 − u_s‖²" if c < math.inf else ""
-    account = Account(owner, lambda d: competitor(d, b), bound, tuple(params), (INDISTINCT,))
+        added = f"· (1 + max {factor})"
+    drift = f"{b:g}·‖u_1‖² + {c:g}·Σ‖u_t+1 − u_t‖²" if c < math.inf else f"{b:g}·‖u‖²"
     return Guarantee(
         f"loss ≤ comparator {added} ({source})",
-        f"min over u of {b:g}·‖u_1‖²{drift} + loss of u",
-        account,
+        f"min over u of {drift} + loss of u",
+        Account(owner, lambda d: competitor(d, b), bound, tuple(params)),
+        f"loss ≤ ({drift} + loss of u) {added} ({source})",
+        price,
         ("|y| ≤ clip",),
         STAYS if math.isinf(c) else "any u_t",
-        price,
     )
 
 
@@ -176,7 +176,7 @@ class LASER(SecondOrder):
         )
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        source = "thesis, Theorem 12" if self.shrink else "Σ loss/(1+χ) = comparator"
+        source = "thesis, Theorem 12" if self.shrink else "Σ loss/(1+χ) is the least cost"
         return guarantee("LASER", source, self._params())
 
     @classmethod

@@ -23,12 +23,12 @@ import numpy as np
 from onlinear._bounds import (
     EXTRA,
     FACTOR,
-    INDISTINCT,
     Guarantee,
     Path,
     compete,
     competitor,
     enter,
+    lose,
     tallied,
 )
 from onlinear._checks import number
@@ -86,7 +86,7 @@ def bound(state, params, x, y, work):
         scale(1.0 / math.sqrt(n), x, row)
         gain, _, rule = compete((t, w, S), math.inf, row, y / math.sqrt(n), work)
         if rule != FINE:
-            return gain, rule
+            return lose(tally, notes, rule, gain)
         tally[LEAST] += gain
     if n == 0.0:  # every u, and w, loses y²
         tally[UNLEARNT] += y * y
@@ -138,16 +138,19 @@ class NLMS(Learner):
                 return competitor(d, b, extra=4)
             return tallied(np.zeros(1), np.zeros(0), np.zeros((0, 0)), extra=4)
 
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             n = tally[LENGTH]
             shares = np.divide(path.losses, n, out=np.zeros_like(n), where=n > 0)
-            value = tally[LONGEST] * (b * path.squares + np.cumsum(shares)) + tally[UNLEARNT]
-            return value, tally[FACTOR] * value + tally[EXTRA], path.moved
+            cost = tally[LONGEST] * (b * path.squares + np.cumsum(shares)) + tally[UNLEARNT]
+            return tally[FACTOR] * cost + tally[EXTRA], path.moved
 
-        account = Account("NLMS", init, bound, (eta, epsilon, float(search)), (INDISTINCT,))
+        factor = f"· {4 / (2 - eta) ** 2:.4g} (by expanding ‖u − w‖²)"
+        cost = f"({b:g}·‖u‖² + Σ (y − uᵀx)²/n)"
+        length = f"n = {epsilon:g} + ‖x‖²" if epsilon else "n = ‖x‖²"
         return Guarantee(
-            f"loss ≤ comparator · {4 / (2 - eta) ** 2:.4g} (by expanding ‖u − w‖²)",
-            f"max n · min over u of {b:g}·‖u‖² + Σ (y − uᵀx)²/n, n = {epsilon:g} + ‖x‖²",
-            account,
-            price=price,
+            f"loss ≤ comparator {factor}",
+            f"max n · min over u of {cost}, {length}",
+            Account("NLMS", init, bound, (eta, epsilon, float(search))),
+            f"loss ≤ max n · {cost} {factor}, {length}",
+            price,
         )

@@ -21,14 +21,15 @@ import numpy as np
 
 from onlinear._bounds import (
     EXTRA,
-    INDISTINCT,
     Guarantee,
     Path,
     broke,
     compete,
     competitor,
+    cut_to,
     enter,
     inside_ball,
+    lose,
     unknown,
 )
 from onlinear._checks import limit, number
@@ -88,7 +89,7 @@ def bound(state, params, x, y, work):
     gamma, epsilon, radius = params
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)
     if rule != FINE:
-        return gain, rule
+        return lose(tally, notes, rule, gain)
     length = norm(x)
     farthest = radius * length + abs(y)
     if 2.0 * gamma * farthest * farthest > 1.0:
@@ -143,19 +144,17 @@ class ONS(SecondOrder):
         if math.isinf(radius):
             return unknown("ONS", "ONS without a radius", b)
 
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            value = path.loss + b * path.squares
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             outside = path.moved | (path.squares > (radius * (1 + 1e-12)) ** 2)
-            return value, value + tally[EXTRA], outside
+            return path.loss + b * path.squares + tally[EXTRA], outside
 
-        account = Account(
-            "ONS", lambda d: competitor(d, b, extra=3), bound, tuple(params), (INDISTINCT,)
-        )
+        added = "+ d/(2γ)·ln(1 + ΣG²/(εd)) (Hazan et al., Theorem 2)"
         return Guarantee(
-            "loss ≤ comparator + d/(2γ)·ln(1 + ΣG²/(εd)) (Hazan et al., Theorem 2)",
-            f"min over u, ‖u‖ ≤ {radius:g}, of {b:g}·‖u‖² + loss of u",
-            account,
+            f"loss ≤ comparator {added}",
+            f"{b:g}·‖u‖² + loss of u, {cut_to(radius)}",
+            Account("ONS", lambda d: competitor(d, b, extra=3), bound, tuple(params)),
+            f"loss ≤ loss of u + {b:g}·‖u‖² {added}",
+            price,
             ("2γ(radius·‖x‖ + |y|)² ≤ 1",),
             "one u with ‖u‖ ≤ radius for all rounds",
-            price,
         )

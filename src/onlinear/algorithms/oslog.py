@@ -17,13 +17,20 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import FACTOR, ROWS, Guarantee, broke, enter, tallied, unknown
+from onlinear._bounds import COMPARATOR, ROWS, Guarantee, broke, enter, lose, tallied, unknown
 from onlinear._checks import choice, limit, number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import clipped, dot, solve_lower
+from onlinear._kernels import clipped, dot, solve_lower, solve_upper
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
-from onlinear.algorithms.cirr import ShrinkageState, absorb, factorise, start, starting_weights
+from onlinear.algorithms.cirr import (
+    ShrinkageState,
+    absorb,
+    factorise,
+    own_ceiling,
+    start,
+    starting_weights,
+)
 
 __all__ = ["OSLOG"]
 
@@ -58,55 +65,62 @@ def step(state, params, x, y, work):
     return prediction, absorb(state, root, U, x, y, z)
 
 
-SQUARES, CHANGE, LOGS = 3, 4, 5  # in the tally: Σy², what changes of D cost, Σ (|y|+Y)²χ/(1+χ)
+BASE, LARGEST = 3, 4  # in the tally: Σ ℓ_t/(1+χ_t) with what the changes of D cost, 1 + max χ
 
 
-@Tally.with_scratch(lambda d: d + 2)
+@Tally.with_scratch(lambda d: d + 3)
 def bound(state, params, x, y, work):
     """Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}), ŷ_1 = 0.
 
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
     So L is at most (1 + max χ) times that; with predictions and labels in [−Y, Y] it is at most
     that plus Σ (|y_t| + Y)²·χ/(1+χ).
+
+    Put in the order in which nothing cancels, the right side grows in each round by e²/(1+χ) plus
+    what w_t costs under D_{t−2} above the least, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
+    1/D_{t−1,i}) ≥ 0, where w' is the weight vector of the round if D_{t−2} were kept.
     """
     tally, notes, t, w, A, b, before, factor = state
     a, floor, _, _, clip = params
-    root, z, U = work[0], work[1], work[2:]
+    root, z, kept, U = work[0], work[1], work[2], work[3:]
     if not factorise(w, A, x, a, floor, root, U):
-        return a, OVERFLOW
+        return lose(tally, notes, OVERFLOW, a)
     first = notes[ROWS] == 0.0
-    chi = 0.0
     for i in range(x.size):
         if first:
             before[i] = root[i] * root[i]
-            chi += before[i] * x[i] * x[i] / a
+            factor[i, i] = math.sqrt(a)  # of aI, no row being in S
         z[i] = math.sqrt(before[i]) * x[i]
-    if not first:
-        solve_lower(factor, z)
-        chi = dot(z, z)
-    if not math.isfinite(chi):
-        return chi, OVERFLOW
+    solve_lower(factor, z)
+    chi = dot(z, z)
+    e = y if first else y - dot(w, x)
+    solve_upper(factor, z)
+    for i in range(x.size):
+        kept[i] = math.sqrt(before[i]) * z[i] * e / (1.0 + chi)
+        if not first:
+            kept[i] += w[i]
     rule = absorb((t, w, A, b), root, U, x, y, z)
-    if rule != FINE:
-        return y, rule
-    change = 0.0
+    if rule != FINE or not math.isfinite(chi):
+        return lose(tally, notes, OVERFLOW, chi)
+    least = above = 0.0
     for i in range(x.size):
         if root[i] > 0.0:
-            change += w[i] * w[i] / before[i] - (w[i] / root[i]) * (w[i] / root[i])
+            change = w[i] / before[i] - w[i] / (root[i] * root[i])
+            least -= kept[i] * change
+            above += (w[i] - kept[i]) * change
         before[i] = root[i] * root[i]
         for j in range(x.size):
             factor[i, j] = U[i, j]
+    comparator = tally[COMPARATOR] + e * e / (1.0 + chi) + a * least  # F_T
+    tally[BASE] += e * e / (1.0 + chi) + max(a * above, 0.0)
     size = abs(y)
     if size > clip:
         broke(notes, 0, size)
-    tally[SQUARES] += y * y
-    tally[CHANGE] += a * change
-    comparator = tally[SQUARES] - dot(b, w)
     if clip < math.inf:
-        tally[LOGS] += (size + clip) * (size + clip) * chi / (1.0 + chi)
-        return enter(tally, notes, comparator, 1.0, tally[CHANGE] + tally[LOGS])
-    largest = max(tally[FACTOR], 1.0 + chi)
-    return enter(tally, notes, comparator, largest, largest * tally[CHANGE])
+        tally[LARGEST] += (size + clip) * (size + clip) * chi / (1.0 + chi)
+        return enter(tally, notes, comparator, 0.0, tally[BASE] + tally[LARGEST])
+    tally[LARGEST] = max(tally[LARGEST], 1.0 + chi)
+    return enter(tally, notes, comparator, 0.0, tally[LARGEST] * tally[BASE])
 
 
 class OSLOG(Learner):
@@ -165,16 +179,19 @@ class OSLOG(Learner):
             return unknown("OSLOG", 'OSLOG that begins with w0ᵀx (first="w0")')
 
         def begin(d: int) -> tuple[np.ndarray, ...]:
-            return tallied(*init(params, d), np.zeros(d), np.zeros((d, d)), extra=3)
+            return tallied(*init(params, d), np.zeros(d), np.zeros((d, d)), extra=2)
 
         changes = "what the changes of D cost"
         if params.clip < math.inf:
-            added = f"≤ comparator + {changes} + Σ (|y|+clip)²·χ/(1+χ)"
+            added, source = f" + {changes} + Σ (|y|+clip)²·χ/(1+χ)", "(Theorem 4, corrected)"
         else:
-            added = f"≤ (comparator + {changes}) · (1 + max χ)"
+            added, source = f" + {changes}", "· (1 + max χ) (Theorem 4, corrected)"
+        own = f"min over w of {params.a:g}·Σ w²/max(|w of before|, floor) + loss of w"
         return Guarantee(
-            f"loss {added} (Theorem 4, corrected)",
-            f"min over w of {params.a:g}·Σ w²/max(|w of before|, floor) + loss of w",
+            f"loss ≤ (comparator{added}) {source}",
+            own,
             Account("OSLOG", begin, bound, tuple(params)),
+            f"loss ≤ (({own}){added}) {source}",
+            own_ceiling,
             ("|y| ≤ clip",),
         )

@@ -86,5 +86,5 @@ class Ridge(SecondOrder):
     def _guarantee(self, search: bool = True) -> Guarantee:
         """Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)): LASER, not shrunk, at c = ∞."""
         b, clip = self._params()
-        source = "Jamil & Bouchachia (27)" if clip < math.inf else "Σ loss/(1+χ) = comparator"
+        source = "Jamil & Bouchachia (27)" if clip < math.inf else "Σ loss/(1+χ) is the least cost"
         return guarantee("Ridge", source, LaserParams(b, math.inf, 0.0, clip))

@@ -132,5 +132,5 @@ class RLS(SecondOrder):
         forgetting, b = self._params()
         if forgetting < 1:
             return unknown("RLS", "RLS that forgets (forgetting < 1)", b)
-        source = "Σ loss/(1+χ) = comparator"
+        source = "Σ loss/(1+χ) is the least cost"
         return guarantee("RLS", source, LaserParams(b, math.inf, 0.0, math.inf))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter
+from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter, lose
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import axpy, dot, subtract_square, symv
@@ -74,12 +74,12 @@ def bound(state, params, x, y, work):
     v = work[0]
     symv(S, x, v)
     chi = dot(x, v)
-    if chi >= 1.0:
-        return chi, DOMAIN
+    if not chi < 1.0:
+        return lose(tally, notes, DOMAIN, chi)
     e = y - dot(w, x)
     rule = learn((t, w, S), x, e, v, chi, 1.0 - chi, work[1])  # a row of weight 1/(1 − χ)
     if rule != FINE:
-        return e, rule
+        return lose(tally, notes, rule, e)
     tally[WEIGHT] = 1.0 / (1.0 - chi)
     tally[LOG_DET] -= math.log1p(-chi)
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)  # e²/(1/a + χ) is e²
@@ -136,17 +136,15 @@ class WEMM(SecondOrder):
     def _guarantee(self, search: bool = True) -> Guarantee:
         (b,) = self._params()
 
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            penalty = b * path.squares
-            weighted = penalty + np.cumsum(tally[WEIGHT] * path.losses)
-            return penalty + path.loss, weighted, path.moved
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return b * path.squares + np.cumsum(tally[WEIGHT] * path.losses), path.moved
 
-        account = Account(
-            "WEMM", lambda d: competitor(d, b, extra=2), bound, (b,), self.algorithm.rules
-        )
+        cost = f"{b:g}·‖u‖² + Σ a·(y − uᵀx)²"
+        weight = "a = 1/(1 − xᵀΣx)"
         return Guarantee(
             "loss = comparator, exactly (thesis, Theorem 4)",
-            f"min over u of {b:g}·‖u‖² + Σ a·(y − uᵀx)², a = 1/(1 − xᵀΣx)",
-            account,
-            price=price,
+            f"min over u of {cost}, {weight}",
+            Account("WEMM", lambda d: competitor(d, b, extra=2), bound, (b,)),
+            f"loss ≤ {cost}, {weight} (thesis, Theorem 4)",
+            price,
         )

@@ -21,6 +21,35 @@ class Running:
         self._names: list[str] | None = None
         self._rounds = 0
 
+    def _prices(self) -> tuple[Any, ...]:
+        """Return what the object was made with."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Show the prices and the optimum."""
+        prices = ", ".join(f"{price:g}" for price in self._prices())
+        return f"<{type(self).__name__}({prices}) after {self._rounds} rounds: {self.loss:.6g}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return prices and state: what pickle and deepcopy keep."""
+        width = None if self._ledger.state is None else self._ledger.width
+        kept = self._prices(), width, self._ledger.record, self._names, self._rounds
+        return {"kept": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take prices and state back."""
+        prices, width, record, names, rounds = state["kept"]
+        type(self).__init__(self, *prices)
+        if width is not None:
+            self._ledger.begin(width)
+            self._ledger.record = record
+        self._names, self._rounds = names, rounds
+
+    def _state(self) -> tuple[np.ndarray, ...]:
+        if self._ledger.state is None:
+            raise ValueError(f"{type(self).__name__} has not seen a row yet")
+        return self._ledger.state
+
     def learn_one(self, x: Any, y: Any) -> Self:
         """Take one more row into account; returns itself."""
         self._ledger.add_one(_checks.row(x, None, self._names), _checks.label(y))

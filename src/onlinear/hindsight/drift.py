@@ -11,9 +11,8 @@ __all__ = ["squared_drift", "total_drift"]
 
 def _moves(path: Any) -> np.ndarray:
     """Return the rows u_{t+1} − u_t."""
-    path, _ = _checks.table(path)
-    if not np.isfinite(path).all():
-        raise ValueError("a path needs finite numbers")
+    path, names = _checks.table(path, what="path")
+    _checks.finite_rows("a path", path, np.zeros(len(path)), names)
     return np.diff(path, axis=0)
 
 

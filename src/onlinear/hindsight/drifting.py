@@ -64,17 +64,24 @@ class BestDrifting(Running):
     """
 
     def __init__(self, b: float = 1.0, c: float = 100.0) -> None:
+        super().__init__(_account("BestDrifting", b, c))
         self.b, self.c = b, c
-        prices = _prices("BestDrifting", b, c)
-        super().__init__(
-            Account(
-                "best_drifting",
-                lambda d: (np.zeros(1), *gaussian(d, prices[0])),
-                step,
-                prices,
-                (INDISTINCT,),
-            )
-        )
+
+    def _prices(self) -> tuple[float, float]:
+        return self.b, self.c
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The last predictor of the best sequence."""
+        return self._state()[2].copy()
+
+
+def _account(owner: str, b: float, c: float) -> Account:
+    """Return how the optimum is kept up."""
+    prices = _prices(owner, b, c)
+    return Account(
+        owner, lambda d: (np.zeros(1), *gaussian(d, prices[0])), step, prices, (INDISTINCT,)
+    )
 
 
 def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
@@ -87,7 +94,7 @@ def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
     >>> best_drifting(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0, c=np.inf)
     array([0.5       , 0.66666667, 0.75      ])
     """
-    return BestDrifting(b, c).learn_many(X, y)
+    return Running(_account("best_drifting", b, c)).learn_many(X, y)
 
 
 @_engine.Tally

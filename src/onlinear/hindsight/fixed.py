@@ -21,7 +21,7 @@ from onlinear._kernels import dot
 from onlinear._ledger import Account
 from onlinear.hindsight._running import Running
 
-__all__ = ["BestFixed", "best_fixed"]
+__all__ = ["BestFixed", "best_fixed", "least_squares"]
 
 DEPENDENT = 1e-24  # a column is the others' sum if what is left of it is 1e-12 of its length
 
@@ -73,27 +73,44 @@ class BestFixed(Running):
     0.0
     >>> round(best.learn_one([1.0], 3.0).loss, 9)  # u = 2 misses each by one
     2.0
+    >>> best.coef_.round(9)
+    array([2.])
     """
 
     def __init__(self, b: float = 0.0) -> None:
+        super().__init__(least_squares("BestFixed", b))
         self.b = b
-        price = _checks.number(self, "b", least=0)
 
-        def init(d: int) -> tuple[np.ndarray, ...]:
-            R = np.zeros((d, d + 1))
-            np.fill_diagonal(R, math.sqrt(price))
-            return np.zeros(1), R, np.full(d, price)
+    def _prices(self) -> tuple[float]:
+        return (self.b,)
 
-        super().__init__(Account("best_fixed", init, step, ()))
+    @property
+    def coef_(self) -> np.ndarray:
+        """The best u; that of least norm if there are several."""
+        _, R, _ = self._state()
+        return np.asarray(np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0])
+
+
+def least_squares(owner: str, b: float) -> Account:
+    """Return how the optimum is kept up."""
+    price = _checks.number(_checks.asked(owner, b=b), "b", least=0)
+
+    def init(d: int) -> tuple[np.ndarray, ...]:
+        R = np.zeros((d, d + 1))
+        np.fill_diagonal(R, math.sqrt(price))
+        return np.zeros(1), R, np.full(d, price)
+
+    return Account(owner, init, step, ())
 
 
 def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
     Exact, for collinear columns too (least squares with b = 0). Costs O(d²) a round.
+    ``BestFixed(b)`` has the u as well, as ``coef_``.
 
     >>> import numpy as np
     >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4
     array([0.5       , 0.66666667, 0.75      ])
     """
-    return BestFixed(b).learn_many(X, y)
+    return Running(least_squares("best_fixed", b)).learn_many(X, y)

@@ -16,7 +16,7 @@ import numpy as np
 from onlinear import _checks
 from onlinear._ledger import Ledger
 from onlinear._progress import bar
-from onlinear.hindsight.fixed import BestFixed
+from onlinear.hindsight.fixed import least_squares
 
 __all__ = ["Shifting", "best_shifting"]
 
@@ -57,7 +57,7 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     X, names = _checks.table(X)
     rows = X.shape[0]
     y = _checks.labels(y, rows)
-    account = BestFixed().account
+    account = least_squares("best_shifting", 0.0)
     Ledger(account).add(X, y, names)  # a bad row is named by its place in the whole table
     work, costs = account.step.work(X.shape[1]), np.empty((1, rows))
     loss = np.full((k, rows), np.inf)
