@@ -126,7 +126,7 @@ def setting(name, rng, X, y):
     if name == "CIRR":
         return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3]))}
     if name == "OSLOG":
-        return {"a": any_size, "floor": float(rng.choice([1e-12, 1e-3])), "clip": clip}
+        return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3])), "clip": clip}
     if name == "GD":
         radius = float(10 ** rng.uniform(-1, 1)) if maybe else None
         return {"eta": float(rng.choice([0.02, 0.25, 0.7])) / (longest + 1e-9), "radius": radius}
@@ -171,7 +171,7 @@ def case(name, seed):
     if name == "EGU":
         X, y = np.abs(X), np.abs(y)
     if seed % 3 == 0:  # other units
-        X, y = X * 10 ** rng.uniform(-5, 5), y * 10 ** rng.uniform(-5, 5)
+        X, y = X * 10 ** rng.uniform(-4, 4), y * 10 ** rng.uniform(-4, 4)
     X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
     params = setting(name, rng, X, y)
 
@@ -214,19 +214,24 @@ def path(name, model, X, y, rng):
     return np.tile(u, (rows, 1))
 
 
+def ended(proof):
+    """Whether the accounts left double precision, which is said and is not the learner's fault."""
+    return proof.failed is not None and "double precision" in proof.failed
+
+
 def broken_bounds(name, seed):
     """Return what is wrong with the certificates of a case: nothing, it is to be hoped."""
     make, X, y = case(name, seed)
     proof = ol.certificate(make(), X, y)
     wrong = []
-    if proof.failed and "double precision" not in proof.failed:
+    if proof.failed and not ended(proof):
         wrong.append(f"no bound: {proof.failed}")
     elif not proof.holds[: proof.failed_from].all():
         wrong.append(f"best in hindsight: {proof}")
     u = path(name, make(), X, y, np.random.default_rng(seed))
     if u is not None:
         proof = ol.certificate(make(), X, y, comparator=u)
-        if proof.failed and "double precision" not in proof.failed:
+        if proof.failed and not ended(proof):
             wrong.append(f"no bound for the path: {proof.failed}")
         elif not proof.holds[: proof.failed_from].all():
             wrong.append(f"given path: {proof}")

@@ -150,3 +150,5 @@ PROJECTION = {
     },
     "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
 }
+FORGOTTEN_DRIFT = mutant(L["LASER"], follow=rebound(_recursion.follow, shift=nothing))
+NEVER_RESET = mutant(L["ARCOR"], _start_afresh_if_too_certain=nothing)

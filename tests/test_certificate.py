@@ -297,6 +297,8 @@ def test_squares_that_do_not_fit_end_the_accounts_and_not_the_learner():
         (ol.CIRR(), [54321.0, 1.0], 1.0),
         (ol.EGPM(U=100.0, X=1e6), [7e5, 3e5], 0.5),
         (ol.EG(X=1e6), [7e5, 3e5], 5e5 + 1),
+        (ol.EG(), [1e7 + 0.3, 1e7 + 0.9], 1e7 + 0.5),
+        (ol.NLMS(eta=1.999999), [0.0], 1.0),
         (ol.Ridge(), [1e6, 1.0], 1.0),
     ],
     ids=repr,
@@ -305,6 +307,17 @@ def test_large_inputs_are_no_false_alarm(model, x, y):
     proof = ol.certificate(model, [x, x], [y, y])
     assert proof.failed is None
     assert proof.holds.all()
+
+
+def test_eg_far_from_the_origin_is_no_false_alarm():
+    rng = np.random.default_rng(0)
+    X = 1e7 + rng.uniform(size=(3000, 4))
+    y = X.mean(axis=1) + 0.3 * rng.normal(size=3000)
+    assert ol.certificate(ol.EG(), X, y).holds.all()
+    exact = rng.uniform(size=(20, 3))
+    assert ol.certificate(ol.EG(), exact, exact.mean(axis=1)).holds.all()
+    u = np.array([0.25, 0.25, 0.25, 0.25 + 9e-10])
+    assert ol.certificate(ol.EG(), X + 9e7, (X + 9e7) @ (u / u.sum()), comparator=u).holds.all()
 
 
 def test_rows_are_numbered_as_in_the_table_though_some_are_skipped():
@@ -377,6 +390,34 @@ def test_nothing_but_bad_rows_is_nothing():
     assert proof.loss[0] == proof.ceiling[0] == 0.0
 
 
+@pytest.mark.parametrize("where", ["_certificate", "_end"])
+def test_an_interrupt_at_any_point_undoes_everything(where, monkeypatch):
+    X, y = stream(30)
+    watched = ol.Certified(ol.AAR())
+    watched.replay(X[:10], y[:10])
+    before = pickle.dumps(watched)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ol.Certified, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            watched.replay(X[10:], y[10:])
+    assert pickle.dumps(watched) == before
+    with monkeypatch.context() as patch:
+        patch.setattr(type(watched._ledger), "add_one", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            watched.learn_one(X[10], float(y[10]))
+    assert pickle.dumps(watched) == before
+    fresh = ol.Certified(ol.AAR())
+    with monkeypatch.context() as patch:
+        patch.setattr(ol.Certified, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fresh.replay(X, y)
+    assert same(fresh.replay(X, y).ceiling, ol.certificate(ol.AAR(), X, y).ceiling)
+
+
 def test_files_are_told_apart(tmp_path):
     model = ol.AAR()
     model.learn_one([1.0], 1.0)
@@ -398,13 +439,19 @@ def test_an_altered_certificate_is_refused(tmp_path):
     watched.learn_one([1.0, 2.0], 1.0)
     watched.save(path)
     header, arrays = _files.read(path)
+    odd = [arrays["accounts"].copy() for _ in range(5)]
+    for accounts, place, value in zip(
+        odd, (3, 4, 4, 0, -1), (1.5, 77, -5, np.nan, np.inf), strict=True
+    ):
+        accounts[place] = value  # rows, what is broken, the comparator, Σ
     for change in (
+        *({"accounts": accounts} for accounts in odd),
         {"accounts": arrays["accounts"][:-1]},
         {"accounts": np.zeros(0)},
         {"accounts": arrays["accounts"] * np.nan},
-        {"totals": np.array([-1.0, 1.0, 0.0])},
-        {"totals": np.array([math.nan, 1.0, 0.0])},
-        {"totals": np.array([1.0, 1.0, 2.0])},
+        {"totals": np.array([math.nan, 1.0, 1.0, 0.0])},
+        {"totals": np.array([1.0, math.inf, 1.0, 0.0])},
+        {"totals": np.array([1.0, 1.0, 1.0, 2.0])},
         {"totals": np.zeros(2)},
     ):
         _files.write(path, header, {**arrays, **change})

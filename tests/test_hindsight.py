@@ -162,6 +162,19 @@ def test_best_shifting_finds_the_switches():
     np.testing.assert_allclose(best.path, truth, atol=1e-10)
 
 
+@pytest.mark.parametrize("units", [(1e8, 1.0), (1e-15, 1e15)])
+def test_the_shifting_path_has_the_loss_it_is_said_to_have(units):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([units[0] + rng.normal(size=40), np.ones(40)]) * units[::-1]
+    y = rng.normal(size=40)
+    best = hindsight.best_shifting(X, y, 10**9)
+    assert best.loss[-1] == pytest.approx(0.0, abs=1e-12)
+    best = hindsight.best_shifting(X, y, 2)
+    assert np.sum((y - np.sum(X * best.path, axis=1)) ** 2) == pytest.approx(
+        best.loss[-1], rel=1e-4
+    )
+
+
 def test_more_segments_never_cost_more_and_one_is_best_fixed():
     X, y = stream(60, d=2)
     losses = [hindsight.best_shifting(X, y, k).loss for k in (1, 2, 5)]
@@ -194,6 +207,24 @@ def test_best_sparse_of_collinear_inputs_is_still_the_least_objective():
     lasso = Lasso(alpha=1.0 / len(y), fit_intercept=False, tol=1e-14, max_iter=10**6).fit(X, y)
     at_lasso = np.sum((y - X @ lasso.coef_) ** 2) + 2 * np.abs(lasso.coef_).sum()
     assert best.objective == pytest.approx(at_lasso, rel=1e-8)
+
+
+def test_best_sparse_settles_where_several_weights_are_as_good():
+    X, y = np.array([[-2.0, 2.0, 0.0], [0.0, 2.0, -1.0]]), np.array([-1.0, -2.0])
+    best = hindsight.best_sparse(X, y, 0.5)
+    lasso = Lasso(alpha=0.25, fit_intercept=False, tol=1e-14, max_iter=10**6).fit(X, y)
+    at_lasso = np.sum((y - X @ lasso.coef_) ** 2) + np.abs(lasso.coef_).sum()
+    assert best.objective == pytest.approx(at_lasso, rel=1e-9)
+
+
+def test_best_sparse_with_more_inputs_than_rows_and_next_to_no_penalty():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5, 9)), rng.normal(size=5)
+    norms = [hindsight.best_sparse(X, y, a).objective / a for a in (1e-4, 1e-6, 1e-8)]
+    assert norms[0] <= norms[1] * (1 + 1e-3)
+    assert norms[1] == pytest.approx(norms[2], rel=1e-4)  # 2‖w‖₁ of the least exact fit
+    with pytest.raises(ValueError, match="above rounding"):
+        hindsight.best_sparse(X, y, 1e-12)
 
 
 def test_a_penalty_beyond_all_correlation_leaves_nothing():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from hostile import CERTIFIED
-from mutants import COVARIANCE, PROJECTION, SIGN
+from mutants import COVARIANCE, FORGOTTEN_DRIFT, NEVER_RESET, PROJECTION, SIGN
 
 import onlinear as ol
 
@@ -116,3 +116,22 @@ def test_no_certified_learner_is_left_out():
     assert known == set(CERTIFIED) == set(SIGN)
     second_order = {name for name in known if ol.LEARNERS[name]._square}
     assert set(COVARIANCE) == second_order
+
+
+def test_a_laser_that_forgets_its_drift_breaks_theorem_12():
+    rng = np.random.default_rng(0)
+    X, u = rng.normal(size=(ROWS, 2)), np.repeat([1.0, -1.0], ROWS // 2)
+    y = X[:, 0] * u
+    sound = ol.certificate(ol.LASER(c=20.0), X, y)
+    broken = ol.certificate(FORGOTTEN_DRIFT(c=20.0), X, y)
+    assert sound.holds.all()
+    assert not broken.holds.all()
+
+
+def test_an_arcor_that_never_resets_breaks_the_bound_against_a_switch():
+    X, u = np.ones((4000, 1)), np.repeat([[1.0], [-1.0]], 2000, axis=0)
+    params = {"r": 1.0, "radius": 1.0, "thresholds": [1 / 101]}
+    sound = ol.certificate(ol.ARCOR(**params), X, u[:, 0], comparator=u)
+    broken = ol.certificate(NEVER_RESET(**params), X, u[:, 0], comparator=u)
+    assert sound.holds.all()
+    assert not broken.holds.all()

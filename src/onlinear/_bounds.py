@@ -5,8 +5,9 @@ Every bound has the form
     loss ≤ factor · comparator + extra
 
 where the comparator is a least loss in hindsight (with the theorem's penalty), and all three are
-kept up by a tally that sees the rows and labels, never the learner: a learner that is wrong cannot
-vouch for itself. A tally refuses no row that the learner takes: where it can no longer keep count,
+kept up by a tally that sees the rows and labels, never the learner's state or predictions. (It is
+written with the same kernels; that those are right is the tests' to show, against textbook forms.)
+A tally refuses no row that the learner takes: where it can no longer keep count,
 it says so and the figures end.
 """
 
@@ -83,13 +84,18 @@ class Path(NamedTuple):
     @property
     def squares(self) -> np.ndarray:
         """‖u_t‖²."""
-        return np.asarray(np.sum(self.u * self.u, axis=1))
+        return np.asarray(np.einsum("ij,ij->i", self.u, self.u))
 
     def drift(self, norm: int, price: Any = 1.0, power: int = 1) -> np.ndarray:
         """Σ price_s·‖u_{s+1} − u_s‖^power up to each round; the price may differ by round."""
         if self.u.shape[0] == 1:
             return np.zeros(1)
-        moves = np.linalg.norm(np.diff(self.u, axis=0), ord=norm, axis=1) ** power
+        steps = np.diff(self.u, axis=0)
+        if norm == 1:
+            moves = np.abs(steps, out=steps).sum(axis=1)
+        else:
+            moves = np.einsum("ij,ij->i", steps, steps)
+            moves = moves if power == 2 else np.sqrt(moves, out=moves)
         price = np.broadcast_to(price, self.y.shape)[:-1]
         costs = np.zeros(moves.size)
         np.multiply(moves, price, out=costs, where=moves > 0)  # no drift costs nothing at ∞ either

@@ -12,7 +12,8 @@ from onlinear._replay import Replay
 
 __all__ = ["TOLERANCE", "Certificate", "given", "reason", "within"]
 
-TOLERANCE = 1e-9  # a loss above the ceiling by less than this share of it is rounding
+TOLERANCE = 1e-9  # a loss above the ceiling by less than this share of it is rounding,
+PREDICTIONS = 1e-28  # and by less than this share of Σy², that of predictions known to 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,8 @@ class Certificate:
         bound is known. None if the bound applies throughout.
     failed_from : int or None
         The first entry of the arrays for which no bound applies.
-    start : int
-        How many rows had been seen before the first of these.
+    start, power : int, float
+        How many rows had been seen before the first of these, and the sum of their labels' squares.
     run : Replay
         The predictions and losses of the learner.
     """
@@ -52,6 +53,7 @@ class Certificate:
     failed: str | None
     failed_from: int | None
     start: int
+    power: float
     run: Replay
 
     @cached_property
@@ -75,7 +77,9 @@ class Certificate:
 
         Where a bound applies and this is False, the learner is not the theorem's: it is broken.
         """
-        return np.asarray(within(self.loss, self.ceiling))
+        squares = self.run.labels**2
+        squares[self.run.bad_rows] = 0.0
+        return np.asarray(within(self.loss, self.ceiling, self.power + np.cumsum(squares)))
 
     def __repr__(self) -> str:
         """Show the figures of the last round, and why there is no bound if there is none."""
@@ -90,17 +94,21 @@ class Certificate:
         return f"<Certificate of {self.learner}, {rounds}: {end}>"
 
 
-def within(loss: Any, ceiling: Any) -> Any:
-    """Whether a loss is at most its ceiling, but for rounding; False if the ceiling is NaN."""
-    with np.errstate(invalid="ignore"):
-        return loss <= ceiling + TOLERANCE * np.abs(ceiling)
+def within(loss: Any, ceiling: Any, power: Any) -> Any:
+    """Whether a loss is at most its ceiling, but for rounding; False if the ceiling is NaN.
+
+    ``power`` is the sum of the squared labels, beside which a prediction is rounded.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return loss <= ceiling + TOLERANCE * np.abs(ceiling) + PREDICTIONS * power
 
 
 def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
     """Return why no bound applies, given the notes and which row ended it; None if one does."""
-    if not guarantee.known:
-        return guarantee.statement
     broken = notes[BROKEN]
+    if not guarantee.known:
+        lost = f"; the regret needs {LOSSES[-broken]}, and ends at row {row}" if broken else ""
+        return guarantee.statement + lost
     if not broken:
         return None
     rule = guarantee.hypotheses[int(broken) - 1] if broken > 0 else LOSSES[-broken]

@@ -1,17 +1,19 @@
 """A learner that carries its certificate: in bulk, or row by row for as long as the stream runs."""
 
+import contextlib
 import copy
 import os
+from collections.abc import Iterator
 from math import nan
 from typing import Any, Self, cast
 
 import numpy as np
 
 from onlinear import _checks, _files, _saving
-from onlinear._bounds import AT, BROKEN, COMPARATOR, EXTRA, FACTOR, ROWS, Path
+from onlinear._bounds import AT, BROKEN, COMPARATOR, EXTRA, FACTOR, LOSSES, ROWS, Path
 from onlinear._certificate import Certificate, given, reason, within
 from onlinear._ledger import Ledger
-from onlinear._model import Learner, _full_name
+from onlinear._model import FLOAT, Learner, _full_name
 from onlinear._parameters import _same
 from onlinear._replay import Replay, replay
 
@@ -21,10 +23,10 @@ __all__ = ["Certified", "certificate"]
 def certificate(model: Learner, X: Any, y: Any, comparator: Any = None) -> Certificate:
     """Replay a stream and show, at every round, the loss beside hindsight's and the ceiling.
 
-    The comparator and the ceiling are computed from the rows and labels alone, by a recursion of
-    their own: a learner that is wrong cannot vouch for itself. They cost about as much as the
-    replay does (O(d²) a round; for the learners whose round is O(d), that is more than the learner
-    itself, unless a comparator is given). The model learns, as in :func:`onlinear.replay`.
+    The comparator and the ceiling are computed from the rows and labels alone, never from the
+    learner's state or predictions, and cost about as much as the replay does (O(d²) a round; for
+    the learners whose round is O(d), that is five to twenty times the learner itself, unless a
+    comparator is given). The model learns, as in :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -57,8 +59,8 @@ class Certified:
 
     Predicts and learns as the learner, ``model``, does. The figures are those of
     :func:`certificate`, bit for bit, and are saved with the learner. ``replay`` costs about twice
-    the learner's own; row by row, where Python's calls weigh more than the arithmetic, three to
-    five times.
+    the learner's own; row by row, where Python's calls weigh more than the arithmetic, it is
+    several times.
 
     Parameters
     ----------
@@ -93,6 +95,7 @@ class Certified:
         self._guarantee = model._guarantee(_search)
         self._ledger = Ledger(self._guarantee.account)
         self._loss = 0.0
+        self._power = 0.0  # the sum of the squared labels
         self._seen = 0  # rows, learnt or skipped
         self._ended = 0  # the row that ended the bound, if one did
         self._settings = model._call
@@ -106,19 +109,35 @@ class Certified:
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row, and enter it into the accounts."""
         self._check_untouched()
-        with self.model._all_or_nothing():
+        with self._all_or_nothing():
             prediction, skipped = self.model.predict_one(x), self.model.n_skipped_
             self.model.learn_one(x, y)
-            learnt = self.model.n_skipped_ == skipped
-            if learnt:
-                label = _checks.label(y)
+            if self.model.n_skipped_ == skipped:
+                label = y if y.__class__ is float else _checks.label(y)
+                plain = x.__class__ is np.ndarray and x.dtype is FLOAT
                 intact = self._intact
-                self._ledger.add_one(_checks.row(x, None), label)
+                self._ledger.add_one(x if plain else _checks.row(x, None), label)
                 if intact and not self._intact:
                     self._ended = self._seen
-        if learnt:
-            self._loss += (label - prediction) ** 2
-        self._seen += 1
+                self._loss += (label - prediction) ** 2
+                self._power += label**2
+            self._seen += 1
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Undo everything if the block fails or is interrupted."""
+        begun, record = self._ledger.state is not None, self._ledger.record
+        totals = self._loss, self._power, self._seen, self._ended
+        try:
+            with self.model._all_or_nothing():
+                yield
+        except BaseException:
+            if begun:
+                self._ledger.record = record
+            else:
+                self._ledger.state = None
+            self._loss, self._power, self._seen, self._ended = totals
+            raise
 
     @property
     def _intact(self) -> bool:
@@ -139,19 +158,19 @@ class Certified:
         if comparator is not None:
             labels = _checks.labels(y, len(table))
             path = given(comparator, table, labels, names, type(self.model).__name__)
-        with self.model._all_or_nothing():
+        with self._all_or_nothing():
             run = replay(self.model, X, y)
             learnt = np.ones(len(table), dtype=bool)
             learnt[run.bad_rows] = False
             before = self.comparator, self.ceiling
-            intact, first = self._intact, self.rounds_
+            first = self.rounds_ if self._intact else None
             tallies = np.zeros((EXTRA + 1, 0))
             if learnt.all():
                 tallies = self._ledger.add(table, run.labels, names)
             elif learnt.any():
                 tallies = self._ledger.add(table[learnt], run.labels[learnt], names)
                 path = path and path.of(learnt)
-        return self._certificate(run, tallies, path, learnt, before, first if intact else None)
+            return self._certificate(run, tallies, path, learnt, before, first)
 
     def _certificate(
         self,
@@ -167,7 +186,7 @@ class Certified:
         ``before`` has the comparator and the ceiling before them, ``first`` how many rows had been
         learnt, or None if the bound had already ended.
         """
-        guarantee, ended = self._guarantee, self._end(np.flatnonzero(learnt), first)
+        guarantee, ended = self._guarantee, self._end(learnt, first)
         failed = self.failed
         if path is None:
             words = guarantee.statement, guarantee.comparator
@@ -177,10 +196,10 @@ class Certified:
             words = guarantee.given, "loss of the given u"
             comparator = path.loss
             ceiling, outside = guarantee.price(path, tallies)
-            astray = np.flatnonzero(learnt)[np.flatnonzero(outside)[:1]]
-            if astray.size and (ended is None or astray[0] < ended):
-                ended = int(astray[0])
-                u = _short(path.u[np.argmax(outside)])
+            astray = int(np.flatnonzero(learnt)[np.argmax(outside)]) if outside.any() else None
+            if astray is not None and (ended is None or astray < ended):
+                ended = astray
+                u = _short(path.u[min(int(np.argmax(outside)), len(path.u) - 1)])
                 failed = f"the bound is against {guarantee.paths}; row {ended} has u = {u}"
         if not learnt.all():  # a row that was left out leaves the figures as they were
             since = np.cumsum(learnt)
@@ -189,25 +208,29 @@ class Certified:
         if ended is not None:
             ceiling = np.array(ceiling)
             ceiling[ended:] = np.nan
-        loss = np.nan_to_num(run.losses, nan=0.0)
-        loss[0] += self._loss
+        loss = run.losses if learnt.all() else np.nan_to_num(run.losses, nan=0.0)
+        if self._loss > 0:
+            loss = np.array(loss)
+            loss[0] += self._loss
         loss, start = np.cumsum(loss), self._seen
+        power, squares = self._power, run.labels[learnt] ** 2
+        if squares.size:
+            squares[0] += power
+            self._power = float(np.cumsum(squares)[-1])
         self._loss, self._seen = float(loss[-1]), start + loss.size
         name = repr(self.model)
-        return Certificate(loss, comparator, ceiling, name, *words, failed, ended, start, run)
+        return Certificate(
+            loss, comparator, ceiling, name, *words, failed, ended, start, power, run
+        )
 
-    def _end(self, rows: np.ndarray, first: int | None) -> int | None:
+    def _end(self, learnt: np.ndarray, first: int | None) -> int | None:
         """Return the row where the bound ends, of those just learnt; None if it does not."""
-        if not self._guarantee.known:
-            return 0
-        if self._intact:
-            return None
-        if first is None:
-            return 0
-        assert self._ledger.state is not None
-        row = int(rows[int(self._ledger.state[1][AT]) - first])
-        self._ended = self._seen + row
-        return row
+        row: int | None = None if self._intact else 0
+        if row is not None and first is not None:
+            assert self._ledger.state is not None
+            row = int(np.flatnonzero(learnt)[int(self._ledger.state[1][AT]) - first])
+            self._ended = self._seen + row
+        return row if self._guarantee.known else 0
 
     def _check_untouched(self) -> None:
         """Refuse to go on if the learner was changed by other hands."""
@@ -268,7 +291,7 @@ class Certified:
     @property
     def holds(self) -> bool:
         """Whether the loss is at most the ceiling, but for rounding; False if no bound applies."""
-        return bool(within(self.loss, self.ceiling))
+        return bool(within(self.loss, self.ceiling, self._power))
 
     @property
     def regret(self) -> float:
@@ -305,7 +328,7 @@ class Certified:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the learner and the accounts: what pickle and deepcopy keep."""
-        totals = np.array([self._loss, self._seen, self._ended])
+        totals = np.array([self._loss, self._power, self._seen, self._ended])
         return {"model": self.model, "accounts": self._ledger.record, "totals": totals}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -318,8 +341,9 @@ class Certified:
         if kept["accounts"].size:
             self._ledger.begin(model.n_features_in_)
             self._ledger.record = kept["accounts"]
-        loss, seen, ended = kept["totals"]
-        self._loss, self._seen, self._ended = float(loss), int(seen), int(ended)
+        loss, power, seen, ended = kept["totals"]
+        self._loss, self._power = float(loss), float(power)
+        self._seen, self._ended = int(seen), int(ended)
         self._settings = None
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -337,15 +361,28 @@ class Certified:
             if header.get("certificate") != 1:
                 raise ValueError("it holds no certificate: use onlinear.load")
             model = cast(Learner, _saving.rebuilt(header, arrays, Learner._classes))
-            loss, seen, ended = totals = arrays["totals"]
-            if not loss >= 0 or not 0 <= ended <= seen:
+            loss, power, seen, ended = totals = arrays["totals"]
+            if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
                 raise ValueError(f"it says {loss} was lost in {seen} rows, the {ended}. the last")
             certified = cls.__new__(cls)
             certified.__setstate__(
                 {"model": model, "accounts": arrays["accounts"], "totals": totals}
             )
             certified._check_untouched()
+            certified._check_accounts()
         return certified
+
+    def _check_accounts(self) -> None:
+        """Refuse accounts that no sequence of rows leads to."""
+        if self._ledger.state is None:
+            return
+        tally, notes, *rest = self._ledger.state
+        known = -len(LOSSES) <= notes[BROKEN] <= len(self._guarantee.hypotheses)
+        if not (np.isfinite(notes).all() and np.all(notes[[ROWS, BROKEN, AT]] % 1 == 0) and known):
+            raise ValueError(f"its accounts note {notes}")
+        figures = tally if self._intact and self._guarantee.known else np.zeros(1)
+        if not all(np.isfinite(array).all() for array in (figures, *rest)):
+            raise ValueError("its accounts have numbers that are not finite")
 
 
 def _short(u: np.ndarray) -> str:

@@ -21,9 +21,11 @@ def see(x, y, A, b):
 
 @kernel
 def loss_of(u, A, b, squares, g):
-    """Return Σ (y − uᵀx)² from A, b and Σy²; g is scratch."""
+    """Return Σ (y − uᵀx)² from A, b and Σy², and what rounding may have taken; g is scratch."""
     symv(A, u, g)
-    return max(0.0, squares - 2.0 * dot(b, u) + dot(u, g))
+    fit, power = dot(b, u), dot(u, g)
+    allowance = 1e-15 * (3 + u.size) * (squares + 2.0 * abs(fit) + power)
+    return max(0.0, squares - 2.0 * fit + power) + allowance
 
 
 @kernel

@@ -96,6 +96,8 @@ def _theta(params, i):
     _, _, q, inverse = params
     if inverse.size:
         return inverse[max(1, min(int(i), inverse.size)) - 1] * (1.0 + TIE)
+    if math.isinf(q):
+        return math.inf
     return (i ** (q - 1.0) + 1.0) * (1.0 + TIE)
 
 
@@ -103,12 +105,10 @@ _compiled_theta = kernel(_theta)
 
 
 @kernel
-def _too_certain(x, r, theta, S, N, segment, work):
-    """Whether λ_max(Σ̃⁻¹) > θ for the updated S; takes N along if not."""
+def _too_certain(x, r, theta, S, N, u, segment, U):
+    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given u = Nx; takes N along if not."""
     d = x.size
-    u = work[0]
     if segment[1]:
-        symv(N, x, u)  # u = Nx
         gap = r - dot(x, u)
         trace = 0.0
         for i in range(d):
@@ -120,7 +120,6 @@ def _too_certain(x, r, theta, S, N, segment, work):
             add_square(u, N)  # N ← N + Nx xᵀN / (r − xᵀNx)
             return False
         segment[1] = 0.0
-    U = work[2 : d + 2]
     for i in range(d):
         for j in range(d):
             U[i, j] = S[i, j]
@@ -129,12 +128,10 @@ def _too_certain(x, r, theta, S, N, segment, work):
 
 
 @kernel
-def _start_afresh_if_too_certain(params, x, S, N, segment, work):
-    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > Λ_i⁻¹; return whether it was so."""
-    r, _, q, inverse = params
-    if math.isinf(q) and inverse.size == 0:
-        return False
-    if not _too_certain(x, r, _compiled_theta(params, segment[0]), S, N, segment, work):
+def _start_afresh_if_too_certain(params, theta, x, S, N, u, segment, U):
+    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > θ, given u = Nx; return whether it was so."""
+    r, _, _, _ = params
+    if math.isinf(theta) or not _too_certain(x, r, theta, S, N, u, segment, U):
         return False
     segment[0] += 1.0
     segment[1] = 1.0
@@ -156,16 +153,20 @@ def step(state, params, x, y, work):
     rule = learn((t, w, S), x, y - m, v, dot(x, v), r, work[1])  # w̃, Σ̃
     if rule != FINE:
         return m, rule
-    _start_afresh_if_too_certain(params, x, S, N, segment, work)
+    theta = _compiled_theta(params, segment[0])
+    if math.isfinite(theta):
+        symv(N, x, v)
+        _start_afresh_if_too_certain(params, theta, x, S, N, v, segment, work[2:])
     project_ellipsoid(S, w, radius, work)
     return m, FINE
 
 
-SQUARES, LEAST, LENGTHS, CERTAINTY = 3, 4, 5, 6  # in the tally: Σy², the minimum over all u,
-# Σ‖x‖² of the segment, and what λ_max(Σ_t⁻¹) is at most
+CERTAINTY = 3  # in the tally: what λ_max(Σ_t⁻¹) is at most
+SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u, Σ‖x‖² of the
+# segment; and the segment's Λ⁻¹
 
 
-@Tally.with_scratch(lambda d: d + 2)
+@Tally.with_scratch(lambda d: d + 4)
 def bound(state, params, x, y, work):
     """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
 
@@ -173,28 +174,27 @@ def bound(state, params, x, y, work):
     ‖x‖ ≤ 1, |y| ≤ Y, the row that triggers a reset belonging to the segment it ends. Λ⁻¹ is the
     threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
     """
-    tally, notes, t, w, S, own, N, segment = state
-    r, radius, q, inverse = params
-    v, p = work[0], work[1]
+    tally, notes, t, w, S, sums, own, N, segment = state
+    r, radius, _, _ = params
+    v, p, n, scratch = work[0], work[1], work[2], work[3]
     symv_both(S, own, x, v, p)  # Σx of the comparator, and with the resets
     chi = dot(x, p)
-    gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), work[2])
+    gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), scratch)
     if rule != FINE:
         return lose(tally, notes, rule, gain)
-    observe(own, x, p, chi, r, work[2])
+    observe(own, x, p, chi, r, scratch)
+    symv(N, x, n)
     length = norm(x)
-    tally[LENGTHS] += length * length
-    if _start_afresh_if_too_certain(params, x, own, N, segment, work):
-        tally[LENGTHS] = 0.0
-    certainty = 1.0 + tally[LENGTHS] / r
-    if not (math.isinf(q) and inverse.size == 0):
-        certainty = min(certainty, _compiled_theta(params, segment[0]))
-    tally[CERTAINTY] = certainty
-    tally[SQUARES] += y * y
-    tally[LEAST] += gain
+    sums[LENGTHS] += length * length
+    if _start_afresh_if_too_certain(params, sums[THETA], x, own, N, n, segment, work[4:]):
+        sums[LENGTHS] = 0.0
+        sums[THETA] = _compiled_theta(params, segment[0])
+    tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
+    sums[SQUARES] += y * y
+    sums[LEAST] += gain
     farthest = radius * length + abs(y)
     extra = tally[EXTRA] + farthest * farthest * chi / (r + chi)
-    return enter(tally, notes, inside_ball(tally[LEAST], tally[SQUARES], w, radius), 1.0, extra)
+    return enter(tally, notes, inside_ball(sums[LEAST], sums[SQUARES], w, radius), 1.0, extra)
 
 
 class ARCOR(SecondOrder):
@@ -254,7 +254,8 @@ class ARCOR(SecondOrder):
             return unknown("ARCOR", "ARCOR with resets and without a finite radius", r)
 
         def start(d: int) -> tuple[np.ndarray, ...]:
-            return *competitor(d, r, extra=4), *init(params, d)[2:]
+            sums = np.array([0.0, 0.0, 0.0, _theta(params, 1.0)])
+            return *competitor(d, r, extra=1), sums, *init(params, d)[2:]
 
         def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             drift = path.drift(2, 4 * radius * r * tally[CERTAINTY])

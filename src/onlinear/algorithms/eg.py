@@ -113,7 +113,7 @@ class EGAccount(NamedTuple):
 SPREAD, SQUARES = 3, 4  # in the tally: the largest range of a row, Σy²
 
 
-@Tally
+@Tally.with_scratch(3)
 def bound(state, params, x, y, work):
     """L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s)).
 
@@ -133,9 +133,12 @@ def bound(state, params, x, y, work):
         broke(notes, 0, eta * tally[SPREAD] * tally[SPREAD])
     comparator = 0.0
     if search:
-        tally[SQUARES] += y * y
-        see(x, y, A, b)
-        u, g = work[0], work[1]
+        u, g, row = work[0], work[1], work[2]
+        shift = low if m == x.size else 0.0  # Σu = 1: y − uᵀx is the same from any origin
+        for i in range(x.size):
+            row[i] = x[i] - shift
+        tally[SQUARES] += (y - shift) * (y - shift)
+        see(row, y - shift, A, b)
         improve_on_simplex(p, U, alpha / m, A, b, u, g)
         comparator = loss_of(u, A, b, tally[SQUARES], g) + k / eta * surprise(p, 1.0 / m)
     return enter(tally, notes, comparator, 1.0 / (k * (2.0 - k - s)), 0.0)
@@ -163,6 +166,12 @@ def price(
     surprises(np.ascontiguousarray(path.u), 1.0 / m, nats)
     off = (np.abs(path.u.sum(axis=1) - 1) > 1e-9) | np.any(path.u < alpha / m - 1e-12, axis=1)
     return tally[FACTOR] * (loss + k / eta * (nats + drift)), path.ever(off) | np.isinf(drift)
+
+
+def _on_simplex(path: Path) -> Path:
+    """Return the path with weights that sum to one to the last digit, if they nearly do."""
+    sums = path.u.sum(axis=1, keepdims=True)
+    return path._replace(u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
 
 
 def share_out(state: EGState) -> None:
@@ -236,7 +245,7 @@ class EG(Learner):
             f"loss of u + {penalty}), u a good one of the simplex{floor}",
             account("EG", params, copies=1),
             f"loss ≤ (loss of u + {penalty}{drift})) {factor}",
-            lambda path, tally: price(params, path.loss, path, tally),
+            lambda path, tally: price(params, _on_simplex(path).loss, path, tally),
             ("η·range² < 8/3",),
             f"u_t on the simplex{floor}" if alpha else "one u of the simplex for all rounds",
         )

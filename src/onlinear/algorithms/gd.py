@@ -28,7 +28,6 @@ from onlinear._bounds import (
     enter,
     inside_ball,
     lose,
-    tallied,
 )
 from onlinear._checks import asked, limit, number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
@@ -94,7 +93,7 @@ class GDAccount(NamedTuple):
     search: float
 
 
-REACH, SQUARES, LEAST = 3, 4, 5  # in the tally: max η‖x‖², Σy², the minimum over all u
+REACH, SQUARES, LEAST = range(3)  # sums: max η‖x‖², Σy², the minimum over all u
 
 
 @Tally
@@ -104,20 +103,21 @@ def bound(state, params, x, y, work):
     Lemma 11 with any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) ≤ ½‖u − w‖² − ½‖u − w'‖². At η = 1/(4X²)
     the factor is the theorem's 2.
     """
-    tally, notes, t, w, S = state
+    tally, notes, t, w, S, sums = state
     eta, radius, search = params
-    reach = max(tally[REACH], eta * dot(x, x))
+    reach = max(sums[REACH], eta * dot(x, x))
     least = 0.0
     if search:
         gain, _, rule = compete((t, w, S), math.inf, x, y, work)
         if rule != FINE:
             return lose(tally, notes, rule, gain)
-        tally[SQUARES] += y * y
-        tally[LEAST] += gain
-        least = inside_ball(tally[LEAST], tally[SQUARES], w, radius)
-    tally[REACH] = reach
+        sums[SQUARES] += y * y
+        sums[LEAST] += gain
+        least = inside_ball(sums[LEAST], sums[SQUARES], w, radius)
+    sums[REACH] = reach
     if reach >= 0.75:
         broke(notes, 0, reach)
+        return enter(tally, notes, least, math.nan, 0.0)
     return enter(tally, notes, least, 4.0 / (3.0 - 4.0 * reach), 0.0)
 
 
@@ -127,9 +127,7 @@ def guarantee(owner: str, params: GDParams, search: bool) -> Guarantee:
     b = 1 / (4 * eta)
 
     def init(d: int) -> tuple[np.ndarray, ...]:
-        if search:
-            return competitor(d, b, extra=3)
-        return tallied(np.zeros(1), np.zeros(0), np.zeros((0, 0)), extra=3)
+        return *competitor(d if search else 0, b), np.zeros(3)
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         drift = path.drift(2, 2 * b * radius)
@@ -194,6 +192,6 @@ class GD(Learner):
         GD(eta=0.0625, radius=1.0)
         """
         length = number(asked("GD.from_range", X=X), "X", above=0)
-        model = cls(1 / (4 * length**2), radius)
+        model = cls(1 / (4 * length * length), radius)
         model._params()
         return model

@@ -21,15 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._bounds import (
-    EXTRA,
-    FACTOR,
     Guarantee,
     Path,
     compete,
     competitor,
     enter,
     lose,
-    tallied,
 )
 from onlinear._checks import number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
@@ -71,14 +68,13 @@ def step(state, params, x, y, work):
     return m, FINE
 
 
-LENGTH, LONGEST, LEAST, UNLEARNT = 3, 4, 5, 6  # in the tally: n, max n, the minimum below,
-# and Σy² where n = 0
+LENGTH, LONGEST, UNLEARNT = 3, 4, 5  # in the tally: n, max n, Σy² where n = 0
 
 
 @Tally.with_scratch(3)
 def bound(state, params, x, y, work):
     """L ≤ 4/(2 − η)² · max n · min over u of ((2 − η)/(2η)·‖u‖² + Σ (y_t − uᵀx_t)²/n_t)."""
-    tally, notes, t, w, S = state
+    tally, notes, t, w, S, least = state
     eta, epsilon, search = params
     n = epsilon + dot(x, x)
     if n > 0.0 and search:
@@ -87,14 +83,14 @@ def bound(state, params, x, y, work):
         gain, _, rule = compete((t, w, S), math.inf, row, y / math.sqrt(n), work)
         if rule != FINE:
             return lose(tally, notes, rule, gain)
-        tally[LEAST] += gain
+        least[0] += gain
     if n == 0.0:  # every u, and w, loses y²
         tally[UNLEARNT] += y * y
     tally[LENGTH] = n
     tally[LONGEST] = max(tally[LONGEST], n)
     factor = 4.0 / ((2.0 - eta) * (2.0 - eta))
-    comparator = tally[LONGEST] * tally[LEAST] + tally[UNLEARNT]
-    return enter(tally, notes, comparator, factor, (1.0 - factor) * tally[UNLEARNT])
+    cost = tally[LONGEST] * least[0]
+    return enter(tally, notes, cost + tally[UNLEARNT], 0.0, factor * cost + tally[UNLEARNT])
 
 
 class NLMS(Learner):
@@ -134,17 +130,20 @@ class NLMS(Learner):
         b = (2 - eta) / (2 * eta)
 
         def init(d: int) -> tuple[np.ndarray, ...]:
-            if search:
-                return competitor(d, b, extra=4)
-            return tallied(np.zeros(1), np.zeros(0), np.zeros((0, 0)), extra=4)
+            size = d if search else 0
+            return *competitor(size, b, extra=3), np.zeros(1)
 
         def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             n = tally[LENGTH]
-            shares = np.divide(path.losses, n, out=np.zeros_like(n), where=n > 0)
-            cost = tally[LONGEST] * (b * path.squares + np.cumsum(shares)) + tally[UNLEARNT]
-            return tally[FACTOR] * cost + tally[EXTRA], path.moved
+            shares = path.losses / (n if n.min() > 0 else np.where(n > 0, n, np.inf))
+            cost = np.cumsum(shares, out=shares)
+            cost += b * path.squares
+            cost *= tally[LONGEST]
+            cost *= times
+            return np.add(cost, tally[UNLEARNT], out=cost), path.moved
 
-        factor = f"· {4 / (2 - eta) ** 2:.4g} (by expanding ‖u − w‖²)"
+        times = 4 / (2 - eta) ** 2
+        factor = f"· {times:.4g} (by expanding ‖u − w‖²)"
         cost = f"({b:g}·‖u‖² + Σ (y − uᵀx)²/n)"
         length = f"n = {epsilon:g} + ‖x‖²" if epsilon else "n = ‖x‖²"
         return Guarantee(

@@ -64,7 +64,7 @@ def step(state, params, x, y, work):
     return m, FINE
 
 
-WEIGHT, LOG_DET = 3, 4  # in the tally: a_t, ln det(A_T/b)
+WEIGHT = 3  # in the tally: a_t
 
 
 @Tally
@@ -81,7 +81,6 @@ def bound(state, params, x, y, work):
     if rule != FINE:
         return lose(tally, notes, rule, e)
     tally[WEIGHT] = 1.0 / (1.0 - chi)
-    tally[LOG_DET] -= math.log1p(-chi)
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)  # e²/(1/a + χ) is e²
 
 
@@ -144,7 +143,7 @@ class WEMM(SecondOrder):
         return Guarantee(
             "loss = comparator, exactly (thesis, Theorem 4)",
             f"min over u of {cost}, {weight}",
-            Account("WEMM", lambda d: competitor(d, b, extra=2), bound, (b,)),
+            Account("WEMM", lambda d: competitor(d, b, extra=1), bound, (b,)),
             f"loss ≤ {cost}, {weight} (thesis, Theorem 4)",
             price,
         )

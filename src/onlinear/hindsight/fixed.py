@@ -32,7 +32,10 @@ def step(state, params, x, y, work):
     tally, R, squares = state
     d = x.size
     row = work[0]
-    if not math.isfinite(dot(x, x) + y * y + tally[0]):
+    total = dot(x, x) + y * y + tally[0]
+    for i in range(d):
+        total += squares[i]
+    if not math.isfinite(total):
         return y, OVERFLOW
     for i in range(d):
         row[i] = x[i]
@@ -58,7 +61,7 @@ def step(state, params, x, y, work):
 
 
 class BestFixed(Running):
-    """The least b‖u‖² + loss of any fixed u so far, b ≥ 0, exact, in O(d²) a row.
+    """The least b‖u‖² + loss of any fixed u so far, b ≥ 0, to rounding, in O(d²) a row.
 
     Parameters
     ----------
@@ -106,7 +109,8 @@ def least_squares(owner: str, b: float) -> Account:
 def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
-    Exact, for collinear columns too (least squares with b = 0). Costs O(d²) a round.
+    Right to rounding, for collinear columns too (least squares with b = 0): a column is taken for
+    a sum of others if less than 1e-12 of its length is left beside them. Costs O(d²) a round.
     ``BestFixed(b)`` has the u as well, as ``coef_``.
 
     >>> import numpy as np

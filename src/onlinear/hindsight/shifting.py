@@ -53,13 +53,14 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     >>> best.loss.round(9)
     array([0., 0., 0., 0., 0., 0.])
     """
-    k = _checks.whole(_checks.asked("best_shifting", segments=segments), "segments", least=1)
+    asked = _checks.whole(_checks.asked("best_shifting", segments=segments), "segments", least=1)
     X, names = _checks.table(X)
     rows = X.shape[0]
     y = _checks.labels(y, rows)
     account = least_squares("best_shifting", 0.0)
     Ledger(account).add(X, y, names)  # a bad row is named by its place in the whole table
     work, costs = account.step.work(X.shape[1]), np.empty((1, rows))
+    k = min(asked, rows)
     loss = np.full((k, rows), np.inf)
     came_from = np.zeros((k, rows), dtype=np.intp)
     with bar("best_shifting") as advance:
@@ -97,5 +98,7 @@ def _path(X: np.ndarray, y: np.ndarray, starts: np.ndarray) -> np.ndarray:
     ends = [*starts[1:], X.shape[0]]
     for start, end in zip(starts, ends, strict=True):
         part = slice(int(start), int(end))
-        path[part] = np.linalg.lstsq(X[part], y[part], rcond=None)[0]
+        lengths = np.linalg.norm(X[part], axis=0)
+        lengths[lengths == 0] = 1.0
+        path[part] = np.linalg.lstsq(X[part] / lengths, y[part], rcond=1e-12)[0] / lengths
     return path

@@ -21,7 +21,7 @@ __all__ = ["Sparse", "best_sparse"]
 STEPS = 100_000
 TRY_EVERY = 10
 SMALL = 1e-3  # |w_i|·S_ii below this share of a: the weight may be on its way to zero
-EDGE = 1e-10  # how closely the optimum's conditions are checked, as a share of a and b
+EDGE = 1e-6  # how closely the optimum's conditions are checked, as a share of a
 
 
 class Sparse(NamedTuple):
@@ -58,6 +58,11 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     y = _checks.labels(y, X.shape[0])
     _checks.finite_rows("best_sparse", X, y, names)
     S, b = X.T @ X, X.T @ y
+    if not _noise(S, b) <= 1e-4 * price:
+        raise ValueError(
+            f"best_sparse needs a penalty above rounding, a ≥ {1e4 * _noise(S, b):g} for these "
+            f"data, got a={price:g}"
+        )
     w = np.ones(X.shape[1])
     for count in range(STEPS):
         root = np.sqrt(np.abs(w))
@@ -74,6 +79,11 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     )
 
 
+def _noise(S: np.ndarray, b: np.ndarray) -> float:
+    """Return the rounding in b − Sw near the optimum, where the two are alike."""
+    return 1e-15 * len(b) * float(np.abs(b).max(initial=0.0))
+
+
 def _polished(w: np.ndarray, S: np.ndarray, b: np.ndarray, a: float) -> np.ndarray | None:
     """Return the optimum if w shows which weights are zero, and None if it does not yet.
 
@@ -85,9 +95,10 @@ def _polished(w: np.ndarray, S: np.ndarray, b: np.ndarray, a: float) -> np.ndarr
     weights = np.zeros_like(w)
     if kept.any():
         part = S[np.ix_(kept, kept)]
-        weights[kept] = np.linalg.lstsq(part, b[kept] - a * signs[kept], rcond=None)[0]
+        missing = b[kept] - a * signs[kept] - part @ w[kept]
+        weights[kept] = w[kept] + np.linalg.lstsq(part, missing, rcond=None)[0]
     pull = b - S @ weights
-    rounding = EDGE * (a + np.abs(b).max())
+    rounding = EDGE * a + _noise(S, b)
     settled = (
         np.all(np.sign(weights) == signs)
         and np.all(np.abs(pull[~kept]) <= a + rounding)
