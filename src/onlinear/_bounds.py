@@ -13,6 +13,8 @@ it says so and the figures end.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +61,8 @@ LOSSES = {
 STAYS = "one u for all rounds"
 
 
-class Path(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Path:
     """A sequence of predictors u_t given by the user, beside the rows: one a round, or one row.
 
     The properties are arrays by round, or of length one where the same holds for all.
@@ -69,14 +72,14 @@ class Path(NamedTuple):
     y: np.ndarray
     u: np.ndarray
 
-    @property
+    @cached_property
     def losses(self) -> np.ndarray:
         """(y − uᵀx)² of each round."""
         if self.u.shape[0] == 1:
             return np.asarray((self.y - self.X @ self.u[0]) ** 2)
         return np.asarray((self.y - np.einsum("ij,ij->i", self.X, self.u)) ** 2)
 
-    @property
+    @cached_property
     def loss(self) -> np.ndarray:
         """The loss up to and with each round."""
         return np.cumsum(self.losses)

@@ -213,7 +213,7 @@ class Certified:
             loss = np.array(loss)
             loss[0] += self._loss
         loss, start = np.cumsum(loss), self._seen
-        power, squares = self._power, run.labels[learnt] ** 2
+        power, squares = self._power, run.labels**2 if learnt.all() else run.labels[learnt] ** 2
         if squares.size:
             squares[0] += power
             self._power = float(np.cumsum(squares)[-1])

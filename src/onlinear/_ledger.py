@@ -29,7 +29,13 @@ class Ledger:
 
     def begin(self, d: int) -> None:
         """Take the initial state of dimension d."""
-        self.state = tuple(self.account.init(d))
+        arrays = self.account.init(d)
+        self._flat = np.concatenate([array.ravel() for array in arrays])  # one block of memory
+        ends = np.cumsum([array.size for array in arrays])
+        self.state = tuple(
+            self._flat[end - array.size : end].reshape(array.shape)
+            for array, end in zip(arrays, ends, strict=True)
+        )
         self.width = d
         self._work = self.account.step.work(d)
 
@@ -41,20 +47,15 @@ class Ledger:
     @property
     def record(self) -> np.ndarray:
         """The state as one vector."""
-        if self.state is None:
-            return np.zeros(0)
-        return np.concatenate([array.ravel() for array in self.state])
+        return np.zeros(0) if self.state is None else self._flat.copy()
 
     @record.setter
     def record(self, record: np.ndarray) -> None:
         if self.state is None:
             return
-        sizes = [array.size for array in self.state]
-        if record.shape != (sum(sizes),):
-            raise ValueError(f"the accounts need {sum(sizes)} numbers, got {record.size}")
-        parts = np.split(record, np.cumsum(sizes)[:-1])
-        for array, part in zip(self.state, parts, strict=True):
-            array[...] = part.reshape(array.shape)
+        if record.shape != self._flat.shape:
+            raise ValueError(f"the accounts need {self._flat.size} numbers, got {record.size}")
+        self._flat[:] = record
 
     def add_one(self, x: np.ndarray, y: float) -> None:
         """Enter one row."""

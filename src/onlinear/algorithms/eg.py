@@ -14,6 +14,7 @@ Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -171,7 +172,7 @@ def price(
 def _on_simplex(path: Path) -> Path:
     """Return the path with weights that sum to one to the last digit, if they nearly do."""
     sums = path.u.sum(axis=1, keepdims=True)
-    return path._replace(u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
+    return replace(path, u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
 
 
 def share_out(state: EGState) -> None:

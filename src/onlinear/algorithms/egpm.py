@@ -12,6 +12,7 @@ Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 20
 """
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -123,7 +124,7 @@ class EGPM(Learner):
             """Price u as weights on (Ux, −Ux), what is left of U spread over all of them."""
             spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
             halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
-            return price(params, path.loss, path._replace(u=halves), tally)
+            return price(params, path.loss, replace(path, u=halves), tally)
 
         factor = "· 9/(5 − 6η·U²·max x²) (Kivinen & Warmuth, any rate)"
         penalty = f"{1 / (3 * eta):g}·(ln 2n + Σ p ln p"

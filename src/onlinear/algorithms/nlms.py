@@ -136,7 +136,7 @@ class NLMS(Learner):
         def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             n = tally[LENGTH]
             shares = path.losses / (n if n.min() > 0 else np.where(n > 0, n, np.inf))
-            cost = np.cumsum(shares, out=shares)
+            cost = np.cumsum(shares)
             cost += b * path.squares
             cost *= tally[LONGEST]
             cost *= times
