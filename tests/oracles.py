@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 from first_order_oracles import Run, eg, egpm, egu, gd, nlms, ogd
+from kernel_oracles import in_feature_space
 from slow_projections import project_ellipsoid
 
 
@@ -209,6 +210,10 @@ ORACLES = {
     "EGPM": egpm,
     "EGU": egu,
     "GD": gd,
+    "KernelAAR": in_feature_space(aar),
+    "KernelGD": in_feature_space(gd),
+    "KernelLASER": in_feature_space(laser),
+    "KernelWEMM": in_feature_space(wemm),
     "LASER": laser,
     "NLMS": nlms,
     "OGD": ogd,

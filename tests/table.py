@@ -3,6 +3,13 @@
 import numpy as np
 
 import onlinear as ol
+from onlinear.kernels import RBF, Linear, Polynomial
+
+
+def manhattan(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A kernel of the user's own: the Laplacian one."""
+    return np.exp(-np.abs(Z - x).sum(axis=1))
+
 
 # a default that the common stream below satisfies, and one other setting
 SETTINGS: dict[str, tuple[dict, dict]] = {
@@ -15,6 +22,13 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     "EGPM": ({}, {"U": 2.0, "eta": 0.2, "alpha": 0.3, "X": 2.0}),
     "EGU": ({}, {"eta": 0.2, "alpha": 0.6, "Y": 2.0, "X": 3.0}),
     "GD": ({}, {"eta": 0.4, "radius": 0.5}),
+    "KernelAAR": ({"b": 0.2}, {"kernel": Polynomial(2), "b": 0.3, "clip": 0.6, "budget": 12}),
+    "KernelGD": ({}, {"kernel": manhattan, "eta": 0.3, "radius": 0.8, "budget": 15}),
+    "KernelLASER": (
+        {"b": 0.3, "c": 5.0},
+        {"kernel": Linear(), "c": 2.0, "shrink": False, "clip": 0.7, "budget": 9},
+    ),
+    "KernelWEMM": ({}, {"kernel": manhattan, "b": 1.5}),
     "LASER": ({}, {"b": 3.0, "c": 2.0, "shrink": False, "clip": 0.7}),
     "NLMS": ({}, {"eta": 1.5, "epsilon": 0.1}),
     "OGD": ({}, {"eta": 0.3, "schedule": "sqrt"}),
@@ -47,3 +61,13 @@ def stream(rows: int, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray
 def state(model: ol.Learner) -> bytes:
     """Return the bits of a learner's state."""
     return b"" if model._record is None else model._record.tobytes()
+
+
+NAMES = {  # what a learner's repr speaks of
+    "inf": np.inf,
+    "RBF": RBF,
+    "Linear": Linear,
+    "Polynomial": Polynomial,
+    "manhattan": manhattan,
+    **ol.LEARNERS,
+}

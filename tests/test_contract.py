@@ -2,10 +2,11 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
-from table import CASES, IDS, SETTINGS, make, state, stream
+from table import CASES, IDS, NAMES, SETTINGS, make, state, stream
 
 import onlinear as ol
 
@@ -234,7 +235,8 @@ def test_an_interrupted_replay_leaves_the_learner_as_it_was(case, monkeypatch):
 @every_case
 def test_the_repr_makes_the_learner_again(case):
     model = make(case)
-    again = eval(repr(model), {"inf": np.inf, **ol.LEARNERS})
+    text = re.sub(r"<function (\w+) at \w+>", r"\1", repr(model))
+    again = eval(text, NAMES)
     assert again.get_params() == model.get_params()
 
 
@@ -247,4 +249,8 @@ def test_permuting_the_columns_permutes_the_weights(case):
     model, other = make((name, params)), make((name, shuffled))
     expected = ol.replay(model, X, y).predictions
     np.testing.assert_allclose(ol.replay(other, X[:, order], y).predictions, expected, rtol=1e-9)
-    np.testing.assert_allclose(other.coef_, model.coef_[order], rtol=1e-8, atol=1e-12)
+    if hasattr(model, "coef_"):
+        np.testing.assert_allclose(other.coef_, model.coef_[order], rtol=1e-8, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(other.examples_, model.examples_[:, order])
+        np.testing.assert_allclose(other.dual_coef_, model.dual_coef_, rtol=1e-8, atol=1e-12)

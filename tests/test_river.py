@@ -8,6 +8,7 @@ from river import checks, datasets, evaluate, metrics, preprocessing
 from table import CASES, make, stream
 
 import onlinear as ol
+from onlinear.kernels import RBF
 from onlinear.river import River
 
 # The checks run on raw data with inputs near 7e5 and labels near 40: parameters that admit them.
@@ -32,8 +33,15 @@ def test_it_works_in_rivers_evaluation_after_a_scaler():
     assert 0 < metric.get() < 5
 
 
-# a list of starting weights has one length, and on the simplex n is part of the algorithm
-GROWING = [c for c in CASES if "w0" not in c[1] and c[0] not in ("EG", "EGPM", "EGU")]
+# a list of starting weights has one length; on the simplex, and in an RBF kernel's default, the
+# number of inputs is part of the algorithm
+GROWING = [
+    c
+    for c in CASES
+    if "w0" not in c[1]
+    and c[0] not in ("EG", "EGPM", "EGU")
+    and (not c[0].startswith("Kernel") or "kernel" in c[1])
+] + [("KernelAAR", {"kernel": RBF(gamma=0.7)})]
 
 
 @pytest.mark.parametrize("case", GROWING, ids=lambda c: c[0])

@@ -7,7 +7,7 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, hindsight, streams
+from onlinear import bregman, hindsight, kernels, streams
 from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
@@ -33,6 +33,10 @@ from onlinear.algorithms import (
     OSLOG,
     RLS,
     WEMM,
+    KernelAAR,
+    KernelGD,
+    KernelLASER,
+    KernelWEMM,
     Ridge,
 )
 
@@ -58,6 +62,10 @@ __all__ = [
     "WEMM",
     "Certificate",
     "Certified",
+    "KernelAAR",
+    "KernelGD",
+    "KernelLASER",
+    "KernelWEMM",
     "Learner",
     "NotFittedError",
     "Replay",
@@ -66,6 +74,7 @@ __all__ = [
     "bregman",
     "certificate",
     "hindsight",
+    "kernels",
     "load",
     "regret_plot",
     "replay",

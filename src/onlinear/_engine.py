@@ -25,13 +25,25 @@ import numpy as np
 
 from onlinear._kernels import finite, kernel
 
-__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "OVERFLOW", "Outcome", "Step", "Tally"]
+__all__ = [
+    "BAD_INPUT",
+    "BAD_LABEL",
+    "DOMAIN",
+    "FINE",
+    "FULL",
+    "OVERFLOW",
+    "Outcome",
+    "Prepared",
+    "Step",
+    "Tally",
+]
 
 FINE = 0
 BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
 BAD_LABEL = 2  # y is not finite
 OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow
-DOMAIN = 4  # DOMAIN + k: the k-th rule of the learner
+FULL = 4  # the state has no room for what is to be kept: give it more, then the row again
+DOMAIN = 5  # DOMAIN + k: the k-th rule of the learner
 
 FIRST_BLOCK = 16  # rows; doubled while a block takes less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
@@ -240,11 +252,13 @@ class Step:
         labelled: bool,
         refused: Callable[[Outcome], None],
         progress: Callable[[int, int], None],
+        room: Callable[[], tuple[Any, np.ndarray]] | None = None,
     ) -> np.ndarray:
         """Run the rounds of an array in blocks short enough that Ctrl-C is answered at once.
 
         ``refused`` is told of a row that broke a rule and raises, or returns to have it skipped:
-        it is then predicted all the same if it can be, else its prediction is NaN.
+        it is then predicted all the same if it can be, else its prediction is NaN. ``room`` is
+        asked for a state with more room, and scratch to it, when there is none left.
         """
         rows = X.shape[0]
         out = self.outcomes(state, rows)
@@ -254,13 +268,17 @@ class Step:
             stop = min(rows, row + block)
             outcome = Outcome(*self.chunk(state, params, X, y, work, labelled, out, row, stop))
             row = outcome.row
-            if outcome.rule != FINE:
+            if outcome.rule == FULL and room is not None:
+                state, work = room()
+            elif outcome.rule != FINE:
                 refused(outcome)
                 value, rule = self.one(state, params, X[row], math.nan, work, False)
                 out[row] = value if rule == FINE else math.nan
                 row += 1
             elif time.perf_counter() - began < BLOCK_SECONDS:
                 block *= 2
+            elif block > FIRST_BLOCK:  # rounds grow longer with the examples a learner keeps
+                block //= 2
             progress(row, rows)
         return out
 
@@ -273,3 +291,26 @@ class Tally(Step):
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
         """Return room for the first array of the state after each of the rounds, a column each."""
         return np.empty((state[0].size, rows))
+
+
+class Prepared(Step):
+    """A step told something by a Python function before every round, which itself is compiled.
+
+    ``before(state, x, work)`` puts it into the scratch; it is not called with a bad row.
+    """
+
+    def __init__(self, step: Step, before: Callable[..., None]) -> None:
+        super().__init__(step.function, step.scratch)
+        self.before = before
+        self.compiled = step.one
+
+    def one(self, state, params, x, y, work, labelled):
+        """One round; see :func:`one`."""
+        if finite(x):
+            self.before(state, x, work)
+        return self.compiled(state, params, x, y, work, labelled)
+
+    @cached_property
+    def chunk(self) -> Any:
+        """The rounds over an array; see :func:`chunk`."""
+        return FunctionType(chunk.__code__, {**globals(), "one": self.one})

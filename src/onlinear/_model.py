@@ -23,6 +23,7 @@ FLOAT = np.dtype(np.float64)
 LEARNT = (  # the attributes of a learner that has begun
     "_call",
     "_names",
+    "_one",
     "_record",
     "_shape",
     "_state",
@@ -36,7 +37,7 @@ LEARNT = (  # the attributes of a learner that has begun
 class Algorithm(NamedTuple):
     """What a paper's box gives: how to begin, one step, and the rules a row may break."""
 
-    init: Callable[[Any, int], tuple[np.ndarray, ...]]
+    init: Callable[..., tuple[np.ndarray, ...]]
     step: _engine.Step
     rules: tuple[str, ...] = ()
 
@@ -85,15 +86,39 @@ class Learner(Estimator):
         """Return what is guaranteed; without ``search``, no comparator is looked for."""
         return unknown(type(self).__name__, type(self).__name__)
 
+    def _to_plain(self) -> dict[str, Any]:
+        """Return the parameters as a state file can hold them."""
+        return self.get_params()
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Return parameters as they were before a state file held them."""
+        return params
+
     def _numbers(self) -> tuple[Any, ...]:
         _checks.choice(self, "on_bad", ("raise", "skip"))
         return tuple(self._params())
 
     # --- state --------------------------------------------------------------------------------
 
+    def _initial(self, d: int, record: np.ndarray | None) -> Any:
+        """Return the initial state of dimension d, of the size of ``record`` if it can vary."""
+        return self.algorithm.init(self._params(), d)
+
+    @property
+    def _step(self) -> _engine.Step:
+        return self.algorithm.step
+
+    def _scratch(self) -> np.ndarray:
+        """Return scratch for the step, for the present state."""
+        return self._step.work(self.n_features_in_)
+
+    def _make_room(self) -> None:
+        """Give a state that grows more room."""
+
     def _begin(self, d: int, record: np.ndarray | None = None) -> None:
         """Take the initial state of dimension d, or the one in ``record``."""
-        arrays = self.algorithm.init(self._params(), d)
+        arrays = self._initial(d, record)
         sizes = [array.size for array in arrays]
         if record is None:
             record = np.concatenate([array.ravel() for array in arrays])
@@ -111,9 +136,9 @@ class Learner(Estimator):
                 for array, end in zip(arrays, ends, strict=True)
             )
         )
-        self._work = self.algorithm.step.work(d)
         self._shape = (d,)
         self.n_features_in_ = d
+        self._work = self._scratch()
         self._call = None
 
     def _settle(self) -> None:
@@ -129,7 +154,7 @@ class Learner(Estimator):
 
         The step itself is kept by the class: it is not the learner's to be copied or measured.
         """
-        type(self)._one = staticmethod(self.algorithm.step.one)
+        type(self)._one = staticmethod(self._step.one)
         call = (tuple(self._state), self._numbers(), self._work)
         self._call = call
         return call
@@ -240,6 +265,10 @@ class Learner(Estimator):
         x = ascontiguousarray(x)
         value, rule = self._one(state, params, x, y, work, True)
         if rule:
+            if rule == _engine.FULL:
+                self._make_room()
+                self.learn_one(x, y)
+                return
             if self.on_bad == "raise":
                 raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
             self.n_skipped_ += 1
@@ -269,6 +298,10 @@ class Learner(Estimator):
                 raise self._refusal(outcome, X[outcome.row], in_table=True)
             bad.append(outcome.row)
 
+        def room() -> tuple[Any, np.ndarray]:
+            self._make_room()
+            return tuple(self._state), self._scratch()
+
         fresh, skipped = self._state is None, self.n_skipped_
         with self._all_or_nothing() if learn else contextlib.nullcontext():
             if fresh:
@@ -278,16 +311,16 @@ class Learner(Estimator):
                 _checks.same_columns(
                     type(self).__name__, self.n_features_in_, self._names, X, names
                 )
-            step = self.algorithm.step
-            predictions = step.run(
+            predictions = self._step.run(
                 tuple(self._state),
                 self._numbers(),
                 X,
                 y,
-                step.work(X.shape[1]),  # not the learner's own: threads may predict side by side
+                self._scratch(),  # not the learner's own: threads may predict side by side
                 labelled=learn,
                 refused=refused,
                 progress=progress,
+                room=room,
             )
             if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
                 self._forget()

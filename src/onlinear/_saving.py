@@ -25,7 +25,7 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
     copy.copy(model)  # the state fits the parameters, or this raises
     header: dict[str, Any] = {
         "learner": name,
-        "params": {name: _plain(value) for name, value in model.get_params().items()},
+        "params": {name: _plain(value) for name, value in model._to_plain().items()},
         "skipped": model.n_skipped_,
     }
     arrays = {}
@@ -59,8 +59,9 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
     name = header["learner"]
     if name not in classes:
         raise ValueError(f"there is no learner {name!r} here (import or define it first)")
-    model = classes[name](**header["params"])
-    kept = {"params": header["params"], "skipped": _count(header["skipped"])}
+    params = classes[name]._from_plain(header["params"])
+    model = classes[name](**params)
+    kept = {"params": params, "skipped": _count(header["skipped"])}
     begun = "state" in arrays
     if begun:
         d, record, names = header["features"], arrays["state"], header["names"]

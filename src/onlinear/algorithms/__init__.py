@@ -10,6 +10,10 @@ from onlinear.algorithms.eg import EG
 from onlinear.algorithms.egpm import EGPM
 from onlinear.algorithms.egu import EGU
 from onlinear.algorithms.gd import GD
+from onlinear.algorithms.kernelaar import KernelAAR
+from onlinear.algorithms.kernelgd import KernelGD
+from onlinear.algorithms.kernellaser import KernelLASER
+from onlinear.algorithms.kernelwemm import KernelWEMM
 from onlinear.algorithms.laser import LASER
 from onlinear.algorithms.nlms import NLMS
 from onlinear.algorithms.ogd import OGD
@@ -39,6 +43,10 @@ LEARNERS: dict[str, type[Learner]] = {
         RLS,
         Ridge,
         WEMM,
+        KernelAAR,
+        KernelGD,
+        KernelLASER,
+        KernelWEMM,
     )
 }
 
@@ -60,5 +68,9 @@ __all__ = [
     "OSLOG",
     "RLS",
     "WEMM",
+    "KernelAAR",
+    "KernelGD",
+    "KernelLASER",
+    "KernelWEMM",
     "Ridge",
 ]

@@ -1,0 +1,168 @@
+"""What the learners in dual form share: a kernel, examples kept, and a state that grows.
+
+The state is as ever one flat record; its arrays have room for a number of examples. When there is
+none left the room grows by a quarter, so that a round copies nothing but now and then, and how much
+room there is depends on the number of examples alone.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from onlinear import _engine, kernels
+from onlinear._bounds import Guarantee, unknown
+from onlinear._checks import whole
+from onlinear._dual import coefficients, room_of
+from onlinear._model import Learner
+from onlinear.kernels import RBF, Kernel, RowKernel
+
+__all__ = ["DualLearner", "KernelLearner"]
+
+FIRST_ROOM = 16  # examples
+
+
+class KernelLearner(Learner):
+    """A predictor Σ α_i K(z_i, x) over examples z_i it keeps: linear in the space of the kernel."""
+
+    kernel: Kernel | RowKernel = RBF()
+    budget: int | None = dataclasses.field(default=None, kw_only=True)
+
+    def _budget(self) -> float:
+        return math.inf if self.budget is None else float(whole(self, "budget", least=1))
+
+    # --- the state ----------------------------------------------------------------------------
+
+    def _initial(self, d: int, record: np.ndarray | None) -> Any:
+        if record is not None:
+            room = self._room_of(d, record.size)
+        else:
+            room = FIRST_ROOM if self._state is None else self._room
+        return self._with_room(d, room, self._form(d))
+
+    def _with_room(self, d: int, room: int, form: tuple[float, ...]) -> Any:
+        """Return the initial state with room for so many examples."""
+        return self.algorithm.init(self._params(), d, room, form)
+
+    @staticmethod
+    def _room_of(d: int, size: int) -> int:
+        """Return for how many examples a record of that size has room."""
+        raise NotImplementedError
+
+    def _form(self, d: int) -> tuple[float, ...]:
+        return kernels.numbers(kernels.checked(self), d)
+
+    @property
+    def _room(self) -> int:
+        return len(self._state.Z)
+
+    def _scratch(self) -> np.ndarray:
+        return self._step.work(self._room)
+
+    def _make_room(self) -> None:
+        """Take more room: everything in the state stands as a prefix of its new place."""
+        old, room = self._state, self._room
+        d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
+        arrays = self._with_room(d, room, tuple(old.form))
+        for target, array in zip(arrays, old, strict=True):
+            target.reshape(-1)[: array.size] = array.reshape(-1)
+        self._begin(d, np.concatenate([array.reshape(-1) for array in arrays]))
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n = self._state.n[0]
+        if not (n == int(n) and 0 <= n <= min(self._room, self._state.t[0])):
+            raise ValueError(f"it says {n} examples are kept")
+        if not self._state.form[1] > 0:
+            raise ValueError(f"its kernel has gamma = {self._state.form[1]}")
+
+    def _changed(self, form: tuple[float, ...]) -> bool:
+        kept = tuple(self._state.form)
+        free = isinstance(self.kernel, RBF) and self.kernel.gamma is None  # as of the first row
+        return kept[0] != form[0] or (not free and kept != form)
+
+    # --- the round ----------------------------------------------------------------------------
+
+    def _numbers(self) -> tuple[Any, ...]:
+        numbers = super()._numbers()
+        if self._state is not None and self._changed(self._form(self.n_features_in_)):
+            raise ValueError(
+                f"{type(self).__name__} needs the kernel it began with, got kernel={self.kernel!r}"
+            )
+        kept = 0 if self._state is None else int(self._state.n[0])
+        if self._budget() < kept:
+            raise ValueError(
+                f"{type(self).__name__} needs budget ≥ {kept}, the examples it keeps, "
+                f"got budget={self.budget!r}"
+            )
+        return numbers
+
+    @property
+    def _step(self) -> _engine.Step:
+        if isinstance(self.kernel, Kernel):
+            return self.algorithm.step
+        return _engine.Prepared(self.algorithm.step, self._before)
+
+    def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
+        """Put the similarities of a kernel of the user's into the scratch."""
+        n = int(state[1][0])
+        Z = state[-1][:n]
+        given = kernels.evaluated(self.kernel, np.vstack([Z, x]), x)
+        work[0, :n], work[3, 0] = given[:n], given[n]
+        if 0 < self._budget() <= n:  # the oldest may have to go
+            work[2, :n] = kernels.evaluated(self.kernel, Z, Z[0])
+
+    def _prepare(self) -> tuple[Any, ...]:
+        if isinstance(self.kernel, Kernel):
+            self.__dict__.pop("_one", None)
+            return super()._prepare()
+        call = (tuple(self._state), self._numbers(), self._work)
+        self.__dict__["_one"] = self._step.one  # of this learner, not of its class
+        self._call = call
+        return call
+
+    def _to_plain(self) -> dict[str, Any]:
+        return {**self.get_params(), "kernel": kernels.plain(self.kernel)}
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        return {**params, "kernel": kernels.rebuilt(params["kernel"])}
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        name = type(self).__name__
+        return unknown(name, f"{name} against linear predictors")
+
+    # --- what was learnt ----------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Not there: the weights are in the space of the kernel; see ``dual_coef_``."""
+        raise AttributeError(
+            f"{type(self).__name__} has no weight a column: see dual_coef_ and examples_"
+        )
+
+    @property
+    def examples_(self) -> np.ndarray:
+        """The examples z_i kept, oldest first, a copy."""
+        state = self._learnt()
+        return state.Z[: int(state.n[0])].copy()  # type: ignore[no-any-return]
+
+
+class DualLearner(KernelLearner):
+    """A second-order learner in dual form."""
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        last = np.cumsum(np.arange(1, int(self._state.n[0]) + 1)) - 1  # of each row of L
+        if not np.all(self._state.L[last] > 0):
+            raise ValueError("its factor L has a diagonal that is not positive")
+
+    @staticmethod
+    def _room_of(d: int, size: int) -> int:
+        return room_of(d, size)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``; O(n²)."""
+        return coefficients(self._learnt())

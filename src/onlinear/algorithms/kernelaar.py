@@ -1,0 +1,91 @@
+"""Kernel AAR: the forward algorithm in the space of a kernel.
+
+    ŷ  = m/(1 + χ),  m = Σ α_i K(z_i, x) and χ = ρK(x, x) − qᵀq in place of xᵀw and xᵀΣx
+    C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j]
+
+:mod:`onlinear._dual` has the recursion: a Cholesky factor of C that grows by a row a round.
+
+Vovk, 1998; Gammerman, Kalnishkan & Vovk, UAI 2004 (the kernel form).
+"""
+
+import math
+from typing import NamedTuple
+
+from onlinear._checks import limit, number
+from onlinear._dual import RULES, SCRATCH, Dual, believe, dual, remember
+from onlinear._engine import FINE, Step
+from onlinear._kernel_learner import DualLearner
+from onlinear._kernels import clipped
+from onlinear._model import Algorithm
+
+__all__ = ["KernelAAR"]
+
+
+class KernelAARParams(NamedTuple):
+    """The prior's precision, the clip, and how many examples to keep."""
+
+    b: float
+    clip: float
+    budget: float
+
+
+def init(params: KernelAARParams, d: int, room: int, form: tuple[float, ...]) -> Dual:
+    """Begin with no example and ρ = 1/b."""
+    return dual(d, room, form, params.b)
+
+
+@Step.with_scratch(SCRATCH)
+def step(state, params, x, y, work):
+    """One round."""
+    _, clip, budget = params
+    m, chi, rule, value = believe(state, 0.0, x, work)
+    if rule != FINE:
+        return value, rule
+    prediction = clipped(m / (1.0 + chi), clip)
+    if math.isnan(y):
+        return prediction, FINE
+    return prediction, remember(state, 0.0, budget, x, y - m, 1.0 + chi, work)
+
+
+class KernelAAR(DualLearner):
+    """The forward algorithm in the space of a kernel, for a truth that is not linear and stays.
+
+    Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory. For many examples see
+    ``budget``, or :mod:`onlinear.features` in front of :class:`onlinear.AAR`.
+
+    Parameters
+    ----------
+    kernel : onlinear.kernels.Kernel or callable, default RBF()
+        The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
+        row x that returns the values K(z_i, x).
+    b : float, default 1.0
+        Precision of the prior, b > 0: how smooth the truth is thought to be.
+    clip : float or None, default None
+        Cut predictions to [−clip, clip], clip > 0.
+    budget : int or None, default None
+        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and the learner is as if
+        it had never seen it. None keeps all.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onlinear as ol
+    >>> x = np.linspace(-3, 3, 200)[:, None]
+    >>> y = np.sin(3 * x[:, 0])
+    >>> order = np.random.default_rng(0).permutation(200)
+    >>> curved = ol.replay(ol.KernelAAR(ol.kernels.RBF(gamma=2.0), b=0.1), x[order], y[order])
+    >>> straight = ol.replay(ol.AAR(), x[order], y[order])
+    >>> bool(curved.cumulative_loss[-1] < 0.2 * straight.cumulative_loss[-1])
+    True
+    """
+
+    b: float = 1.0
+    clip: float | None = None
+
+    algorithm = Algorithm(init, step, RULES)
+    _poor_score = True  # the prediction is shrunk
+
+    def _params(self) -> KernelAARParams:
+        return KernelAARParams(number(self, "b", above=0), limit(self, "clip"), self._budget())

@@ -1,0 +1,169 @@
+"""Kernel GD and its constrained form: gradient descent in the space of a kernel.
+
+    ŷ  = Σ α_i K(z_i, x)                        w = Σ α_i φ(z_i)
+    α ← [α; −2η(ŷ − y)],  z ← [z; x]            w ← w − 2η(ŷ − y) φ(x)
+    α ← α γ/‖w‖ if ‖w‖ > γ                     the projection on the ball, if a radius γ is given
+
+‖w‖² is kept up: ‖w + aφ(x)‖² = ‖w‖² + 2aŷ + a²K(x, x). Without a radius a row with η·K(x, x) > 1
+is refused, as by :class:`onlinear.GD`.
+
+Herbster & Warmuth, JMLR 2001, Figure 1 and section 3, after their remark on Hilbert spaces.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear._checks import limit, number
+from onlinear._dual import SCRATCH, see
+from onlinear._engine import DOMAIN, FINE, FULL, OVERFLOW, Step
+from onlinear._kernel_learner import KernelLearner
+from onlinear._kernels import dot, kernel, scale
+from onlinear._model import Algorithm
+from onlinear.kernels import GIVEN, similarities
+
+__all__ = ["KernelGD"]
+
+
+class KernelGDParams(NamedTuple):
+    """The learning rate, γ, and how many examples to keep."""
+
+    eta: float
+    radius: float
+    budget: float
+
+
+class KernelGDState(NamedTuple):
+    """Rounds learnt, examples kept, ‖w‖², the kernel's numbers; α and the examples."""
+
+    t: np.ndarray
+    n: np.ndarray
+    square: np.ndarray
+    form: np.ndarray
+    alpha: np.ndarray
+    Z: np.ndarray
+
+
+def init(params: KernelGDParams, d: int, room: int, form: tuple[float, ...]) -> KernelGDState:
+    """Begin with no example."""
+    return KernelGDState(
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.array(form),
+        np.zeros(room),
+        np.zeros((room, d)),
+    )
+
+
+@Step.with_scratch(SCRATCH)
+def step(state, params, x, y, work):
+    """One round."""
+    t, n, square, form, alpha, Z = state
+    eta, radius, budget = params
+    size = int(n[0])
+    own = see(form, Z, size, x, work)
+    m = dot(alpha[:size], work[0][:size])
+    if math.isnan(y):
+        return m, FINE
+    pace = -2.0 * eta * (m - y)
+    if not math.isfinite(pace * pace * own):
+        return own, OVERFLOW
+    if own < 0.0:
+        return own, DOMAIN + 1
+    if math.isinf(radius) and eta * own > 1.0:
+        return eta * own, DOMAIN
+    if size == alpha.size:
+        return 0.0, FULL
+    square[0] += 2.0 * pace * m + pace * pace * own  # ‖w‖²
+    alpha[size] = pace
+    for j in range(x.size):
+        Z[size, j] = x[j]
+    size += 1
+    if size > budget:
+        forget_oldest(form, square, alpha, Z, size, own, work)
+        size -= 1
+    length = math.sqrt(max(square[0], 0.0))
+    if length > radius:
+        scale(radius / length, alpha[:size], alpha[:size])
+        square[0] = radius * radius
+    n[0] = size
+    t[0] += 1
+    return m, FINE
+
+
+@kernel
+def forget_oldest(form, square, alpha, Z, n, own, work):
+    """w ← w − α_0 φ(z_0), and its length; the rest moves up."""
+    k = work[2]  # K(z_i, z_0); of a kernel from outside it is there, for the examples before x
+    if form[0] == GIVEN:
+        k[n - 1] = work[0, 0] if n > 1 else own
+    else:
+        similarities(form, Z, n, Z[0], k)
+    a = alpha[0]
+    square[0] += a * a * k[0] - 2.0 * a * dot(alpha[:n], k[:n])
+    for i in range(1, n):
+        alpha[i - 1] = alpha[i]
+        for j in range(Z.shape[1]):
+            Z[i - 1, j] = Z[i, j]
+    alpha[n - 1] = 0.0
+    for j in range(Z.shape[1]):
+        Z[n - 1, j] = 0.0
+
+
+class KernelGD(KernelLearner):
+    """Gradient descent in the space of a kernel, with ``radius`` inside a ball (C-GD).
+
+    Costs O(nd) a round with n examples kept.
+
+    Parameters
+    ----------
+    kernel : onlinear.kernels.Kernel or callable, default RBF()
+        The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
+        row x that returns the values K(z_i, x).
+    eta : float, default 0.25
+        Learning rate, eta > 0; the theorem's is 1/(4·max K(x, x)).
+    radius : float or None, default None
+        Keep ‖w‖ ≤ radius, radius > 0: then it tracks a shifting target.
+    budget : int or None, default None
+        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and the learner is as if
+        it had never seen it. None keeps all.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> model = ol.KernelGD(ol.kernels.RBF(gamma=1.0), eta=0.25)
+    >>> model.learn_one([1.0, 0.0], 1.0)
+    >>> model.predict_one([1.0, 0.0])
+    0.5
+    """
+
+    eta: float = 0.25
+    radius: float | None = None
+
+    algorithm = Algorithm(
+        init,
+        step,
+        (
+            "needs eta·K(x, x) ≤ 1, or each step overshoots the label farther than the last "
+            "(a smaller eta or a radius cures it), got eta·K(x, x) = {value:g}",
+            "needs a kernel that is an inner product, got K(x, x) = {value:g}",
+        ),
+    )
+    _poor_score = True
+
+    def _params(self) -> KernelGDParams:
+        return KernelGDParams(number(self, "eta", above=0), limit(self, "radius"), self._budget())
+
+    @staticmethod
+    def _room_of(d: int, size: int) -> int:
+        return max(size - 7, 0) // (d + 1)
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``."""
+        state = self._learnt()
+        return state.alpha[: int(state.n[0])].copy()  # type: ignore[no-any-return]

@@ -1,0 +1,213 @@
+"""Mercer kernels: inner products after a map to a larger space, for the learners in dual form.
+
+    Linear()                                K(x, z) = xᵀz
+    Polynomial(degree=2, coef0=1.0)         K(x, z) = (gamma·xᵀz + coef0)^degree
+    RBF(gamma=0.5)                          K(x, z) = exp(−gamma·‖x − z‖²)
+
+A kernel of your own is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row
+x, and returns the n values K(z_i, x). It is called from Python once a round, the three above are
+compiled.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onlinear._checks import number, whole
+from onlinear._kernels import dot, kernel
+
+__all__ = ["RBF", "Kernel", "Linear", "Polynomial", "RowKernel"]
+
+LINEAR, POLYNOMIAL, GAUSSIAN, GIVEN = range(4)
+
+RowKernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel; its numbers are checked at first use.
+
+    Calling it gives the values K(z_i, x) for rows Z and one row x.
+    """
+
+    _kind: ClassVar[int]
+
+    def numbers(self, d: int) -> tuple[float, float, float, float]:
+        """Return what the compiled code takes for rows of width d: kind, gamma, coef0, degree."""
+        raise NotImplementedError
+
+    def __call__(self, Z: Any, x: Any) -> np.ndarray:
+        """Return K(z_i, x) for every row z_i of Z."""
+        Z = np.atleast_2d(np.ascontiguousarray(Z, dtype=np.float64))
+        out = np.empty(len(Z))
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        similarities(np.array(self.numbers(x.size)), Z, len(Z), x, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """K(x, z) = xᵀz: the learner is the linear one, in dual form.
+
+    >>> from onlinear.kernels import Linear
+    >>> Linear()([[1.0, 2.0], [0.0, 1.0]], [3.0, 4.0])
+    array([11.,  4.])
+    """
+
+    _kind: ClassVar[int] = LINEAR
+
+    def numbers(self, d: int) -> tuple[float, float, float, float]:
+        """Return what the compiled code takes."""
+        return float(LINEAR), 1.0, 0.0, 1.0
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """K(x, z) = (gamma·xᵀz + coef0)^degree: all products of up to ``degree`` inputs.
+
+    Parameters
+    ----------
+    degree : int, default 2
+        A whole number, degree ≥ 1.
+    coef0 : float, default 1.0
+        Weight of the lower degrees, coef0 ≥ 0.
+    gamma : float, default 1.0
+        Scale of the inner product, gamma > 0.
+
+    >>> from onlinear.kernels import Polynomial
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [3.0, 4.0])
+    array([144.])
+    """
+
+    degree: int = 2
+    coef0: float = 1.0
+    gamma: float = 1.0
+
+    _kind: ClassVar[int] = POLYNOMIAL
+
+    def numbers(self, d: int) -> tuple[float, float, float, float]:
+        """Return what the compiled code takes."""
+        return (
+            float(POLYNOMIAL),
+            number(self, "gamma", above=0),
+            number(self, "coef0", least=0),
+            float(whole(self, "degree", least=1)),
+        )
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """K(x, z) = exp(−gamma·‖x − z‖²): rows are alike if they are near.
+
+    Parameters
+    ----------
+    gamma : float or None, default None
+        1 over the square of the distance at which rows cease to be alike, gamma > 0; None is 1/d
+        for rows of d inputs, which suits inputs of unit size.
+
+    >>> from onlinear.kernels import RBF
+    >>> RBF(gamma=1.0)([[1.0], [2.0]], [1.0])
+    array([1.        , 0.36787944])
+    """
+
+    gamma: float | None = None
+
+    _kind: ClassVar[int] = GAUSSIAN
+
+    def numbers(self, d: int) -> tuple[float, float, float, float]:
+        """Return what the compiled code takes."""
+        gamma = 1.0 / d if self.gamma is None else number(self, "gamma", above=0)
+        return float(GAUSSIAN), gamma, 0.0, 1.0
+
+
+@kernel
+def similarity(form, z, x):
+    """Return K(z, x) for the kernel of these numbers."""
+    kind, gamma, coef0, degree = form[0], form[1], form[2], form[3]
+    if kind == GAUSSIAN:
+        total = 0.0
+        for j in range(x.size):
+            total += (z[j] - x[j]) * (z[j] - x[j])
+        return math.exp(-gamma * total)
+    inner = dot(z, x)
+    if kind == LINEAR:
+        return inner
+    base = gamma * inner + coef0
+    power = 1.0
+    for _ in range(int(degree)):
+        power *= base
+    return power
+
+
+@kernel
+def similarities(form, Z, n, x, out):
+    """out_i ← K(z_i, x) for the first n rows of Z."""
+    for i in range(n):
+        out[i] = similarity(form, Z[i], x)
+
+
+def checked(owner: Any, name: str = "kernel") -> Kernel | RowKernel:
+    """Return a kernel given as a parameter, or say what it has to be."""
+    given = getattr(owner, name)
+    if isinstance(given, type) or not callable(given):
+        raise ValueError(
+            f"{type(owner).__name__} needs a {name} such as onlinear.kernels.RBF(gamma=0.5), or a "
+            f"function of rows Z and a row x that returns K(z_i, x), got {name}={given!r}"
+        )
+    return given  # type: ignore[no-any-return]
+
+
+def numbers(given: Kernel | RowKernel, d: int) -> tuple[float, float, float, float]:
+    """Return what the compiled code takes for a kernel; one of the user's comes from outside."""
+    return given.numbers(d) if isinstance(given, Kernel) else (float(GIVEN), 1.0, 0.0, 1.0)
+
+
+def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return K(z_i, x) by the user's function, checked."""
+    values = np.asarray(given(Z, x), dtype=np.float64)
+    if values.shape != (len(Z),):
+        raise ValueError(
+            f"a kernel needs to return a number for each of the {len(Z)} rows it is given, "
+            f"got shape {values.shape} from {given!r}"
+        )
+    return values
+
+
+# --- state files: kernels by name, and nothing executed ---------------------------------------
+
+
+def plain(given: Any) -> dict[str, Any]:
+    """Return a kernel as JSON can hold it; refuse a function that could not be found again."""
+    if isinstance(given, Kernel):
+        numbers = {field.name: getattr(given, field.name) for field in fields(given)}
+        return {"name": type(given).__name__, **numbers}
+    name = getattr(given, "__qualname__", "")
+    if _found(getattr(given, "__module__", ""), name) is not given:
+        raise ValueError(
+            f"a kernel needs a name at the top of its module to be saved, got {given!r}"
+        )
+    return {"module": given.__module__, "function": name}
+
+
+def rebuilt(described: dict[str, Any]) -> Kernel | RowKernel:
+    """Return the kernel of a state file; the user's own has to be imported or defined already."""
+    if "name" in described:
+        known: dict[str, type[Kernel]] = {k.__name__: k for k in (Linear, Polynomial, RBF)}
+        parameters = {key: value for key, value in described.items() if key != "name"}
+        return known[described["name"]](**parameters)
+    found = _found(described["module"], described["function"])
+    if not callable(found):
+        raise ValueError(
+            f"there is no kernel {described['function']!r} in {described['module']!r} here "
+            "(import or define it first)"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _found(module: str, name: str) -> Any:
+    """Return a function at the top of a module that is loaded already, or None."""
+    return getattr(sys.modules.get(module), name, None)
