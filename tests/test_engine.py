@@ -72,6 +72,25 @@ def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
     assert float(tripled[0]) == 3 * float(doubled[0])
 
 
+SPARSE = """
+from scipy import sparse
+import onlinear as ol
+from onlinear.algorithms import nlms, ridge
+X = sparse.csr_array([[1.0, 0.0, 2.0]])
+ol.NLMS().fit(X, [1.0])
+ol.Ridge().fit(X, [1.0])
+forms = nlms.step.gathered, ridge.step.spread
+for stats in (form.stats for form in forms):
+    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+print(*(sorted({"one", "chunk", "spread", "gathered"} & set(vars(nlms.step)))))
+"""
+
+
+def test_the_forms_for_sparse_rows_are_kept_too_and_made_only_when_used(copy_of_the_package):
+    assert run_copy(copy_of_the_package, SPARSE) == ["0", "1", "0", "1", "gathered"]
+    assert run_copy(copy_of_the_package, SPARSE) == ["1", "0", "1", "0", "gathered"]
+
+
 LEARNER = """
 import math
 import numpy as np
@@ -259,7 +278,7 @@ def test_importing_onlinear_imports_no_optional_or_slow_package():
     program = (
         "import sys, onlinear\n"
         "print([m for m in ('sklearn', 'river', 'scipy.stats', 'pandas', 'matplotlib', 'rich',"
-        " 'typer', 'narwhals') if m in sys.modules])"
+        " 'typer', 'narwhals', 'scipy.sparse') if m in sys.modules])"
     )
     assert run_copy(SOURCE.parent, program) == ["[]"]
 

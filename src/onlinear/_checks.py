@@ -1,6 +1,7 @@
 """What input is accepted, and the words for what is not: the rule first, then the values."""
 
 import math
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -9,24 +10,31 @@ from typing import Any
 import numpy as np
 
 from onlinear import _engine
+from onlinear._rows import Rows
 
 __all__ = [
     "NotFittedError",
     "asked",
     "choice",
     "finite_rows",
+    "fits",
     "label",
     "labels",
     "limit",
     "not_fitted",
     "number",
+    "physical_memory",
     "refusal",
     "row",
     "row_names",
     "same_columns",
     "same_names",
+    "sparse",
+    "sparse_row",
+    "sparse_table",
     "table",
     "whole",
+    "width",
 ]
 
 FLOAT = np.dtype(np.float64)
@@ -122,13 +130,41 @@ def choice(owner: Any, name: str, allowed: Sequence[Any]) -> Any:
     raise ValueError(f"{type(owner).__name__} needs {name} to be {options}, got {name}={value!r}")
 
 
+# --- memory ---------------------------------------------------------------------------------
+
+
+def physical_memory() -> float:
+    """Return how many bytes of memory this machine has; 8 GB where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return 8e9
+
+
+def fits(owner: str, d: int, matrices: int) -> None:
+    """Refuse d × d matrices of more than half the memory: a replay keeps a copy to go back to."""
+    needed, memory = 8.0 * matrices * d * d, physical_memory()
+    if needed <= memory / 2:
+        return
+    what = f"a {d} × {d} matrix" if matrices == 1 else f"{matrices} matrices of {d} × {d}"
+    raise ValueError(
+        f"{owner} keeps {what}, {needed / 1e9:.3g} GB, more than half of this machine's "
+        f"{memory / 1e9:.3g} GB: use NLMS, GD or OGD (O(d)), which take sparse rows, or fewer "
+        "columns (features hashed to a smaller width)"
+    )
+
+
 # --- data -----------------------------------------------------------------------------------
 
 
 def _floats(values: Any, what: str) -> np.ndarray:
     """Return values as a C-contiguous float64 array; refuse what is not a real number."""
-    if type(values).__module__.startswith("scipy.sparse"):
-        raise TypeError(f"{what} is a sparse matrix; onlinear needs a dense one: {what}.toarray()")
+    if sparse(values):
+        flat = ".ravel()" if what in ("x", "y") else ""
+        raise TypeError(
+            f"{what} is sparse; learners and onlinear.replay take sparse rows, but this needs a "
+            f"dense array: {what}.toarray(){flat}"
+        )
     if isinstance(values, dict):
         raise TypeError(
             f"{what} is a dict; onlinear.river.River(model) takes dicts, a learner takes arrays"
@@ -192,20 +228,54 @@ def table(X: Any, what: str = "X") -> tuple[np.ndarray, list[str] | None]:
     """Return X as a contiguous (rows, columns) float64 array, with its column names if any."""
     values, names = _frame(X)
     array = _floats(values, what)
-    if array.ndim != 2:
+    _check_shape(array.shape)
+    return array, names
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse a table that is none, in scikit-learn's words."""
+    if len(shape) != 2:
         raise ValueError(
-            f"Expected 2D array, got {array.ndim}D array of shape {array.shape} instead. "
+            f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. "
             "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         )
-    if array.shape[0] == 0:
+    if shape[0] == 0:
         raise ValueError(
-            f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required."
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required."
         )
-    if array.shape[1] == 0:
+    if shape[1] == 0:
         raise ValueError(
-            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
         )
-    return array, names
+
+
+def sparse(X: Any) -> bool:
+    """Whether X is a matrix or array of scipy.sparse (which need not be installed)."""
+    return hasattr(X, "tocsr")
+
+
+def sparse_table(X: Any) -> Rows:
+    """Return a sparse matrix as rows, leaving the matrix as it is."""
+    _check_shape(X.shape)
+    return _rows(X, "X")
+
+
+def sparse_row(x: Any, d: int | None) -> Rows:
+    """Return a sparse row of width d, of shape (1, d) or (d,), as a table of one row."""
+    if len(x.shape) == 2 and x.shape[0] != 1:
+        raise ValueError(f"x needs one row, of shape (1, d) if it is sparse, got shape {x.shape}")
+    if x.shape[-1] == 0:
+        raise ValueError("x needs at least one feature, got none")
+    if d is not None and x.shape[-1] != d:
+        raise ValueError(f"x needs {d} features, as the first row had, got {x.shape[-1]}")
+    return _rows(x, "x")
+
+
+def _rows(X: Any, what: str) -> Rows:
+    csr = X.tocsr()
+    indices, indptr = (np.ascontiguousarray(a, dtype=np.int64) for a in (csr.indices, csr.indptr))
+    shape = csr.shape if len(csr.shape) == 2 else (1, *csr.shape)
+    return Rows.checked(_floats(csr.data, what), indices, indptr, shape)
 
 
 def labels(y: Any, rows: int) -> np.ndarray:
@@ -249,6 +319,11 @@ def row_names(x: Any) -> list[str] | None:
         return None
     names = list(x.index)
     return names if all(isinstance(name, str) for name in names) else None
+
+
+def width(x: Any) -> int:
+    """Return how many features a row has."""
+    return sparse_row(x, None).shape[1] if sparse(x) else row(x, None).size
 
 
 def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") -> np.ndarray:

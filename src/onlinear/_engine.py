@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from onlinear._kernels import finite, kernel
+from onlinear._rows import Rows
 
 __all__ = [
     "BAD_INPUT",
@@ -91,9 +92,56 @@ def keep_tally(out, i, value, state):
 def chunk(state, params, X, y, work, labelled, out, start, stop):
     """Rounds start..stop of an array, outcomes into ``out``, until a row breaks a rule."""
     for i in range(start, stop):
-        value, rule = one(state, params, X[i], y[i], work, labelled)
+        label = y[i] if labelled else math.nan
+        value, rule = one(state, params, X[i], label, work, labelled)
         if rule != FINE:
             return i, rule, value
+        keep(out, i, value, state)
+    return stop, FINE, 0.0
+
+
+def spread(state, params, X, y, work, labelled, out, start, stop):
+    """The same of sparse rows, each written into one vector of zeros and cleared from it."""
+    data, indices, indptr, x = X
+    for i in range(start, stop):
+        entries = range(indptr[i], indptr[i + 1])
+        for k in entries:
+            x[indices[k]] += data[k]  # to 0.0, so that −0.0 is 0.0
+        label = y[i] if labelled else math.nan
+        value, rule = one(state, params, x, label, work, labelled)
+        for k in entries:
+            x[indices[k]] = 0.0
+        if rule != FINE:
+            return i, rule, value
+        keep(out, i, value, state)
+    return stop, FINE, 0.0
+
+
+def gathered(state, params, X, y, work, labelled, out, start, stop):
+    """The same of a local step: it is given the row's entries, and the state in their columns.
+
+    The state is t and one vector of the width of x, or two.
+    """
+    data, indices, indptr, parts = X
+    for i in range(start, stop):
+        first, n = indptr[i], indptr[i + 1] - indptr[i]
+        columns = indices[first : first + n]
+        for k in range(len(state) - 1):
+            vector = state[k + 1]
+            for j in range(n):
+                parts[k, j] = vector[columns[j]]
+        few = (state[0], parts[0, :n], parts[1, :n])[: len(state)]
+        label = y[i] if labelled else math.nan
+        value, rule = one(few, params, data[first : first + n], label, work, labelled)
+        if rule == BAD_INPUT:
+            value = float(columns[int(value)])
+        if rule != FINE:
+            return i, rule, value
+        if labelled:
+            for k in range(len(state) - 1):
+                vector = state[k + 1]
+                for j in range(n):
+                    vector[columns[j]] = parts[k, j]
         keep(out, i, value, state)
     return stop, FINE, 0.0
 
@@ -229,13 +277,35 @@ class Step:
         """
         return self._compiled(one, {}, step=_inlined(self.function))
 
+    def _rounds(self, template: Callable[..., Any]) -> Any:
+        inner = FunctionType(one.__code__, {**globals(), "step": _inlined(self.function)}, "one")
+        return self._compiled(
+            template, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep)
+        )
+
     @cached_property
     def chunk(self) -> Any:
         """The compiled rounds over an array; see :func:`chunk`."""
-        inner = FunctionType(one.__code__, {**globals(), "step": _inlined(self.function)}, "one")
-        return self._compiled(
-            chunk, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep)
-        )
+        return self._rounds(chunk)
+
+    @cached_property
+    def spread(self) -> Any:
+        """The compiled rounds over sparse rows; see :func:`spread`."""
+        return self._rounds(spread)
+
+    @cached_property
+    def gathered(self) -> Any:
+        """The compiled rounds of a local step over sparse rows; see :func:`gathered`."""
+        return self._rounds(gathered)
+
+    def _over(self, X: np.ndarray | Rows, local: bool) -> tuple[Any, Any]:
+        """Return the compiled rounds for such a table, and the table as they take it."""
+        if isinstance(X, np.ndarray):
+            return self.chunk, X
+        arrays = X.data, X.indices, X.indptr
+        if local:
+            return self.gathered, (*arrays, np.empty((2, X.longest)))
+        return self.spread, (*arrays, np.zeros(X.shape[1]))
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
         """Return room for what the rounds give."""
@@ -245,35 +315,38 @@ class Step:
         self,
         state: tuple[np.ndarray, ...],
         params: tuple[Any, ...],
-        X: np.ndarray,
+        X: np.ndarray | Rows,
         y: np.ndarray,
         work: np.ndarray,
         *,
         labelled: bool,
         refused: Callable[[Outcome], None],
         progress: Callable[[int, int], None],
+        local: bool = False,
         room: Callable[[], tuple[Any, np.ndarray]] | None = None,
     ) -> np.ndarray:
-        """Run the rounds of an array in blocks short enough that Ctrl-C is answered at once.
+        """Run the rounds of a table in blocks short enough that Ctrl-C is answered at once.
 
         ``refused`` is told of a row that broke a rule and raises, or returns to have it skipped:
-        it is then predicted all the same if it can be, else its prediction is NaN. ``room`` is
-        asked for a state with more room, and scratch to it, when there is none left.
+        it is then predicted all the same if it can be, else its prediction is NaN. A step is
+        ``local`` if it only reads and writes the state in the columns where x is not zero. ``room``
+        is asked for a state with more room, and scratch to it, when there is none left.
         """
         rows = X.shape[0]
+        rounds, table = self._over(X, local)
         out = self.outcomes(state, rows)
         row, block = 0, FIRST_BLOCK
         while row < rows:
             began = time.perf_counter()
             stop = min(rows, row + block)
-            outcome = Outcome(*self.chunk(state, params, X, y, work, labelled, out, row, stop))
+            outcome = Outcome(*rounds(state, params, table, y, work, labelled, out, row, stop))
             row = outcome.row
             if outcome.rule == FULL and room is not None:
                 state, work = room()
             elif outcome.rule != FINE:
                 refused(outcome)
-                value, rule = self.one(state, params, X[row], math.nan, work, False)
-                out[row] = value if rule == FINE else math.nan
+                if rounds(state, params, table, y, work, False, out, row, row + 1)[1] != FINE:
+                    out[row] = math.nan
                 row += 1
             elif time.perf_counter() - began < BLOCK_SECONDS:
                 block *= 2
@@ -310,7 +383,5 @@ class Prepared(Step):
             self.before(state, x, work)
         return self.compiled(state, params, x, y, work, labelled)
 
-    @cached_property
-    def chunk(self) -> Any:
-        """The rounds over an array; see :func:`chunk`."""
-        return FunctionType(chunk.__code__, {**globals(), "one": self.one})
+    def _rounds(self, template: Callable[..., Any]) -> Any:
+        return FunctionType(template.__code__, {**globals(), "one": self.one})

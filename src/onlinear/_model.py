@@ -15,6 +15,7 @@ from numpy import ascontiguousarray, ndarray
 
 from onlinear import _checks, _engine, _saving
 from onlinear._bounds import Guarantee, unknown
+from onlinear._rows import Rows
 from onlinear._sklearn import Estimator
 
 __all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
@@ -63,7 +64,7 @@ class Learner(Estimator):
     algorithm: ClassVar[Algorithm]
     _one: ClassVar[Callable[..., tuple[float, int]]]
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
-    _square: ClassVar[bool] = False  # the state holds a d × d matrix
+    _square: ClassVar[int] = 0  # how many d × d matrices the state and the scratch hold
 
     # not parameters, so without annotation; what a learner has before it begins
     _record = cast("np.ndarray | None", None)  # the state, flat
@@ -95,6 +96,13 @@ class Learner(Estimator):
         """Return parameters as they were before a state file held them."""
         return params
 
+    def _local(self) -> bool:
+        """Whether a round reads and writes the state only in the columns where x is not zero.
+
+        The state is then t and one vector of weights, or two: sparse rows are learnt in O(nnz).
+        """
+        return False
+
     def _numbers(self) -> tuple[Any, ...]:
         _checks.choice(self, "on_bad", ("raise", "skip"))
         return tuple(self._params())
@@ -118,6 +126,7 @@ class Learner(Estimator):
 
     def _begin(self, d: int, record: np.ndarray | None = None) -> None:
         """Take the initial state of dimension d, or the one in ``record``."""
+        _checks.fits(type(self).__name__, d, self._square)
         arrays = self._initial(d, record)
         sizes = [array.size for array in arrays]
         if record is None:
@@ -217,7 +226,7 @@ class Learner(Estimator):
     # --- the round ----------------------------------------------------------------------------
 
     def predict_one(self, x: Any) -> float:
-        """Predict the label of one row; never changes the learner.
+        """Predict the label of one row (a vector, or a sparse 1 × d); never changes the learner.
 
         >>> import onlinear as ol
         >>> ol.LASER().predict_one([1.0, 2.0])  # nothing learnt yet
@@ -225,10 +234,12 @@ class Learner(Estimator):
         """
         if self._state is None:
             fresh = type(self)(**self.get_params())
-            fresh._begin(_checks.row(x, None).size)
+            fresh._begin(_checks.width(x))
             return fresh.predict_one(x)
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-            x = _checks.row(x, self._shape[0], self._names)
+            x = self._row(x)
+            if x.__class__ is Rows:
+                return self._sparse_round(x, nan, labelled=False)
         state, params, work = self._call or self._prepare()
         x = ascontiguousarray(x)
         value, rule = self._one(state, params, x, nan, work, False)
@@ -239,7 +250,7 @@ class Learner(Estimator):
         return value
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn the label of one row.
+        """Learn the label of one row (a vector, or a sparse 1 × d).
 
         >>> import onlinear as ol
         >>> model = ol.Ridge()
@@ -250,7 +261,7 @@ class Learner(Estimator):
         if self._state is None:
             skipped = self.n_skipped_
             with self._all_or_nothing():
-                self._begin(_checks.row(x, None).size)
+                self._begin(_checks.width(x))
                 self._name_columns(_checks.row_names(x))
                 self.learn_one(x, y)
                 if self.n_skipped_ > skipped:  # a bad row does not say how wide the next will be
@@ -258,7 +269,10 @@ class Learner(Estimator):
                     self.n_skipped_ = skipped + 1
             return
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-            x = _checks.row(x, self._shape[0], self._names)
+            x = self._row(x)
+            if x.__class__ is Rows:
+                self._sparse_round(x, _checks.label(y), labelled=True)
+                return
         if y.__class__ is not float:
             y = _checks.label(y)
         state, params, work = self._call or self._prepare()
@@ -272,6 +286,36 @@ class Learner(Estimator):
             if self.on_bad == "raise":
                 raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
             self.n_skipped_ += 1
+
+    def _row(self, x: Any) -> np.ndarray | Rows:
+        """Return x as a vector, or as a sparse row if the learner makes use of that."""
+        if not _checks.sparse(x):
+            return _checks.row(x, self._shape[0], self._names)
+        row = _checks.sparse_row(x, self._shape[0])
+        return row if self._local() else row[0]
+
+    def _sparse_round(self, x: Rows, y: float, *, labelled: bool) -> float:
+        """One round of a local learner, as in a replay; return the prediction, or NaN."""
+
+        def refused(outcome: _engine.Outcome) -> None:
+            if self.on_bad == "raise":
+                raise self._refusal(outcome, x[0], in_table=False)
+            self.n_skipped_ += labelled
+
+        state, params, _ = self._call or self._prepare()
+        step = self.algorithm.step
+        predictions = step.run(
+            state,
+            params,
+            x,
+            np.array([y]),
+            step.work(x.longest),
+            labelled=labelled,
+            refused=refused,
+            progress=_no_progress,
+            local=True,
+        )
+        return float(predictions[0])
 
     def _refusal(self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
         error = _checks.refusal(
@@ -289,7 +333,7 @@ class Learner(Estimator):
         self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
-        X, names = _checks.table(X)
+        X, names = (_checks.sparse_table(X), None) if _checks.sparse(X) else _checks.table(X)
         y = _checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
         bad: list[int] = []
 
@@ -321,6 +365,7 @@ class Learner(Estimator):
                 refused=refused,
                 progress=progress,
                 room=room,
+                local=self._local(),
             )
             if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
                 self._forget()
@@ -349,7 +394,7 @@ class Learner(Estimator):
 class SecondOrder(Learner):
     """A learner that keeps a matrix Σ: how uncertain the weights are, direction by direction."""
 
-    _square = True
+    _square = 1
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -64,8 +64,9 @@ def replay(model: Learner, X: Any, y: Any) -> Replay:
     ----------
     model : Learner
         Any learner.
-    X : array, list of rows, or DataFrame
-        One row per round; any DataFrame that narwhals knows, column names are kept and checked.
+    X : array, list of rows, DataFrame, or sparse matrix
+        One row per round; any DataFrame that narwhals knows, column names are kept and checked; any
+        matrix or array of ``scipy.sparse``.
     y : array or Series
         One label per row.
 

@@ -91,7 +91,7 @@ def _count(skipped: Any) -> int:
     return skipped
 
 
-def _check_contents(d: Any, record: np.ndarray, names: Any, square: bool) -> None:
+def _check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
     """Refuse contents no learner can have, before anything is allocated for them."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
         raise ValueError(f"it says {d!r} features and holds {record.size} numbers")

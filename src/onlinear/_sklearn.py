@@ -71,7 +71,7 @@ class Estimator(Parameters):
             estimator_type="regressor",
             target_tags=TargetTags(required=True, positive_only=self._positive),
             regressor_tags=RegressorTags(poor_score=self._poor_score),
-            input_tags=InputTags(positive_only=self._positive),
+            input_tags=InputTags(sparse=True, positive_only=self._positive),
         )
 
     def get_metadata_routing(self) -> Any:

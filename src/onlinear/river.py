@@ -79,7 +79,8 @@ class River(base.Regressor):
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
         """Return the learner and its columns; if x brings new features, a copy that has them."""
         if not isinstance(x, Mapping):
-            raise TypeError(f"River needs a row as a dict, got {type(x).__name__}")
+            hint = "; onlinear.replay takes sparse rows" if _checks.sparse(x) else ""
+            raise TypeError(f"River needs a row as a dict, got {type(x).__name__}{hint}")
         known = self._columns
         if self.learner._state is not None and all(name in known for name in x):
             return self.learner, known

@@ -236,6 +236,7 @@ class ARCOR(SecondOrder):
     thresholds: Sequence[float] | None = None
 
     algorithm = Algorithm(init, step)
+    _square = 3
 
     def _params(self) -> ARCORParams:
         return ARCORParams(

@@ -237,7 +237,7 @@ class CIRR(Learner):
     w0: float | Sequence[float] = 1.0
 
     algorithm = Algorithm(init, step)
-    _square = True
+    _square = 2
 
     def _params(self) -> CIRRParams:
         return CIRRParams(

@@ -123,7 +123,8 @@ def bound(state, params, x, y, work):
 class EGU(Learner):
     """Exponentiated gradient for non-negative weights of any size.
 
-    With ``alpha``, C-EGU, which tracks a shifting target. Costs O(n) a round for n inputs.
+    With ``alpha``, C-EGU, which tracks a shifting target. Costs O(n) a round for n inputs; without
+    ``alpha`` O(k) with a sparse row of k entries.
 
     Parameters
     ----------
@@ -168,6 +169,9 @@ class EGU(Learner):
         Y, X = number(self, "Y", above=0), number(self, "X", above=0)
         eta = 1 / (3 * X * Y) if self.eta is None else number(self, "eta", above=0)
         return EGUParams(eta, share(self), Y, X)
+
+    def _local(self) -> bool:
+        return self.alpha is None  # its floor and ceiling depend on the number of inputs
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, alpha, Y, _ = self._params()

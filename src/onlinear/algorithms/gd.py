@@ -151,7 +151,7 @@ def guarantee(owner: str, params: GDParams, search: bool) -> Guarantee:
 class GD(Learner):
     """Gradient descent; with a radius, C-GD, which tracks a target that shifts inside the ball.
 
-    Costs O(d) a round.
+    Costs O(d) a round; without a radius O(k) with a sparse row of k entries.
 
     Parameters
     ----------
@@ -179,6 +179,9 @@ class GD(Learner):
 
     def _params(self) -> GDParams:
         return GDParams(number(self, "eta", above=0), limit(self, "radius"))
+
+    def _local(self) -> bool:
+        return self.radius is None
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         return guarantee("GD", self._params(), search)

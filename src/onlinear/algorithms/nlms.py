@@ -96,7 +96,8 @@ def bound(state, params, x, y, work):
 class NLMS(Learner):
     """The normalised least mean squares filter: one cheap step towards each label.
 
-    Costs O(d) a round; insensitive to the scale of x as a whole, not to that of single columns.
+    Costs O(d) a round, O(k) with a sparse row of k entries; insensitive to the scale of x as a
+    whole, not to that of single columns.
 
     Parameters
     ----------
@@ -124,6 +125,9 @@ class NLMS(Learner):
 
     def _params(self) -> NLMSParams:
         return NLMSParams(number(self, "eta", above=0, below=2), number(self, "epsilon", least=0))
+
+    def _local(self) -> bool:
+        return True
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, epsilon = self._params()

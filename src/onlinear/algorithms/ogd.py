@@ -50,7 +50,7 @@ def step(state, params, x, y, work):
 class OGD(Learner):
     """Online gradient descent with rate eta, or eta/√t.
 
-    Costs O(d) a round.
+    Costs O(d) a round, O(k) with a sparse row of k entries.
 
     Parameters
     ----------
@@ -79,6 +79,9 @@ class OGD(Learner):
     def _params(self) -> OGDParams:
         schedule = choice(self, "schedule", ("constant", "sqrt"))
         return OGDParams(number(self, "eta", above=0), float(schedule == "sqrt"))
+
+    def _local(self) -> bool:
+        return True
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, falls = self._params()

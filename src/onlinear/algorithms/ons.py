@@ -132,6 +132,7 @@ class ONS(SecondOrder):
     radius: float | None = None
 
     algorithm = Algorithm(init, step)
+    _square = 2
 
     def _params(self) -> ONSParams:
         return ONSParams(

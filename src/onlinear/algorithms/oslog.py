@@ -161,7 +161,7 @@ class OSLOG(Learner):
     clip: float | None = None
 
     algorithm = Algorithm(init, step)
-    _square = True
+    _square = 2
 
     def _params(self) -> OSLOGParams:
         eager = choice(self, "first", ("zero", "w0")) == "w0"

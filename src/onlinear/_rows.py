@@ -1,0 +1,87 @@
+"""Sparse rows: for each row its columns in order, and the numbers in them (CSR)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+__all__ = ["Rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table of which only the entries are kept, those of row i at ``indptr[i]:indptr[i+1]``.
+
+    In a row the columns rise, none comes twice, and there is at least one: a zero that is kept
+    changes nothing. Compiled code reads the arrays without looking, so :meth:`checked` makes them.
+    """
+
+    data: np.ndarray  # float64
+    indices: np.ndarray  # int64
+    indptr: np.ndarray  # int64
+    shape: tuple[int, int]
+
+    @classmethod
+    def checked(
+        cls, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]
+    ) -> Self:
+        """Return the rows of any CSR matrix; what has to be put in order is so in new arrays."""
+        rows, d = shape
+        sizes = indptr[1:] - indptr[:-1]
+        if sizes.size != rows or indptr[0] != 0 or sizes.min() < 0:
+            raise ValueError(f"X needs an indptr that rises from 0 in {rows} steps, got {indptr}")
+        stop = indptr[-1]
+        if stop > min(data.size, indices.size):
+            raise ValueError(f"X needs {stop} entries, got {data.size} in {indices.size} columns")
+        data, indices = data[:stop], indices[:stop]
+        if stop and not 0 <= indices.min() <= indices.max() < d:
+            raise ValueError(f"X needs columns 0 ≤ j < {d}, got {indices.min()} … {indices.max()}")
+        if not _rises(indices, indptr):
+            data, indices, indptr = _ordered(data, indices, sizes)
+        empty = indptr[1:] == indptr[:-1]
+        if empty.any():
+            at = indptr[1:][empty]
+            data, indices = np.insert(data, at, 0.0), np.insert(indices, at, 0)
+            indptr = indptr + _sums(empty)
+        return cls(data, indices, indptr, shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        """Return a row as a vector."""
+        x = np.zeros(self.shape[1])
+        part = slice(self.indptr[row], self.indptr[row + 1])
+        x[self.indices[part]] += self.data[part]
+        return x
+
+    @cached_property
+    def longest(self) -> int:
+        """How many entries a row has at most."""
+        return int((self.indptr[1:] - self.indptr[:-1]).max())
+
+
+def _rises(indices: np.ndarray, indptr: np.ndarray) -> bool:
+    """Whether the columns rise in every row."""
+    rises = indices[1:] > indices[:-1]
+    firsts = indptr[1:-1]
+    rises[firsts[(firsts > 0) & (firsts < indices.size)] - 1] = True
+    return bool(rises.all())
+
+
+def _ordered(
+    data: np.ndarray, indices: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the entries row by row and column by column, those of one place added up in turn."""
+    row = np.repeat(np.arange(sizes.size), sizes)
+    order = np.lexsort((indices, row))  # stable: entries of one place stay in turn
+    row, indices = row[order], indices[order]
+    new = (np.diff(row, prepend=-1) > 0) | (np.diff(indices, prepend=-1) != 0)
+    sums = np.bincount(np.cumsum(new) - 1, weights=data[order])
+    return sums, indices[new], _sums(np.bincount(row[new], minlength=sizes.size))
+
+
+def _sums(sizes: np.ndarray) -> np.ndarray:
+    """Return where each of some parts begins, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(sizes)])
