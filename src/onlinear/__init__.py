@@ -7,7 +7,7 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, hindsight, kernels, streams
+from onlinear import bregman, filtering, hindsight, kernels, streams
 from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
@@ -39,6 +39,16 @@ from onlinear.algorithms import (
     KernelWEMM,
     Ridge,
 )
+from onlinear.filtering import (
+    AppleTasting,
+    Filter,
+    FilterReplay,
+    Perceptron,
+    PRidgeFilter,
+    RidgeFilter,
+    SimpleFilter,
+    filter_replay,
+)
 
 __version__ = "0.2.0"
 
@@ -60,19 +70,28 @@ __all__ = [
     "OSLOG",
     "RLS",
     "WEMM",
+    "AppleTasting",
     "Certificate",
     "Certified",
+    "Filter",
+    "FilterReplay",
     "KernelAAR",
     "KernelGD",
     "KernelLASER",
     "KernelWEMM",
     "Learner",
     "NotFittedError",
+    "PRidgeFilter",
+    "Perceptron",
     "Replay",
     "Ridge",
+    "RidgeFilter",
+    "SimpleFilter",
     "StateFileError",
     "bregman",
     "certificate",
+    "filter_replay",
+    "filtering",
     "hindsight",
     "kernels",
     "load",

@@ -408,11 +408,11 @@ class SecondOrder(Learner):
         return self._learnt().S.copy()  # type: ignore[no-any-return]
 
 
-def load(path: str | os.PathLike[str]) -> Learner:
-    """Return the learner of a state file, exactly as it was saved.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the learner, or filter, of a state file, exactly as it was saved.
 
     A file that is truncated, altered or not a state file is refused with a
     :class:`onlinear.StateFileError`; nothing in it is ever executed. A learner of your own is found
     by the name of its module and class, so import or define it first.
     """
-    return cast(Learner, _saving.load(path, Learner._classes))
+    return _saving.load(path, Learner._classes)

@@ -4,14 +4,17 @@ import contextlib
 import copy
 import numbers
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from onlinear import _files
 
-__all__ = ["described", "load", "rebuilt", "refusing", "save"]
+__all__ = ["READERS", "count", "described", "load", "rebuilt", "refusing", "save"]
+
+
+READERS: dict[str, Callable[[dict[str, Any], dict[str, np.ndarray]], Any]] = {}  # but learners
 
 
 def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
@@ -42,6 +45,9 @@ def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
     with refusing(path, "a learner"):
         if "certificate" in header:
             raise ValueError("it holds a learner with its certificate: use Certified.load")
+        for what, read in READERS.items():
+            if what in header:
+                return read(header, arrays)
         return rebuilt(header, arrays, classes)
 
 
@@ -61,7 +67,7 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
         raise ValueError(f"there is no learner {name!r} here (import or define it first)")
     params = classes[name]._from_plain(header["params"])
     model = classes[name](**params)
-    kept = {"params": params, "skipped": _count(header["skipped"])}
+    kept = {"params": params, "skipped": count(header["skipped"])}
     begun = "state" in arrays
     if begun:
         d, record, names = header["features"], arrays["state"], header["names"]
@@ -85,10 +91,11 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _count(skipped: Any) -> int:
-    if type(skipped) is not int or skipped < 0:
-        raise ValueError(f"it says {skipped!r} rows were skipped")
-    return skipped
+def count(number: Any) -> int:
+    """Return a number of rows, or refuse it."""
+    if type(number) is not int or number < 0:
+        raise ValueError(f"it has {number!r} for a number of rows")
+    return number
 
 
 def _check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:

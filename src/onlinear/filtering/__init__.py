@@ -1,0 +1,20 @@
+"""Learning from partial feedback: filters that see a label only of what they forward."""
+
+from onlinear.filtering._filter import Filter
+from onlinear.filtering._replay import FilterReplay, filter_replay
+from onlinear.filtering.apple import AppleTasting
+from onlinear.filtering.perceptron import Perceptron
+from onlinear.filtering.pridge import PRidgeFilter
+from onlinear.filtering.ridge import RidgeFilter
+from onlinear.filtering.simple import SimpleFilter
+
+__all__ = [
+    "AppleTasting",
+    "Filter",
+    "FilterReplay",
+    "PRidgeFilter",
+    "Perceptron",
+    "RidgeFilter",
+    "SimpleFilter",
+    "filter_replay",
+]

@@ -1,0 +1,305 @@
+"""What every filter has: decide, then learn the label, but of what was forwarded only."""
+
+import copy
+import hashlib
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from onlinear import _checks, _files, _saving
+
+__all__ = ["Feedback", "Filter", "Look", "Row", "dense", "entries", "rows_of", "signs"]
+
+Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or its columns and what is in them
+Feedback = Literal["forwarded", "full"]
+
+
+class Look(NamedTuple):
+    """What to do with a row: forward it or not, and if so whether only to learn of it."""
+
+    forward: bool
+    trial: bool = False
+
+
+class Filter:
+    """Forward or hold back row after row; the label, −1 or +1, is seen of what was forwarded.
+
+    ``decide`` counts a row as seen and says whether to forward it; ``feedback`` brings the label of
+    a row that was forwarded, at once or later; ``margin`` says how relevant a row seems.
+
+    Attributes
+    ----------
+    seen_, forwarded_, labels_ : int
+        How many rows were decided on, how many of them forwarded, how many labels learnt.
+    """
+
+    _classes: ClassVar[dict[str, type["Filter"]]] = {}
+    _counts: ClassVar[tuple[str, ...]] = ("seen_", "forwarded_", "labels_")
+    _sees: Feedback = "forwarded"
+
+    seen_ = 0
+    forwarded_ = 0
+    labels_ = 0
+    n_features_in_: int
+
+    def __init__(self, **params: Any) -> None:
+        self._params = params
+        self._waiting: dict[str, list[bool]] = {}  # rows whose label may still come: trials or not
+
+    def __init_subclass__(cls) -> None:
+        """Let ``onlinear.load`` know the filter by its name."""
+        super().__init_subclass__()
+        Filter._classes[cls.__name__] = cls
+
+    # --- what a filter is made of ---------------------------------------------------------------
+
+    def _begin(self, d: int) -> None:
+        """Be ready for rows of d columns."""
+
+    def _margin(self, x: Row) -> float:
+        """Return how relevant a row seems; changes nothing."""
+        raise NotImplementedError
+
+    def _threshold(self) -> float:
+        """Return the margin from which on a row counts as relevant, row number ``seen_``."""
+        return 0.0
+
+    def _relevant(self, x: Row) -> bool:
+        """Whether the margin reaches the threshold."""
+        return self._margin(x) >= self._threshold()
+
+    def _look(self, x: Row) -> Look:
+        """Return what to do with a row, row number ``seen_``; changes nothing."""
+        return Look(self._relevant(x))
+
+    def _learn(self, x: Row, y: float, trial: bool) -> None:
+        """Learn the label of a row."""
+        raise NotImplementedError
+
+    # --- the round ------------------------------------------------------------------------------
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return dict(self._params)
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        defaults = inspect.signature(type(self)).parameters
+        shown = [f"{k}={v!r}" for k, v in self._params.items() if v != defaults[k].default]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def margin(self, x: Any) -> float:
+        """Return how relevant a row seems, positive or negative; never changes the filter."""
+        row, d = self._row(x)
+        if hasattr(self, "n_features_in_"):
+            return self._margin(row)
+        fresh = type(self)(**copy.deepcopy(self._params))
+        fresh._begin(d)
+        return fresh._margin(row)
+
+    def decide(self, x: Any) -> bool:
+        """Say whether to forward a row; it counts as seen."""
+        row, d = self._row(x)
+        self._start(d)
+        look = self._decide(row)
+        if look.forward or self._sees == "full":
+            self._waiting.setdefault(_mark(row), []).append(look.trial)
+        return look.forward
+
+    def feedback(self, x: Any, y: Any) -> None:
+        """Learn the label, −1 or +1, of a row that was forwarded, at once or later."""
+        row, _ = self._row(x)
+        label = float(signs(type(self).__name__, [y])[0])
+        waiting = self._waiting.get(_mark(row))
+        if not waiting:
+            raise ValueError(
+                f"{type(self).__name__} needs feedback on a row that decide() forwarded and that "
+                "has no label yet, and this row is none; the filter is unchanged"
+            )
+        self._answer(row, label, waiting[0])
+        del waiting[0]
+        if not waiting:
+            del self._waiting[_mark(row)]
+
+    def _start(self, d: int) -> None:
+        if not hasattr(self, "n_features_in_"):
+            self._begin(d)
+            self.n_features_in_ = d
+
+    def _decide(self, row: Row) -> Look:
+        """Count a row and decide; if that fails, nothing is counted."""
+        self.seen_ += 1
+        try:
+            look = self._look(row)
+        except BaseException:
+            self.seen_ -= 1
+            raise
+        self.forwarded_ += look.forward
+        return look
+
+    def _run(
+        self,
+        rows: list[Row],
+        labels: np.ndarray,
+        decisions: np.ndarray,
+        advance: Callable[[int, int], None],
+    ) -> None:
+        """Decide on every row; a label is looked at after its row was forwarded."""
+        for i, row in enumerate(rows):
+            look = self._decide(row)
+            decisions[i] = look.forward
+            if look.forward or self._sees == "full":
+                self._answer(row, float(labels[i]), look.trial)
+            if i % 64 == 0:
+                advance(i, len(rows))
+
+    def _run_topics(
+        self,
+        rows: list[Row],
+        labels: np.ndarray,
+        decisions: np.ndarray,
+        advance: Callable[[int, int], None],
+    ) -> None:
+        """Run a copy for each column of labels."""
+        for j in range(labels.shape[1]):
+            copy.deepcopy(self)._run(rows, labels[:, j], decisions[:, j], advance)
+
+    def _answer(self, row: Row, label: float, trial: bool) -> None:
+        self._learn(row, label, trial)
+        self.labels_ += 1
+
+    def _row(self, x: Any) -> tuple[Row, int]:
+        if not _checks.sparse(x):
+            x = _checks.row(x, None)[None]
+        rows, d = rows_of(type(self).__name__, x)
+        if len(rows) != 1:
+            raise ValueError(f"x needs to be one row, got {len(rows)}")
+        self._fits(d)
+        return rows[0], d
+
+    def _fits(self, d: int) -> None:
+        if d != getattr(self, "n_features_in_", d):
+            raise ValueError(
+                f"{type(self).__name__} needs {self.n_features_in_} features, as the first row "
+                f"had, got {d}"
+            )
+
+    # --- state files ----------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the filter to a file: versioned, checksummed, no pickle, all or nothing.
+
+        ``onlinear.load`` brings it back, with the labels it is still waiting for.
+        """
+        _files.write(path, *self._described())
+
+    def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the header and arrays that describe the filter."""
+        inner, arrays = self._inner_described() if hasattr(self, "n_features_in_") else (None, {})
+        header = {
+            "filter": type(self).__name__,
+            "params": self._plain_params(),
+            "counts": {name: getattr(self, name) for name in self._counts},
+            "features": getattr(self, "n_features_in_", None),
+            "waiting": self._waiting,
+            "inner": inner,
+        }
+        return header, arrays
+
+    @classmethod
+    def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Filter":
+        """Return the filter that a header and arrays describe."""
+        kind = Filter._classes[header["filter"]]
+        made = kind(**kind._from_plain(header["params"]))
+        for name in kind._counts:
+            setattr(made, name, _saving.count(header["counts"][name]))
+        made._waiting = {
+            str(mark): [bool(trial) for trial in trials]
+            for mark, trials in header["waiting"].items()
+        }
+        if header["features"] is not None:
+            made.n_features_in_ = _saving.count(header["features"])
+            made._restore(header["inner"], arrays)
+        return made
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Return the parameters as JSON can hold them."""
+        return self.get_params()
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters as they were."""
+        return params
+
+    def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
+        """Return what was learnt, as a header and arrays."""
+        raise NotImplementedError
+
+    def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
+        """Take back what was learnt."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """Return a filter in the same state that goes its own way."""
+        return copy.deepcopy(self)
+
+
+_saving.READERS["filter"] = Filter._rebuilt
+
+
+def rows_of(owner: str, X: Any) -> tuple[list[Row], int]:
+    """Return the rows of a table, dense or sparse, and how many columns it has."""
+    if not _checks.sparse(X):
+        table, names = _checks.table(X)
+        _checks.finite_rows(owner, table, np.zeros(len(table)), names)
+        return list(table), table.shape[1]
+    entries = _checks.sparse_table(X)
+    bad = np.flatnonzero(~np.isfinite(entries.data))
+    if bad.size:
+        row = int(np.searchsorted(entries.indptr, bad[0], side="right")) - 1
+        value, column = entries.data[bad[0]], entries.indices[bad[0]]
+        raise ValueError(
+            f"{owner} needs finite input: X contains {value} in row {row}, column {column}"
+        )
+    parts = zip(entries.indptr[:-1], entries.indptr[1:], strict=True)
+    return [(entries.indices[i:j], entries.data[i:j]) for i, j in parts], entries.shape[1]
+
+
+def dense(row: Row, d: int) -> np.ndarray:
+    """Return a row as a vector."""
+    if not isinstance(row, tuple):
+        return row
+    x = np.zeros(d)
+    x[row[0]] = row[1]
+    return x
+
+
+def entries(row: Row) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of a row and what is in them."""
+    return row if isinstance(row, tuple) else (np.flatnonzero(row), row[row != 0])
+
+
+def signs(owner: str, y: Any) -> np.ndarray:
+    """Return labels −1 and +1 as floats; True and False stand for them."""
+    labels = np.asarray(y)
+    if labels.dtype == bool:
+        return np.where(labels, 1.0, -1.0)
+    if labels.ndim == 2:  # a topic a column
+        return np.column_stack([signs(owner, topic) for topic in labels.T])
+    labels = _checks.labels(y, len(labels))
+    bad = np.flatnonzero(np.abs(labels) != 1.0)
+    if bad.size:
+        place = f" in row {bad[0]}" if labels.size > 1 else ""
+        raise ValueError(f"{owner} needs labels −1 or +1, got {labels[bad[0]]:g}{place}")
+    return labels
+
+
+def _mark(row: Row) -> str:
+    """Return a name for a row: the same numbers, the same name."""
+    digest = hashlib.blake2b(digest_size=12)
+    for part in row if isinstance(row, tuple) else (row,):
+        digest.update(part.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,188 @@
+"""Decide on every row of a table, and see a label only after the row was forwarded."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onlinear._checks import row as vector
+from onlinear._checks import sparse
+from onlinear._progress import bar
+from onlinear.filtering._filter import Filter, Row, rows_of, signs
+
+__all__ = ["FilterReplay", "filter_replay"]
+
+
+@dataclass(frozen=True, eq=False)
+class FilterReplay:
+    """What a filter did, round by round; a slice of it is the same of those rounds.
+
+    Attributes
+    ----------
+    decisions : array of bool
+        Whether each row was forwarded.
+    labels : array
+        The labels, −1 and +1, also those the filter did not see.
+    expected : array or None
+        uᵀx of each row, if u is known: the expectation of its label.
+    """
+
+    decisions: np.ndarray
+    labels: np.ndarray
+    expected: np.ndarray | None = None
+
+    def __getitem__(self, rounds: slice) -> "FilterReplay":
+        """Return what the filter did in some of the rounds."""
+        expected = None if self.expected is None else self.expected[rounds]
+        return FilterReplay(self.decisions[rounds], self.labels[rounds], expected)
+
+    def __len__(self) -> int:
+        return self.decisions.size
+
+    @property
+    def hits(self) -> int:
+        """How many relevant rows were forwarded."""
+        return int(np.sum(self.decisions & (self.labels > 0)))
+
+    @property
+    def false_alarms(self) -> int:
+        """How many irrelevant rows were forwarded."""
+        return int(np.sum(self.decisions & (self.labels < 0)))
+
+    @property
+    def misses(self) -> int:
+        """How many relevant rows were held back."""
+        return int(np.sum(~self.decisions & (self.labels > 0)))
+
+    @property
+    def mistakes(self) -> int:
+        """False alarms and misses."""
+        return self.false_alarms + self.misses
+
+    @property
+    def precision(self) -> float:
+        """Share of the relevant among the forwarded; NaN if there are none."""
+        return _share(self.hits, self.hits + self.false_alarms)
+
+    @property
+    def recall(self) -> float:
+        """Share of the forwarded among the relevant; NaN if there are none."""
+        return _share(self.hits, self.hits + self.misses)
+
+    @property
+    def f_measure(self) -> float:
+        """Harmonic mean of precision and recall, 2·hits/(2·hits + mistakes); NaN if 0/0."""
+        return _share(2 * self.hits, 2 * self.hits + self.mistakes)
+
+    @property
+    def regret(self) -> np.ndarray:
+        """Expected mistakes beyond those of the filter that knows u, summed up to each round.
+
+        In the paper's model a label is +1 with probability (1 + uᵀx)/2, and to decide otherwise
+        than the sign of uᵀx costs |uᵀx| more mistakes than not (its eq. (1)). Needs u.
+        """
+        if self.expected is None:
+            raise ValueError("regret needs u: filter_replay(f, X, y, u=u)")
+        wrong = self.decisions != (self.expected >= 0)
+        return np.cumsum(np.abs(self.expected) * wrong)
+
+    def __repr__(self) -> str:
+        """Show the size and the rates."""
+        return (
+            f"<FilterReplay of {len(self)} rows: {int(self.decisions.sum())} forwarded, "
+            f"F {self.f_measure:.3f} (precision {self.precision:.3f}, recall {self.recall:.3f}), "
+            f"{self.mistakes} mistakes>"
+        )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")
+
+
+def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
+    """Decide on each row in order; the filter sees the label of a row it forwarded, and then only.
+
+    (A filter made with ``feedback="full"`` sees each label, after it decided.) The filter is
+    changed in place and goes on from its present state; the decisions are those of ``decide`` and
+    ``feedback`` called row by row. It is all or nothing: after an error or Ctrl-C the filter is as
+    it was. On a terminal, more than two seconds of work show a progress bar.
+
+    Parameters
+    ----------
+    f : Filter
+        Any filter.
+    X : array, list of rows, DataFrame or SciPy sparse matrix
+        One row per round.
+    y : array
+        Labels −1 and +1, or False and True. With a column for each of several topics, a copy of f,
+        which has to have seen nothing and stays so, runs on each; the result is then a list.
+    u : array or None, default None
+        The truth, if it is known: the expectation of the label of x is then uᵀx, and the result has
+        ``regret``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onlinear as ol
+    >>> X = np.random.default_rng(0).normal(size=(2000, 5))
+    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> y = np.where(X[:, 0] > 0.5, 1, -1)
+    >>> run = ol.filter_replay(ol.RidgeFilter(), X, y)
+    >>> run[1000:].recall > 0.95
+    True
+    """
+    if not isinstance(f, Filter):
+        raise TypeError(f"filter_replay needs a filter, got {type(f).__name__}")
+    rows, d = rows_of(type(f).__name__, X)
+    labels = signs(type(f).__name__, y)
+    if len(labels) != len(rows):
+        raise ValueError(f"X and y need as many rows as each other, got {len(rows)}, {len(labels)}")
+    f._fits(d)
+    expected = None if u is None else _expected(X, vector(u, d))
+    decisions = np.zeros(labels.shape, dtype=bool)
+    if labels.ndim == 2:
+        return _topics(f, rows, d, labels, decisions, expected)
+    before = copy.deepcopy(vars(f))
+    try:
+        with bar("filter") as advance:
+            f._start(d)
+            f._run(rows, labels, decisions, advance)
+    except BaseException:
+        vars(f).clear()
+        vars(f).update(before)
+        raise
+    return FilterReplay(decisions, labels, expected)
+
+
+def _topics(
+    f: Filter,
+    rows: list[Row],
+    d: int,
+    labels: np.ndarray,
+    decisions: np.ndarray,
+    expected: np.ndarray | None,
+) -> list[FilterReplay]:
+    """Run a copy of the filter on each column of labels."""
+    if f.seen_ or expected is not None:
+        raise ValueError(
+            "labels of several topics need a filter that has seen nothing, and no u, got a filter "
+            f"that has seen {f.seen_} rows" + ("" if expected is None else ", and u")
+        )
+    fresh = copy.deepcopy(f)
+    fresh._start(d)
+    with bar("filter") as advance:
+        fresh._run_topics(rows, labels, decisions, advance)
+    pairs = zip(decisions.T, labels.T, strict=True)
+    return [FilterReplay(forwarded.copy(), topic.copy()) for forwarded, topic in pairs]
+
+
+def _expected(X: Any, u: np.ndarray) -> np.ndarray:
+    expected = np.asarray((X if sparse(X) else np.asarray(X, dtype=float)) @ u)
+    if np.abs(expected).max() > 1 + 1e-9:
+        worst = int(np.argmax(np.abs(expected)))
+        raise ValueError(
+            f"u needs |uᵀx| ≤ 1, as an expectation of −1 and +1 is, got {expected[worst]:g} "
+            f"in row {worst}"
+        )
+    return expected

@@ -1,0 +1,119 @@
+"""STAP: any classifier as a filter, by chance forwarding some of what it takes for irrelevant.
+
+    forward if the base says +1, else with probability min(1, √((1 + m)/T))
+
+where m counts the relevant rows discovered so, which the base had missed. The base learns of what
+is forwarded only, and the size of its margin plays no part.
+
+Helmbold, Littlestone & Long, Information and Computation 2000 (apple tasting), as in Cesa-Bianchi,
+Conconi & Gentile, NIPS 2003, section 4.1.
+"""
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+
+from onlinear._checks import asked, number, whole
+from onlinear.filtering import _coin
+from onlinear.filtering._coin import Seed
+from onlinear.filtering._filter import Filter, Look, Row
+from onlinear.filtering.ridge import RidgeFilter
+
+__all__ = ["AppleTasting"]
+
+
+class AppleTasting(Filter):
+    """Any classifier as a filter, by chance forwarding some of what it takes for irrelevant.
+
+    Costs what the base costs.
+
+    Parameters
+    ----------
+    base : Filter or None, default None
+        The classifier, a filter that has seen nothing; its own threshold says what is relevant. It
+        is copied, and the copy learns. None is ``RidgeFilter(c=0)``, which is RIDGE-FULL.
+    p : float or None, default None
+        Probability of forwarding what seems irrelevant, 0 ≤ p ≤ 1; None is min(1, √((1 + m)/T)).
+    horizon : int or None, default None
+        T, how many rounds there will be, if that is known; otherwise each round t takes T = t.
+    seed : int or callable, default 0
+        Where chance comes from: a whole number, or a function of t = 1, 2, … into [0, 1), such a
+        row being forwarded if it gives less than the probability.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> f = ol.AppleTasting(ol.Perceptron(), horizon=100)
+    >>> f.decide([0.6, 0.8])
+    True
+    >>> f.feedback([0.6, 0.8], 1)
+    >>> f.margin([0.6, 0.8])
+    0.0
+    """
+
+    _counts = (*Filter._counts, "misses_")
+
+    misses_ = 0
+
+    def __init__(
+        self,
+        base: Filter | None = None,
+        p: float | None = None,
+        *,
+        horizon: int | None = None,
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__(base=base, p=p, horizon=horizon, seed=seed)
+        given = asked("AppleTasting", **self._params)
+        if base is None:
+            base = RidgeFilter(c=0.0)
+        if not isinstance(base, Filter) or base.seen_:
+            raise ValueError(
+                "AppleTasting needs a base that is a filter that has seen nothing, such as "
+                f"Perceptron(), got base={base!r}"
+            )
+        self._base = copy.deepcopy(base)
+        self._p = None if p is None else number(given, "p", least=0, most=1)
+        self._horizon = None if horizon is None else whole(given, "horizon", least=1)
+        self._seed = _coin.checked("AppleTasting", seed)
+
+    def _begin(self, d: int) -> None:
+        self._base._start(d)
+
+    def _margin(self, x: Row) -> float:
+        return self._base._margin(x)
+
+    def probability(self) -> float:
+        """Return the probability of forwarding the present row if it seems irrelevant."""
+        if self._p is not None:
+            return self._p
+        return min(1.0, math.sqrt((1 + self.misses_) / (self._horizon or max(self.seen_, 1))))
+
+    def _look(self, x: Row) -> Look:
+        self._base.seen_ = self.seen_
+        if self._base._relevant(x):
+            return Look(True)
+        trial = _coin.toss(self._seed, self.seen_) < self.probability()
+        return Look(trial, trial)
+
+    def _learn(self, x: Row, y: float, trial: bool) -> None:
+        self._base._answer(x, y, trial)
+        self.misses_ += trial and y > 0
+
+    def _plain_params(self) -> dict[str, Any]:
+        base = self._params["base"]
+        described = None if base is None else base._described()[0]
+        return {**self._params, "base": described, "seed": _coin.plain(self._seed)}
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        base = params["base"]
+        return {**params, "base": None if base is None else Filter._rebuilt(base, {})}
+
+    def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
+        return self._base._described()
+
+    def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
+        self._base = Filter._rebuilt(inner, arrays)

@@ -1,0 +1,69 @@
+"""The Perceptron, the classifier to compare filters with.
+
+    Δ̂ = wᵀx,  w₁ = 0;  relevant iff Δ̂ ≥ 0
+    w ← w + yx if that was wrong
+
+Rosenblatt, 1958; Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.1, with every label seen.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from onlinear._checks import asked, choice
+from onlinear.filtering._filter import Feedback, Filter, Row
+
+__all__ = ["Perceptron"]
+
+
+class Perceptron(Filter):
+    """The Perceptron: learn by mistakes.
+
+    Costs O(d) a round, O(entries of x) for sparse rows.
+
+    Parameters
+    ----------
+    feedback : {"full", "forwarded"}, default "full"
+        Whether the label of every row is seen, as a classifier sees it, or of what is forwarded.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> f = ol.Perceptron()
+    >>> f.decide([0.6, 0.8])
+    True
+    >>> f.feedback([0.6, 0.8], -1)
+    >>> f.coef_
+    array([-0.6, -0.8])
+    """
+
+    def __init__(self, *, feedback: Feedback = "full") -> None:
+        super().__init__(feedback=feedback)
+        given = asked("Perceptron", feedback=feedback)
+        self._sees = choice(given, "feedback", ("full", "forwarded"))
+
+    def _begin(self, d: int) -> None:
+        self._w = np.zeros(d)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights w, a copy."""
+        return self._w.copy()
+
+    def _margin(self, x: Row) -> float:
+        columns, values = x if isinstance(x, tuple) else (slice(None), x)
+        return float(self._w[columns] @ values)
+
+    def _learn(self, x: Row, y: float, trial: bool) -> None:
+        if (self._margin(x) >= 0) != (y > 0):
+            columns, values = x if isinstance(x, tuple) else (slice(None), x)
+            self._w[columns] += y * values
+
+    def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
+        return None, {"w": self._w}
+
+    def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
+        w = arrays["w"]
+        if w.shape != (self.n_features_in_,) or not np.isfinite(w).all():
+            raise ValueError(f"it has {w.shape} weights, or some that are not finite")
+        self._w = w.copy()

@@ -1,0 +1,166 @@
+"""RIDGE-FIL: forward what ridge regression takes for relevant, or does not know well enough.
+
+    Δ̂ = xᵀ(aI + SSᵀ + xxᵀ)⁻¹SY        S the rows forwarded, Y their labels: eq. (3)
+    τ_t = −√(c ln t / N)               N labels known
+    forward iff Δ̂ ≥ τ_t; also if N = 0
+
+Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, and that is the primal form here;
+:class:`onlinear.KernelAAR` is the one with a kernel. The dual form is for sparse rows
+(:mod:`onlinear.filtering._sparse_ridge`). With every label seen and c = 0 it is RIDGE-FULL.
+
+Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4, with a = 1, c = 5.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from onlinear import kernels
+from onlinear._checks import asked, choice, number
+from onlinear.algorithms import AAR, KernelAAR
+from onlinear.filtering._filter import Feedback, Filter, Row
+from onlinear.filtering._regression import Regression
+from onlinear.filtering._sparse_ridge import SparseRidge
+from onlinear.filtering.simple import confidence
+from onlinear.kernels import Kernel, RowKernel
+
+__all__ = ["RidgeFilter"]
+
+BLOCK = 512  # rows learnt at once if every label is seen
+
+
+class RidgeFilter(Filter):
+    """Forward what ridge regression takes for relevant, or does not know well enough.
+
+    Costs O(d²) a round in primal form; in dual form O(n²) for each label learnt, n of them known,
+    and mostly O(entries of x) for a row held back, with n²/2 numbers of memory.
+
+    Parameters
+    ----------
+    c : float, default 5.0
+        How much is forwarded to learn, c ≥ 0; 0 forwards what seems relevant only.
+    a : float, default 1.0
+        Precision of the prior, a > 0.
+    kernel : onlinear.kernels.Kernel, callable or None, default None
+        A kernel, for a relevance that is not linear.
+    form : {"auto", "primal", "dual"}, default "auto"
+        Which form to compute in, of a filter without a kernel: they decide alike. "auto" takes the
+        dual one if the first row is sparse.
+    feedback : {"forwarded", "full"}, default "forwarded"
+        With "full" the label of every row is learnt, also of those held back; with c = 0 that is
+        RIDGE-FULL, the classifier to compare with.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> f = ol.RidgeFilter()
+    >>> f.decide([0.6, 0.8])  # nothing is known yet
+    True
+    >>> f.feedback([0.6, 0.8], -1)
+    >>> f.margin([0.8, 0.6])
+    -0.3118503118503118
+    """
+
+    def __init__(
+        self,
+        c: float = 5.0,
+        a: float = 1.0,
+        kernel: Kernel | RowKernel | None = None,
+        *,
+        form: Literal["auto", "primal", "dual"] = "auto",
+        feedback: Feedback = "forwarded",
+    ) -> None:
+        super().__init__(c=c, a=a, kernel=kernel, form=form, feedback=feedback)
+        given = asked("RidgeFilter", **self._params)
+        self._c, self._a = number(given, "c", least=0), number(given, "a", above=0)
+        self._kernel = None if kernel is None else kernels.checked(given)
+        self._sees = choice(given, "feedback", ("forwarded", "full"))
+        self._form = choice(given, "form", ("auto", "primal", "dual"))
+        if kernel is not None and form == "primal":
+            raise ValueError("RidgeFilter needs no form with a kernel, got form='primal'")
+        self._model: SparseRidge | Regression | None = None
+
+    def _begin(self, d: int) -> None:
+        self._d = d
+
+    def _regression(self, x: Row, topics: tuple[int, ...] = ()) -> SparseRidge | Regression:
+        """Return the regression; a new one of the form for such a row if nothing was learnt yet."""
+        if self._model is not None:
+            return self._model
+        if self._kernel is None and (
+            self._form == "dual" or (self._form == "auto" and isinstance(x, tuple))
+        ):
+            return SparseRidge(self._d, self._a, topics)
+        return Regression(
+            AAR(b=self._a) if self._kernel is None else KernelAAR(self._kernel, b=self._a), self._d
+        )
+
+    def _margin(self, x: Row) -> float:
+        return self._regression(x).margin(x)
+
+    def _threshold(self) -> float:
+        return confidence(self._c, self.seen_, self.labels_)
+
+    def _relevant(self, x: Row) -> bool:
+        return self._regression(x).reaches(x, self._threshold())
+
+    def _learn(self, x: Row, y: float, trial: bool) -> None:
+        model = self._regression(x)
+        model.learn(x, y)
+        self._model = model
+
+    def _run(
+        self,
+        rows: list[Row],
+        labels: np.ndarray,
+        decisions: np.ndarray,
+        advance: Callable[[int, int], None],
+    ) -> None:
+        model = self._regression(rows[0], labels.shape[1:])
+        if self._sees == "forwarded" or not isinstance(model, SparseRidge):
+            super()._run(rows, labels, decisions, advance)
+            return
+        for first in range(0, len(rows), BLOCK):  # every label is seen: nothing to wait for
+            block = slice(first, min(first + BLOCK, len(rows)))
+            margins = model.learn_all(rows[block], labels[block])
+            for i, margin in enumerate(margins, first):
+                self.seen_ += 1
+                decisions[i] = margin >= self._threshold()
+                self.labels_ += 1
+            advance(block.stop, len(rows))
+        if labels.ndim == 1:
+            model.reweigh()
+            self._model = model
+        self.forwarded_ += int(decisions.sum())
+
+    def _run_topics(
+        self,
+        rows: list[Row],
+        labels: np.ndarray,
+        decisions: np.ndarray,
+        advance: Callable[[int, int], None],
+    ) -> None:
+        """Run all topics on one factor if every label is seen: it does not depend on them."""
+        if self._sees == "full" and isinstance(self._regression(rows[0]), SparseRidge):
+            self._run(rows, labels, decisions, advance)
+        else:
+            super()._run_topics(rows, labels, decisions, advance)
+
+    def _plain_params(self) -> dict[str, Any]:
+        kernel = None if self._kernel is None else kernels.plain(self._kernel)
+        return {**self._params, "kernel": kernel}
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        kernel = params["kernel"]
+        return {**params, "kernel": None if kernel is None else kernels.rebuilt(kernel)}
+
+    def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
+        return (None, {}) if self._model is None else self._model.described()
+
+    def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
+        self._begin(self.n_features_in_)
+        if inner is not None:
+            kind = SparseRidge if inner["form"] == "sparse" else Regression
+            self._model = kind.restored(inner, arrays, self._d, self._a)
