@@ -6,6 +6,7 @@ import re
 import sys
 import types
 
+import golden
 import kernel_oracles as slow
 import numpy as np
 import pytest
@@ -104,6 +105,31 @@ def test_kernel_gd_keeps_the_length_of_its_weights(kernel, budget, eta, radius):
     assert_allclose(ol.replay(model, X, y).predictions, wanted, rtol=1e-9, atol=1e-12)
     length = model.dual_coef_ @ slow.gram(kernel, model.examples_) @ model.dual_coef_
     assert_allclose(model._state.square[0], length, rtol=1e-9)
+
+
+def test_constrained_kernel_gd_predicts_the_reference_numbers():
+    """The kernel (1 + xᵀz)², to twelve digits, in the first ten and the last five rounds."""
+    X, y = golden.STREAMS["signed"]()
+    run = ol.replay(ol.KernelGD(Polynomial(2), eta=0.01, radius=0.08), X, y)
+    wanted = (
+        0.0,
+        0.00247240084223,
+        0.000888687090314,
+        -0.0140305035585,
+        -0.0711428200386,
+        0.00966348742676,
+        0.0182731476067,
+        0.0322584518439,
+        -0.0818930623711,
+        -0.0406526570479,
+        0.0177018327507,
+        0.0351509012669,
+        -0.0673714834813,
+        -0.0324743242852,
+        -0.0213953458075,
+    )
+    assert_allclose(run.predictions[[*range(10), *range(35, 40)]], wanted, rtol=1e-9, atol=1e-12)
+    assert_allclose(run.cumulative_loss[-1], 4.3237613274, rtol=1e-10)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: getattr(k, "__name__", repr(k)))

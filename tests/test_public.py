@@ -52,6 +52,28 @@ def test_a_learner_documents_every_parameter_its_cost_and_an_example(name):
     assert re.search(r"Costs? (O\(|a Cholesky)", docstring)
 
 
+@pytest.mark.parametrize("name", sorted(ol.Filter._classes))
+def test_a_filter_documents_every_parameter_its_cost_and_an_example(name):
+    documented = inspect.getdoc(getattr(ol, name))
+    for parameter in inspect.signature(getattr(ol, name)).parameters:
+        assert re.search(rf"^{parameter} : ", documented, re.M), parameter
+    assert "Examples\n--------" in documented
+    assert re.search(r"Costs? ", documented)
+
+
+@pytest.mark.parametrize("kernel", [ol.kernels.Linear, ol.kernels.Polynomial, ol.kernels.RBF])
+def test_a_kernel_documents_every_parameter_and_an_example(kernel):
+    documented = inspect.getdoc(kernel)
+    for parameter in inspect.signature(kernel).parameters:
+        assert re.search(rf"^{parameter} : ", documented, re.M), parameter
+    assert ">>> " in documented
+
+
+def test_the_readme_names_every_filter():
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in ol.Filter._classes if f"`{name}`" not in readme] == []
+
+
 def test_state_and_parameter_tuples_have_names_of_their_own():
     """Two NamedTuples of one name fall into a slow path of the compiler, silently."""
     names = [

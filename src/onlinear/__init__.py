@@ -50,7 +50,7 @@ from onlinear.filtering import (
     filter_replay,
 )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "AAR",

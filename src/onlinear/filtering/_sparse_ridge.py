@@ -7,11 +7,10 @@ With the labelled rows S kept, C = I + SSᵀ/a = LLᵀ grows by a row a label, a
     margin = wᵀx/(1 + χ)
 
 w is kept, so that a margin known to lie above or below a threshold costs O(nnz) and no solution:
-0 ≤ χ ≤ ‖x‖²/a. The entries of S stand one after the other, each with the place of the last entry of
-the same column before it, so that k costs as many steps as S and x have words in common.
+0 ≤ χ ≤ ‖x‖²/a. The entries of S stand row after row, and k is one walk along them beside x spread
+out; walking the columns of x only takes as long, since most entries are of words in common.
 """
 
-import itertools
 import math
 from typing import Any, Self
 
@@ -25,20 +24,22 @@ from onlinear.filtering._filter import Row, entries
 __all__ = ["SparseRidge"]
 
 FIRST_ROOM = 64
-STORED = ("values", "columns", "rows")  # of each entry of S
+LANES = 4  # rows spread out at once
 PANEL = 256  # rows of L a matrix product takes at once
 
 
 @kernel
-def common(indices, values, last, before, rows, kept, out, n):
-    """out ← k = Sx: for each column of x its entries in S, from the last to the first."""
+def products(spread, starts, columns, kept, n, out):
+    """out ← SX for the first n rows of S, and up to four rows x spread out as the columns of X."""
     for i in range(n):
-        out[i] = 0.0
-    for j in range(indices.size):
-        place = last[indices[j]]
-        while place >= 0:
-            out[rows[place]] += values[j] * kept[place]
-            place = before[place]
+        a = b = c = d = 0.0
+        for place in range(starts[i], starts[i + 1]):
+            value, x = kept[place], spread[columns[place]]
+            a += value * x[0]
+            b += value * x[1]
+            c += value * x[2]
+            d += value * x[3]
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = a, b, c, d
 
 
 @kernel
@@ -51,12 +52,14 @@ def inner(w, indices, values):
 
 
 @kernel
-def weigh(alpha, rho, columns, rows, kept, filled, w):
+def weigh(alpha, rho, starts, columns, kept, n, w):
     """w ← ρSᵀα."""
     for j in range(w.size):
         w[j] = 0.0
-    for place in range(filled):
-        w[columns[place]] += rho * alpha[rows[place]] * kept[place]
+    for i in range(n):
+        share = rho * alpha[i]
+        for place in range(starts[i], starts[i + 1]):
+            w[columns[place]] += share * kept[place]
 
 
 @kernel
@@ -76,13 +79,13 @@ class SparseRidge:
     def __init__(self, d: int, a: float, topics: tuple[int, ...] = ()) -> None:
         self.rho = 1.0 / a
         self.n = 0
-        self.filled = 0
         self.w = np.zeros(d)
-        self.last = np.full(d, -1)
+        self._spread = np.zeros((d, LANES))
         self.z = np.zeros((FIRST_ROOM, *topics))  # of every topic, if there are several
         self.L = np.zeros(FIRST_ROOM * (FIRST_ROOM + 1) // 2)
         self.values = np.zeros(FIRST_ROOM)
-        self.columns, self.rows, self.before = (np.zeros(FIRST_ROOM, dtype=int) for _ in range(3))
+        self.columns = np.zeros(FIRST_ROOM, dtype=int)
+        self.starts = np.zeros(FIRST_ROOM + 1, dtype=int)
         self._seen: tuple[Any, ...] = ()
 
     # --- the round ----------------------------------------------------------------------------
@@ -108,9 +111,7 @@ class SparseRidge:
             _, seen, q, chi = self._seen
             if np.array_equal(seen[0], x[0]) and np.array_equal(seen[1], x[1]):
                 return q, chi
-        q = np.empty(self.n)
-        common(*x, self.last, self.before, self.rows, self.values, q, self.n)
-        q *= self.rho
+        q = self.rho * self._products([x])[:, 0]
         solve_rows(self.L, self.n, q)
         chi = max(self.rho * dot(x[1], x[1]) - dot(q, q), 0.0)
         self._seen = (self.n, (x[0].copy(), x[1].copy()), q, chi)
@@ -138,19 +139,20 @@ class SparseRidge:
         n, m = self.n, len(rows)
         block = [entries(row) for row in rows]
         self.reserve(m, sum(x[0].size for x in block))
-        K = np.zeros((m, n + m))
-        for i, x in enumerate(block):
-            common(*x, self.last, self.before, self.rows, self.values, K[i], self.n)
-            K[i, n + i] = dot(x[1], x[1])
+        for x in block:
             self.keep(x)
+        K = np.empty((n + m, m))
+        for first in range(0, m, LANES):
+            part = block[first : first + LANES]
+            K[:, first : first + len(part)] = self._products(part)[:, : len(part)]
         K *= self.rho
-        Q = self._solved_all(np.ascontiguousarray(K[:, :n].T), n)
-        within = K[:, n:] + np.tril(K[:, n:], -1).T
-        corner = np.linalg.cholesky(within + np.eye(m) - Q.T @ Q)
+        Q = self._solved_all(K[:n], n)
+        corner = np.linalg.cholesky(K[n:] + np.eye(m) - Q.T @ Q)
         margins = Q.T @ self.z[:n]
+        turned = np.ascontiguousarray(Q.T)
         for i in range(m):
             start = (n + i) * (n + i + 1) // 2
-            self.L[start : start + n] = Q[:, i]
+            self.L[start : start + n] = turned[i]
             self.L[start + n : start + n + i + 1] = corner[i, : i + 1]
             margins[i] += corner[i, :i] @ self.z[n : n + i]
             self.z[n + i] = (y[i] - margins[i]) / corner[i, i]
@@ -171,7 +173,17 @@ class SparseRidge:
         """Keep w up with the labels learnt."""
         alpha = self.z[: self.n].copy()
         solve_columns(self.L, self.n, alpha)
-        weigh(alpha, self.rho, self.columns, self.rows, self.values, self.filled, self.w)
+        weigh(alpha, self.rho, self.starts, self.columns, self.values, self.n, self.w)
+
+    def _products(self, rows: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        """Return k = Sx of up to four rows, a column each."""
+        out = np.empty((self.n, LANES))
+        for lane, (indices, values) in enumerate(rows):
+            self._spread[indices, lane] = values
+        products(self._spread, self.starts, self.columns, self.values, self.n, out)
+        for lane, (indices, _) in enumerate(rows):
+            self._spread[indices, lane] = 0.0
+        return out
 
     def reserve(self, rows: int, entries: int) -> None:
         """Have room for more rows and entries; it grows by a quarter."""
@@ -180,56 +192,56 @@ class SparseRidge:
             room = max(n, len(self.z) * 5 // 4)
             self.z = _grown(self.z, room)
             self.L = _grown(self.L, room * (room + 1) // 2)
-        filled = self.filled + entries
+            self.starts = _grown(self.starts, room + 1)
+        filled = self.starts[self.n] + entries
         if filled > self.values.size:
             room = max(filled, self.values.size * 5 // 4)
-            for name in (*STORED, "before"):
-                setattr(self, name, _grown(getattr(self, name), room))
+            self.values, self.columns = _grown(self.values, room), _grown(self.columns, room)
 
     def keep(self, x: tuple[np.ndarray, np.ndarray]) -> None:
         """Store the row as the last of S."""
-        indices, values = x
-        places = np.arange(self.filled, self.filled + indices.size)
-        self.values[places], self.columns[places], self.rows[places] = values, indices, self.n
-        self.before[places] = self.last[indices]
-        self.last[indices] = places
-        self.filled += indices.size
+        start = self.starts[self.n]
+        stop = start + x[0].size
+        self.columns[start:stop], self.values[start:stop] = x
         self.n += 1
+        self.starts[self.n] = stop
 
     # --- state files ----------------------------------------------------------------------------
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and arrays that describe the regression."""
-        sizes = {"form": "sparse", "n": self.n, "filled": self.filled}
-        return sizes, {
+        filled = self.starts[self.n]
+        return {"form": "sparse", "n": self.n}, {
             "L": self.L[: self.n * (self.n + 1) // 2],
             "z": self.z[: self.n],
-            **{name: getattr(self, name)[: self.filled].astype(float) for name in STORED},
+            "starts": self.starts[: self.n + 1].astype(float),
+            "columns": self.columns[:filled].astype(float),
+            "values": self.values[:filled],
         }
 
     @classmethod
     def restored(cls, header: Any, arrays: dict[str, np.ndarray], d: int, a: float) -> Self:
         """Return what a header and arrays describe, or refuse it."""
-        made = cls(d, a)
-        n, filled = count(header["n"]), count(header["filled"])
-        sizes = {"L": n * (n + 1) // 2, "z": n, **dict.fromkeys(STORED, filled)}
-        if {name: array.size for name, array in arrays.items()} != sizes:
-            raise ValueError(f"it says {n} rows of {filled} entries and holds others")
-        if not np.isfinite(np.concatenate(list(arrays.values()))).all():
-            raise ValueError("its state has numbers that are not finite")
-        columns, rows = arrays["columns"].astype(int), arrays["rows"].astype(int)
-        in_place = filled == 0 or (
-            columns.min() >= 0 and columns.max() < d and rows.min() >= 0 and rows.max() < n
+        made, n = cls(d, a), count(header["n"])
+        L, z, starts, columns, values = (
+            arrays[name] for name in ("L", "z", "starts", "columns", "values")
         )
-        if not in_place or np.any(np.diff(rows) < 0):
-            raise ValueError("its entries lie outside of its rows")
-        if not np.all(arrays["L"][np.cumsum(np.arange(1, n + 1)) - 1] > 0):
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise ValueError("its state has numbers that are not finite")
+        sizes = (n * (n + 1) // 2, n, n + 1, values.size)
+        if (L.size, z.size, starts.size, columns.size) != sizes:
+            raise ValueError(f"it says it has {n} rows and holds others")
+        starts, columns = starts.astype(int), columns.astype(int)
+        if starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != values.size:
+            raise ValueError("its rows do not follow one another")
+        if values.size and not 0 <= columns.min() <= columns.max() < d:
+            raise ValueError(f"its columns lie outside of 0 … {d - 1}")
+        if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > 0):
             raise ValueError("its factor L has a diagonal that is not positive")
-        starts = np.searchsorted(rows, np.arange(n + 1))
-        made.reserve(n, filled)
-        for first, last in itertools.pairwise(starts):
-            made.keep((columns[first:last], arrays["values"][first:last]))
-        made.L[: arrays["L"].size], made.z[:n] = arrays["L"], arrays["z"]
+        made.reserve(n, values.size)
+        made.L[: L.size], made.z[:n], made.starts[: n + 1] = L, z, starts
+        made.columns[: values.size], made.values[: values.size] = columns, values
+        made.n = n
         made.reweigh()
         return made
 

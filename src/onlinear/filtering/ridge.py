@@ -19,7 +19,7 @@ import numpy as np
 from onlinear import kernels
 from onlinear._checks import asked, choice, number
 from onlinear.algorithms import AAR, KernelAAR
-from onlinear.filtering._filter import Feedback, Filter, Row
+from onlinear.filtering._filter import Feedback, Filter, Row, entries
 from onlinear.filtering._regression import Regression
 from onlinear.filtering._sparse_ridge import SparseRidge
 from onlinear.filtering.simple import confidence
@@ -27,6 +27,7 @@ from onlinear.kernels import Kernel, RowKernel
 
 __all__ = ["RidgeFilter"]
 
+WIDEST_PRIMAL = 2000  # columns; beyond, a matrix of d² numbers takes longer than one of labels
 BLOCK = 512  # rows learnt at once if every label is seen
 
 
@@ -46,7 +47,7 @@ class RidgeFilter(Filter):
         A kernel, for a relevance that is not linear.
     form : {"auto", "primal", "dual"}, default "auto"
         Which form to compute in, of a filter without a kernel: they decide alike. "auto" takes the
-        dual one if the first row is sparse.
+        dual one if the first row is sparse, or wider than 2000.
     feedback : {"forwarded", "full"}, default "forwarded"
         With "full" the label of every row is learnt, also of those held back; with c = 0 that is
         RIDGE-FULL, the classifier to compare with.
@@ -89,7 +90,8 @@ class RidgeFilter(Filter):
         if self._model is not None:
             return self._model
         if self._kernel is None and (
-            self._form == "dual" or (self._form == "auto" and isinstance(x, tuple))
+            self._form == "dual"
+            or (self._form == "auto" and (isinstance(x, tuple) or self._d > WIDEST_PRIMAL))
         ):
             return SparseRidge(self._d, self._a, topics)
         return Regression(
@@ -121,6 +123,7 @@ class RidgeFilter(Filter):
         if self._sees == "forwarded" or not isinstance(model, SparseRidge):
             super()._run(rows, labels, decisions, advance)
             return
+        model.reserve(len(rows), sum(len(entries(row)[0]) for row in rows))
         for first in range(0, len(rows), BLOCK):  # every label is seen: nothing to wait for
             block = slice(first, min(first + BLOCK, len(rows)))
             margins = model.learn_all(rows[block], labels[block])

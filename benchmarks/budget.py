@@ -1,0 +1,58 @@
+"""What a budget costs: the loss of kernel learners that keep n examples, over that of keeping all.
+
+    python benchmarks/budget.py
+
+Two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square: in one f stays, in the
+other it moves on. The rule is that the oldest example goes. Beside it, at the same cost a round,
+Nyström features of as many landmarks, which keep what all rows said, about fewer directions.
+"""
+
+import numpy as np
+from onlinear.features import Mapped, Nystroem
+from rich.console import Console
+from rich.table import Table
+
+import onlinear as ol
+from onlinear.kernels import RBF
+
+ROWS, NOISE = 4000, 0.1
+BUDGETS = (50, 100, 200, 400, 800, 1600)
+KERNEL = RBF(gamma=1.0)
+
+
+def stream(turns: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(ROWS, 2))
+    phase = 2 * np.pi * turns * np.arange(ROWS) / ROWS
+    f = np.sin(2 * X[:, 0] + phase) * np.cos(X[:, 1])
+    return X, f + NOISE * rng.normal(size=ROWS)
+
+
+def loss(model: ol.Learner, X: np.ndarray, y: np.ndarray) -> float:
+    return float(ol.replay(model, X, y).cumulative_loss[-1]) / ROWS
+
+
+def main() -> None:
+    console = Console()
+    for title, turns in (("a truth that stays", 0.0), ("a truth that turns ten times", 10.0)):
+        X, y = stream(turns)
+        c = 30.0 if turns else np.inf
+        table = Table(title=f"{title}: mean squared error (noise {NOISE**2:g})")
+        for column in ("examples kept", "KernelAAR", "KernelLASER", "KernelGD", "Nyström + LASER"):
+            table.add_column(column, justify="right")
+        for budget in (*BUDGETS, None):
+            models = [
+                ol.KernelAAR(KERNEL, b=0.1, budget=budget),
+                ol.KernelLASER(KERNEL, b=0.1, c=c, shrink=False, budget=budget),
+                ol.KernelGD(KERNEL, eta=0.25, budget=budget),
+            ]
+            cells = [f"{loss(model, X, y):.4f}" for model in models]
+            if budget is not None:
+                linear = ol.LASER(b=0.1, c=c, shrink=False)
+                cells.append(f"{loss(Mapped(Nystroem(KERNEL, budget), linear), X, y):.4f}")
+            table.add_row("all" if budget is None else f"{budget:,}", *cells)
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()
