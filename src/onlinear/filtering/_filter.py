@@ -11,7 +11,7 @@ import numpy as np
 
 from onlinear import _checks, _files, _saving
 
-__all__ = ["Feedback", "Filter", "Look", "Row", "dense", "entries", "rows_of", "signs"]
+__all__ = ["Feedback", "Filter", "Look", "Row", "Task", "dense", "entries", "rows_of", "signs"]
 
 Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or its columns and what is in them
 Feedback = Literal["forwarded", "full"]
@@ -22,6 +22,15 @@ class Look(NamedTuple):
 
     forward: bool
     trial: bool = False
+
+
+class Task(NamedTuple):
+    """Rows to decide on, their labels, where the decisions go, and who is told of the progress."""
+
+    rows: list[Row]
+    labels: np.ndarray
+    decisions: np.ndarray
+    advance: Callable[[int, int], None]
 
 
 class Filter:
@@ -52,7 +61,8 @@ class Filter:
     def __init_subclass__(cls) -> None:
         """Let ``onlinear.load`` know the filter by its name."""
         super().__init_subclass__()
-        Filter._classes[cls.__name__] = cls
+        if cls._margin is not Filter._margin:
+            Filter._classes[cls.__name__] = cls
 
     # --- what a filter is made of ---------------------------------------------------------------
 
@@ -140,32 +150,20 @@ class Filter:
         self.forwarded_ += look.forward
         return look
 
-    def _run(
-        self,
-        rows: list[Row],
-        labels: np.ndarray,
-        decisions: np.ndarray,
-        advance: Callable[[int, int], None],
-    ) -> None:
+    def _run(self, task: Task) -> None:
         """Decide on every row; a label is looked at after its row was forwarded."""
-        for i, row in enumerate(rows):
+        for i, row in enumerate(task.rows):
             look = self._decide(row)
-            decisions[i] = look.forward
+            task.decisions[i] = look.forward
             if look.forward or self._sees == "full":
-                self._answer(row, float(labels[i]), look.trial)
+                self._answer(row, float(task.labels[i]), look.trial)
             if i % 64 == 0:
-                advance(i, len(rows))
+                task.advance(i, len(task.rows))
 
-    def _run_topics(
-        self,
-        rows: list[Row],
-        labels: np.ndarray,
-        decisions: np.ndarray,
-        advance: Callable[[int, int], None],
-    ) -> None:
+    def _run_topics(self, task: Task) -> None:
         """Run a copy for each column of labels."""
-        for j in range(labels.shape[1]):
-            copy.deepcopy(self)._run(rows, labels[:, j], decisions[:, j], advance)
+        for labels, decisions in zip(task.labels.T, task.decisions.T, strict=True):
+            copy.deepcopy(self)._run(task._replace(labels=labels, decisions=decisions))
 
     def _answer(self, row: Row, label: float, trial: bool) -> None:
         self._learn(row, label, trial)

@@ -9,7 +9,7 @@ import numpy as np
 from onlinear._checks import row as vector
 from onlinear._checks import sparse
 from onlinear._progress import bar
-from onlinear.filtering._filter import Filter, Row, rows_of, signs
+from onlinear.filtering._filter import Filter, Row, Task, rows_of, signs
 
 __all__ = ["FilterReplay", "filter_replay"]
 
@@ -147,7 +147,7 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     try:
         with bar("filter") as advance:
             f._start(d)
-            f._run(rows, labels, decisions, advance)
+            f._run(Task(rows, labels, decisions, advance))
     except BaseException:
         vars(f).clear()
         vars(f).update(before)
@@ -172,7 +172,7 @@ def _topics(
     fresh = copy.deepcopy(f)
     fresh._start(d)
     with bar("filter") as advance:
-        fresh._run_topics(rows, labels, decisions, advance)
+        fresh._run_topics(Task(rows, labels, decisions, advance))
     pairs = zip(decisions.T, labels.T, strict=True)
     return [FilterReplay(forwarded.copy(), topic.copy()) for forwarded, topic in pairs]
 

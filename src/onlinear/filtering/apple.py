@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import asked, number, whole
-from onlinear.filtering import _coin
-from onlinear.filtering._coin import Seed
-from onlinear.filtering._filter import Filter, Look, Row
+from onlinear.filtering._exploring import Exploring, Seed
+from onlinear.filtering._filter import Filter, Row
 from onlinear.filtering.ridge import RidgeFilter
 
 __all__ = ["AppleTasting"]
 
 
-class AppleTasting(Filter):
+class AppleTasting(Exploring):
     """Any classifier as a filter, by chance forwarding some of what it takes for irrelevant.
 
     Costs what the base costs.
@@ -66,7 +64,6 @@ class AppleTasting(Filter):
         seed: Seed = 0,
     ) -> None:
         super().__init__(base=base, p=p, horizon=horizon, seed=seed)
-        given = asked("AppleTasting", **self._params)
         if base is None:
             base = RidgeFilter(c=0.0)
         if not isinstance(base, Filter) or base.seen_:
@@ -75,9 +72,6 @@ class AppleTasting(Filter):
                 f"Perceptron(), got base={base!r}"
             )
         self._base = copy.deepcopy(base)
-        self._p = None if p is None else number(given, "p", least=0, most=1)
-        self._horizon = None if horizon is None else whole(given, "horizon", least=1)
-        self._seed = _coin.checked("AppleTasting", seed)
 
     def _begin(self, d: int) -> None:
         self._base._start(d)
@@ -86,17 +80,14 @@ class AppleTasting(Filter):
         return self._base._margin(x)
 
     def probability(self) -> float:
-        """Return the probability of forwarding the present row if it seems irrelevant."""
+        """Return p, or min(1, √((1 + m)/T))."""
         if self._p is not None:
             return self._p
-        return min(1.0, math.sqrt((1 + self.misses_) / (self._horizon or max(self.seen_, 1))))
+        return min(1.0, math.sqrt((1 + self.misses_) / self._rounds))
 
-    def _look(self, x: Row) -> Look:
+    def _relevant(self, x: Row) -> bool:
         self._base.seen_ = self.seen_
-        if self._base._relevant(x):
-            return Look(True)
-        trial = _coin.toss(self._seed, self.seen_) < self.probability()
-        return Look(trial, trial)
+        return self._base._relevant(x)
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
         self._base._answer(x, y, trial)
@@ -105,7 +96,7 @@ class AppleTasting(Filter):
     def _plain_params(self) -> dict[str, Any]:
         base = self._params["base"]
         described = None if base is None else base._described()[0]
-        return {**self._params, "base": described, "seed": _coin.plain(self._seed)}
+        return {**super()._plain_params(), "base": described}
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:

@@ -17,17 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import asked, number, whole
+from onlinear._checks import asked, number
 from onlinear.algorithms import ARCOR
-from onlinear.filtering import _coin
-from onlinear.filtering._coin import Seed
-from onlinear.filtering._filter import Filter, Look, Row
+from onlinear.filtering._exploring import Exploring, Seed
+from onlinear.filtering._filter import Row
 from onlinear.filtering._regression import Regression
 
 __all__ = ["PRidgeFilter", "theorem_3"]
 
 
-class PRidgeFilter(Filter):
+class PRidgeFilter(Exploring):
     """Forward what ridge regression takes for relevant, and of the rest some at random.
 
     Costs O(d²) a round, and more when w has to be projected. For rows of length 1.
@@ -65,11 +64,7 @@ class PRidgeFilter(Filter):
         seed: Seed = 0,
     ) -> None:
         super().__init__(a=a, p=p, horizon=horizon, seed=seed)
-        given = asked("PRidgeFilter", **self._params)
-        self._a = number(given, "a", above=0)
-        self._p = None if p is None else number(given, "p", least=0, most=1)
-        self._horizon = None if horizon is None else whole(given, "horizon", least=1)
-        self._seed = _coin.checked("PRidgeFilter", seed)
+        self._a = number(asked("PRidgeFilter", a=a), "a", above=0)
 
     def _begin(self, d: int) -> None:
         self._model = Regression(ARCOR(r=self._a, radius=1.0, q=math.inf), d)
@@ -78,23 +73,14 @@ class PRidgeFilter(Filter):
         return self._model.margin(x)
 
     def probability(self) -> float:
-        """Return p, the probability of forwarding the present row if it seems irrelevant."""
+        """Return p."""
         if self._p is not None:
             return self._p
-        root = 1 / math.sqrt(self._horizon or max(self.seen_, 1))
+        root = 1 / math.sqrt(self._rounds)
         return root * (1 + root) / 2
-
-    def _look(self, x: Row) -> Look:
-        if self._relevant(x):
-            return Look(True)
-        trial = _coin.toss(self._seed, self.seen_) < self.probability()
-        return Look(trial, trial)
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
         self._model.learn(x, y)
-
-    def _plain_params(self) -> dict[str, Any]:
-        return {**self._params, "seed": _coin.plain(self._seed)}
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
         return self._model.described()

@@ -11,7 +11,6 @@
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4, with a = 1, c = 5.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from onlinear import kernels
 from onlinear._checks import asked, choice, number
 from onlinear.algorithms import AAR, KernelAAR
-from onlinear.filtering._filter import Feedback, Filter, Row, entries
+from onlinear.filtering._filter import Feedback, Filter, Row, Task, entries
 from onlinear.filtering._regression import Regression
 from onlinear.filtering._sparse_ridge import SparseRidge
 from onlinear.filtering.simple import confidence
@@ -112,16 +111,11 @@ class RidgeFilter(Filter):
         model.learn(x, y)
         self._model = model
 
-    def _run(
-        self,
-        rows: list[Row],
-        labels: np.ndarray,
-        decisions: np.ndarray,
-        advance: Callable[[int, int], None],
-    ) -> None:
+    def _run(self, task: Task) -> None:
+        rows, labels, decisions, advance = task
         model = self._regression(rows[0], labels.shape[1:])
         if self._sees == "forwarded" or not isinstance(model, SparseRidge):
-            super()._run(rows, labels, decisions, advance)
+            super()._run(task)
             return
         model.reserve(len(rows), sum(len(entries(row)[0]) for row in rows))
         for first in range(0, len(rows), BLOCK):  # every label is seen: nothing to wait for
@@ -137,18 +131,12 @@ class RidgeFilter(Filter):
             self._model = model
         self.forwarded_ += int(decisions.sum())
 
-    def _run_topics(
-        self,
-        rows: list[Row],
-        labels: np.ndarray,
-        decisions: np.ndarray,
-        advance: Callable[[int, int], None],
-    ) -> None:
+    def _run_topics(self, task: Task) -> None:
         """Run all topics on one factor if every label is seen: it does not depend on them."""
-        if self._sees == "full" and isinstance(self._regression(rows[0]), SparseRidge):
-            self._run(rows, labels, decisions, advance)
+        if self._sees == "full" and isinstance(self._regression(task.rows[0]), SparseRidge):
+            self._run(task)
         else:
-            super()._run_topics(rows, labels, decisions, advance)
+            super()._run_topics(task)
 
     def _plain_params(self) -> dict[str, Any]:
         kernel = None if self._kernel is None else kernels.plain(self._kernel)

@@ -1,0 +1,72 @@
+"""Filters that forward at random some of what seems irrelevant.
+
+The coin of round t depends on the seed and t alone: decisions are the same however the rounds
+before were run.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from onlinear._checks import LARGEST, asked, number, whole
+from onlinear.filtering._filter import Filter, Look, Row
+
+__all__ = ["Exploring", "Seed", "toss"]
+
+Seed = int | Callable[[int], float]
+
+
+def checked(owner: str, seed: Any) -> Seed:
+    """Return a seed, or say what it has to be."""
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if (whole and 0 <= seed <= LARGEST) or (callable(seed) and not isinstance(seed, type)):
+        return seed  # type: ignore[no-any-return]
+    raise ValueError(
+        f"{owner} needs a seed that is a whole number ≥ 0, or a function of the round t = 1, 2, … "
+        f"that returns a number in [0, 1), got seed={seed!r}"
+    )
+
+
+def toss(seed: Seed, t: int) -> float:
+    """Return the coin of round t, in [0, 1): the same however the rounds before it were run."""
+    if callable(seed):
+        return float(seed(t))
+    return float(np.random.Generator(np.random.Philox(key=int(seed), counter=t)).random())
+
+
+def plain(seed: Seed) -> int:
+    """Return a seed as a state file can hold it; refuse a function."""
+    if callable(seed):
+        raise ValueError(f"a filter needs a number for its seed to be saved, got seed={seed!r}")
+    return int(seed)
+
+
+class Exploring(Filter):
+    """A filter that forwards what seems relevant, and of the rest some at random."""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(**params)
+        name = type(self).__name__
+        given = asked(name, **params)
+        self._p = None if given.p is None else number(given, "p", least=0, most=1)
+        self._horizon = None if given.horizon is None else whole(given, "horizon", least=1)
+        self._seed = checked(name, params["seed"])
+
+    @property
+    def _rounds(self) -> int:
+        """How many rounds there will be, or there were."""
+        return self._horizon or max(self.seen_, 1)
+
+    def probability(self) -> float:
+        """Return the probability of forwarding the present row if it seems irrelevant."""
+        raise NotImplementedError
+
+    def _look(self, x: Row) -> Look:
+        if self._relevant(x):
+            return Look(True)
+        trial = toss(self._seed, self.seen_) < self.probability()
+        return Look(trial, trial)
+
+    def _plain_params(self) -> dict[str, Any]:
+        return {**self._params, "seed": plain(self._seed)}
