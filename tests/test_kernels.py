@@ -206,6 +206,17 @@ def _no_memory(*args):
     raise MemoryError
 
 
+@pytest.mark.parametrize("name", sorted(LINEAR))
+def test_more_examples_than_half_the_memory_are_refused_in_words(name, monkeypatch):
+    X, y = stream(200)
+    model = ol.LEARNERS[name]().fit(X[:90], y[:90])
+    before = state(model)
+    monkeypatch.setattr("onlinear._checks.physical_memory", lambda: 2.0 * 8 * model._record.size)
+    with pytest.raises(ValueError, match=rf"{name} would keep \d+ examples, .* set a budget, or"):
+        model.partial_fit(X[90:], y[90:])
+    assert state(model) == before
+
+
 def test_a_budget_bounds_the_room():
     X, y = stream(300)
     model = ol.KernelAAR(budget=40).fit(X, y)

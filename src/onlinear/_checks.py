@@ -18,6 +18,7 @@ __all__ = [
     "choice",
     "finite_rows",
     "fits",
+    "holds",
     "label",
     "labels",
     "limit",
@@ -152,6 +153,17 @@ def fits(owner: str, d: int, matrices: int) -> None:
         f"{memory / 1e9:.3g} GB: use NLMS, GD or OGD (O(d)), which take sparse rows, or fewer "
         "columns (features hashed to a smaller width)"
     )
+
+
+def holds(owner: str, examples: int, numbers: int) -> None:
+    """Refuse to keep examples that take more than half the memory."""
+    needed, memory = 8.0 * numbers, physical_memory()
+    if needed > memory / 2:
+        raise ValueError(
+            f"{owner} would keep {examples} examples, {needed / 1e9:.3g} GB, more than half of "
+            f"this machine's {memory / 1e9:.3g} GB: set a budget, or use onlinear.features in front of "
+            "a linear learner; the model is unchanged"
+        )
 
 
 # --- data -----------------------------------------------------------------------------------

@@ -36,7 +36,6 @@ __all__ = [
     "coefficients",
     "dual",
     "remember",
-    "room_of",
     "see",
 ]
 
@@ -74,13 +73,6 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
         np.zeros(room * (room + 1) // 2),
         np.zeros((room, d)),
     )
-
-
-def room_of(d: int, numbers: int) -> int:
-    """Return for how many examples of width d a state of so many numbers has room."""
-    numbers -= 7  # t, n, ρ and the kernel's
-    side = d + 2.5  # numbers = room²/2 + room·(d + 2.5)
-    return round(math.sqrt(side * side + 2.0 * numbers) - side) if numbers >= 0 else 0
 
 
 @kernel

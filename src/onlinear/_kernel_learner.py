@@ -5,16 +5,16 @@ none left the room grows by a quarter, so that a round copies nothing but now an
 room there is depends on the number of examples alone.
 """
 
+import bisect
 import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 
-from onlinear import _engine, kernels
+from onlinear import _checks, _engine, kernels
 from onlinear._bounds import Guarantee, unknown
-from onlinear._checks import whole
-from onlinear._dual import coefficients, room_of
+from onlinear._dual import coefficients
 from onlinear._model import Learner
 from onlinear.kernels import RBF, Kernel, RowKernel
 
@@ -30,13 +30,14 @@ class KernelLearner(Learner):
     budget: int | None = dataclasses.field(default=None, kw_only=True)
 
     def _budget(self) -> float:
-        return math.inf if self.budget is None else float(whole(self, "budget", least=1))
+        return math.inf if self.budget is None else float(_checks.whole(self, "budget", least=1))
 
     # --- the state ----------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
         if record is not None:
-            room = self._room_of(d, record.size)
+            size = record.size
+            room = bisect.bisect_left(range(size), size, key=lambda room: self._size(d, room))
         else:
             room = FIRST_ROOM if self._state is None else self._room
         return self._with_room(d, room, self._form(d))
@@ -46,8 +47,8 @@ class KernelLearner(Learner):
         return self.algorithm.init(self._params(), d, room, form)
 
     @staticmethod
-    def _room_of(d: int, size: int) -> int:
-        """Return for how many examples a record of that size has room."""
+    def _size(d: int, room: int) -> int:
+        """Return how many numbers a state with room for so many examples of width d has."""
         raise NotImplementedError
 
     def _form(self, d: int) -> tuple[float, ...]:
@@ -64,6 +65,7 @@ class KernelLearner(Learner):
         """Take more room: everything in the state stands as a prefix of its new place."""
         old, room = self._state, self._room
         d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
+        _checks.holds(type(self).__name__, room, self._size(d, room))
         arrays = self._with_room(d, room, tuple(old.form))
         for target, array in zip(arrays, old, strict=True):
             target.reshape(-1)[: array.size] = array.reshape(-1)
@@ -159,8 +161,8 @@ class DualLearner(KernelLearner):
             raise ValueError("its factor L has a diagonal that is not positive")
 
     @staticmethod
-    def _room_of(d: int, size: int) -> int:
-        return room_of(d, size)
+    def _size(d: int, room: int) -> int:
+        return 7 + room * (d + 2) + room * (room + 1) // 2
 
     @property
     def dual_coef_(self) -> np.ndarray:

@@ -159,8 +159,8 @@ class KernelGD(KernelLearner):
         return KernelGDParams(number(self, "eta", above=0), limit(self, "radius"), self._budget())
 
     @staticmethod
-    def _room_of(d: int, size: int) -> int:
-        return max(size - 7, 0) // (d + 1)
+    def _size(d: int, room: int) -> int:
+        return 7 + room * (d + 1)
 
     @property
     def dual_coef_(self) -> np.ndarray:

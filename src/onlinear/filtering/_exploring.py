@@ -4,6 +4,7 @@ The coin of round t depends on the seed and t alone: decisions are the same howe
 before were run.
 """
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,8 @@ def toss(seed: Seed, t: int) -> float:
     """Return the coin of round t, in [0, 1): the same however the rounds before it were run."""
     if callable(seed):
         return float(seed(t))
-    return float(np.random.Generator(np.random.Philox(key=int(seed), counter=t)).random())
+    digest = hashlib.blake2b(t.to_bytes(8), key=int(seed).to_bytes(8), digest_size=8).digest()
+    return (int.from_bytes(digest) >> 11) / 2**53
 
 
 def plain(seed: Seed) -> int:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from onlinear import _checks, _files, _saving
+from onlinear._kernels import finite
 
 __all__ = ["Feedback", "Filter", "Look", "Row", "Task", "dense", "entries", "rows_of", "signs"]
 
@@ -170,13 +171,18 @@ class Filter:
         self.labels_ += 1
 
     def _row(self, x: Any) -> tuple[Row, int]:
-        if not _checks.sparse(x):
-            x = _checks.row(x, None)[None]
-        rows, d = rows_of(type(self).__name__, x)
-        if len(rows) != 1:
-            raise ValueError(f"x needs to be one row, got {len(rows)}")
+        if _checks.sparse(x):
+            rows, d = rows_of(type(self).__name__, x)
+            if len(rows) != 1:
+                raise ValueError(f"x needs to be one row, got {len(rows)}")
+            row = rows[0]
+        else:
+            row = _checks.row(x, None)
+            d = row.size
+            if not finite(row):
+                _checks.finite_rows(type(self).__name__, row[None], np.zeros(1), None)
         self._fits(d)
-        return rows[0], d
+        return row, d
 
     def _fits(self, d: int) -> None:
         if d != getattr(self, "n_features_in_", d):
