@@ -439,6 +439,24 @@ def test_bad_input_is_named_and_changes_nothing(name):
     assert described(f) == before
 
 
+@every_filter
+@pytest.mark.parametrize("size", [1e-320, 1e-160, 1e8, 1e60, 1e160, 1e308])
+def test_numbers_too_large_are_refused_or_stay_finite(name, size):
+    X, y, _ = stream(60)
+    for kind in (np.asarray, csr_array):
+        f = FILTERS[name]()
+        ol.filter_replay(f, X, y)
+        before = described(f)
+        rows = X.copy()
+        rows[5] *= size
+        try:
+            ol.filter_replay(f, kind(rows), y)
+        except ValueError:
+            assert described(f) == before
+        assert all(np.isfinite(array).all() for array in f._described()[1].values())
+        assert math.isfinite(f.margin(X[1]))
+
+
 def test_true_and_false_stand_for_the_labels():
     X, y, _ = stream(60)
     runs = [ol.filter_replay(ol.RidgeFilter(), X, labels) for labels in (y, y > 0)]

@@ -161,8 +161,8 @@ def holds(owner: str, examples: int, numbers: int) -> None:
     if needed > memory / 2:
         raise ValueError(
             f"{owner} would keep {examples} examples, {needed / 1e9:.3g} GB, more than half of "
-            f"this machine's {memory / 1e9:.3g} GB: set a budget, or use onlinear.features in front of "
-            "a linear learner; the model is unchanged"
+            f"this machine's {memory / 1e9:.3g} GB: set a budget, or use onlinear.features in "
+            "front of a linear learner; the model is unchanged"
         )
 
 

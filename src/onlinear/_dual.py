@@ -29,6 +29,7 @@ from onlinear._kernels import ROUNDING, dot, kernel
 from onlinear.kernels import GIVEN, similarities, similarity
 
 __all__ = [
+    "MOST",
     "RULES",
     "SCRATCH",
     "Dual",

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from onlinear._dual import solve_columns, solve_rows
+from onlinear._dual import MOST, solve_columns, solve_rows
 from onlinear._kernels import dot, kernel
 from onlinear._saving import count
 from onlinear.filtering._filter import Row, entries
@@ -93,17 +93,29 @@ class SparseRidge:
     def margin(self, row: Row) -> float:
         """Return wᵀx/(1 + χ)."""
         x = entries(row)
-        return inner(self.w, *x) / (1.0 + self._solved(x)[1])  # type: ignore[no-any-return]
+        chi = self._solved(x)[1]
+        return inner(self.w, *x) / (1.0 + chi)  # type: ignore[no-any-return]
 
     def reaches(self, row: Row, threshold: float) -> bool:
         """Whether the margin is at least a threshold ≤ 0, with no more work than it takes."""
         x = entries(row)
+        self._variance(x)
         m = inner(self.w, *x)
         if m >= threshold:
             return True
-        if m < threshold * (1.0 + self.rho * dot(x[1], x[1])):
+        if m < threshold * (1.0 + self._variance(x)):
             return False
         return m / (1.0 + self._solved(x)[1]) >= threshold  # type: ignore[no-any-return]
+
+    def _variance(self, x: tuple[np.ndarray, np.ndarray]) -> float:
+        """Return ‖x‖²/a, the most χ can be; refuse what leaves no digits."""
+        variance = self.rho * dot(x[1], x[1])
+        if not variance <= MOST:
+            raise ValueError(
+                f"RidgeFilter needs ‖x‖²/a ≤ {MOST:g}, or rounding would eat the digits (a larger "
+                f"a or smaller rows cure it), got {variance:g}"
+            )
+        return variance  # type: ignore[no-any-return]
 
     def _solved(self, x: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
         """Return q and χ; those of the last row asked for are kept."""
@@ -113,7 +125,7 @@ class SparseRidge:
                 return q, chi
         q = self.rho * self._products([x])[:, 0]
         solve_rows(self.L, self.n, q)
-        chi = max(self.rho * dot(x[1], x[1]) - dot(q, q), 0.0)
+        chi = max(self._variance(x) - dot(q, q), 0.0)
         self._seen = (self.n, (x[0].copy(), x[1].copy()), q, chi)
         return q, chi
 
@@ -138,6 +150,8 @@ class SparseRidge:
         """
         n, m = self.n, len(rows)
         block = [entries(row) for row in rows]
+        for x in block:
+            self._variance(x)
         self.reserve(m, sum(x[0].size for x in block))
         for x in block:
             self.keep(x)

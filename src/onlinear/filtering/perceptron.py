@@ -6,6 +6,7 @@
 Rosenblatt, 1958; Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.1, with every label seen.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from onlinear._checks import asked, choice
 from onlinear.filtering._filter import Feedback, Filter, Row
 
 __all__ = ["Perceptron"]
+
+LARGEST = 1e150  # of an entry: sums of its squares are finite
 
 
 class Perceptron(Filter):
@@ -52,11 +55,19 @@ class Perceptron(Filter):
 
     def _margin(self, x: Row) -> float:
         columns, values = x if isinstance(x, tuple) else (slice(None), x)
-        return float(self._w[columns] @ values)
+        with np.errstate(over="ignore", invalid="ignore"):  # said in words below
+            margin = float(self._w[columns] @ values)
+        if not math.isfinite(margin):
+            raise ValueError(f"Perceptron needs numbers whose products fit, got wᵀx = {margin}")
+        return margin
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
         if (self._margin(x) >= 0) != (y > 0):
             columns, values = x if isinstance(x, tuple) else (slice(None), x)
+            if np.abs(values).max() > LARGEST:
+                raise ValueError(
+                    f"Perceptron needs |x_i| ≤ {LARGEST:g}, got {np.abs(values).max()}"
+                )
             self._w[columns] += y * values
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
