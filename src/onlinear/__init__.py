@@ -7,7 +7,7 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, hindsight, kernels, streams
+from onlinear import bregman, features, hindsight, kernels, streams
 from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
@@ -73,6 +73,7 @@ __all__ = [
     "StateFileError",
     "bregman",
     "certificate",
+    "features",
     "hindsight",
     "kernels",
     "load",

@@ -42,6 +42,10 @@ def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
     with refusing(path, "a learner"):
         if "certificate" in header:
             raise ValueError("it holds a learner with its certificate: use Certified.load")
+        if "map" in header:
+            from onlinear.features import Mapped  # which is made of learners
+
+            return Mapped._rebuilt(header, arrays)
         return rebuilt(header, arrays, classes)
 
 
