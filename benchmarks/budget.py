@@ -8,11 +8,11 @@ Nyström features of as many landmarks, which keep what all rows said, about few
 """
 
 import numpy as np
-from onlinear.features import Mapped, Nystroem
 from rich.console import Console
 from rich.table import Table
 
 import onlinear as ol
+from onlinear.features import Mapped, Nystroem
 from onlinear.kernels import RBF
 
 ROWS, NOISE = 4000, 0.1
@@ -28,7 +28,7 @@ def stream(turns: float) -> tuple[np.ndarray, np.ndarray]:
     return X, f + NOISE * rng.normal(size=ROWS)
 
 
-def loss(model: ol.Learner, X: np.ndarray, y: np.ndarray) -> float:
+def loss(model: ol.Learner | Mapped, X: np.ndarray, y: np.ndarray) -> float:
     return float(ol.replay(model, X, y).cumulative_loss[-1]) / ROWS
 
 

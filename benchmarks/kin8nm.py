@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-from onlinear.features import Mapped, Nystroem, RandomFourier
 from rich.console import Console
 from rich.table import Table
 
 import onlinear as ol
+from onlinear.features import Mapped, Nystroem, RandomFourier
 from onlinear.kernels import RBF
 
 FILE = "kin8nm.csv.gz"
@@ -36,7 +36,7 @@ def main() -> None:
     X, y = data[:, :-1], data[:, -1] - 0.7
     ones = np.column_stack([X, np.ones(len(X))])
 
-    linear: dict[str, ol.Learner] = {
+    linear: dict[str, ol.Learner | Mapped] = {
         "AAR(b=1)": ol.AAR(),
         "Ridge(b=1)": ol.Ridge(),
         "LASER(c=1e4, shrink=False)": ol.LASER(c=1e4, shrink=False),
@@ -48,7 +48,7 @@ def main() -> None:
         "GD(eta=.003)": ol.GD(eta=0.003),
     }
     kernel = RBF(gamma=0.1)
-    curved = {
+    curved: dict[str, ol.Learner | Mapped] = {
         "KernelAAR(RBF(.1), b=.3)": ol.KernelAAR(kernel, b=0.3),
         "the same, budget=1000": ol.KernelAAR(kernel, b=0.3, budget=1000),
         "Nystroem, 500 landmarks + AAR(b=.3)": Mapped(Nystroem(kernel, 500), ol.AAR(b=0.3)),

@@ -7,7 +7,7 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, filtering, hindsight, kernels, streams
+from onlinear import bregman, features, filtering, hindsight, kernels, streams
 from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
@@ -90,6 +90,7 @@ __all__ = [
     "StateFileError",
     "bregman",
     "certificate",
+    "features",
     "filter_replay",
     "filtering",
     "hindsight",

@@ -384,4 +384,5 @@ class Prepared(Step):
         return self.compiled(state, params, x, y, work, labelled)
 
     def _rounds(self, template: Callable[..., Any]) -> Any:
-        return FunctionType(template.__code__, {**globals(), "one": self.one})
+        names = {"one": self.one, "keep": self._keep}
+        return FunctionType(template.__code__, {**globals(), **names})

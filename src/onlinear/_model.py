@@ -5,10 +5,11 @@ hands both to the compiled forms of its step.
 """
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Callable, Iterator
 from math import nan
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy import ascontiguousarray, ndarray
@@ -60,6 +61,8 @@ class Learner(Estimator):
     numbers its step takes (``_params``, which also checks them: at the first use, so that
     scikit-learn's tools may set parameters one by one).
     """
+
+    on_bad: Literal["raise", "skip"] = dataclasses.field(default="raise", kw_only=True)
 
     algorithm: ClassVar[Algorithm]
     _one: ClassVar[Callable[..., tuple[float, int]]]

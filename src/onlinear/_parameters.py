@@ -1,7 +1,7 @@
 """Parameters: fields of a class, read and set by name as scikit-learn does."""
 
 import dataclasses
-from typing import Any, ClassVar, Literal, Self, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
@@ -13,9 +13,7 @@ __all__ = ["Parameters"]
 class Parameters:
     """A class whose annotated fields are its parameters; subclasses become dataclasses."""
 
-    on_bad: Literal["raise", "skip"] = dataclasses.field(default="raise", kw_only=True)
-
-    _parameters: ClassVar[frozenset[str]] = frozenset({"on_bad"})
+    _parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         """Make the subclass a dataclass."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from onlinear._model import Learner
 from onlinear._progress import bar
+from onlinear.features import Mapped
 
 __all__ = ["Replay", "replay"]
 
@@ -52,7 +53,7 @@ class Replay:
         return f"<Replay of {rows} rows{note}: mean squared error {mean}>"
 
 
-def replay(model: Learner, X: Any, y: Any) -> Replay:
+def replay(model: Learner | Mapped, X: Any, y: Any) -> Replay:
     """Predict each row, then learn its label, in order; the model is changed in place.
 
     The replay goes on from the model's present state, and gives the same bits as calling
@@ -62,8 +63,8 @@ def replay(model: Learner, X: Any, y: Any) -> Replay:
 
     Parameters
     ----------
-    model : Learner
-        Any learner.
+    model : Learner or features.Mapped
+        Any learner, or one behind a map.
     X : array, list of rows, DataFrame, or sparse matrix
         One row per round; any DataFrame that narwhals knows, column names are kept and checked; any
         matrix or array of ``scipy.sparse``.
@@ -79,7 +80,7 @@ def replay(model: Learner, X: Any, y: Any) -> Replay:
     >>> run.predictions
     array([0.        , 0.5       , 0.66666667])
     """
-    if not isinstance(model, Learner):
+    if not isinstance(model, (Learner, Mapped)):
         raise TypeError(f"replay needs a learner, got {type(model).__name__}")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance)

@@ -8,7 +8,7 @@ import numpy as np
 from onlinear import _checks
 from onlinear._parameters import Parameters
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "Transformer"]
 
 
 class Estimator(Parameters):
@@ -84,4 +84,68 @@ class Estimator(Parameters):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether anything was learnt."""
+        return hasattr(self, "n_features_in_")
+
+
+class Transformer(Parameters):
+    """What scikit-learn asks of a transformer, on top of a map's own rows."""
+
+    def _learn(self, X: Any) -> None:
+        raise NotImplementedError
+
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        raise NotImplementedError
+
+    def _width(self) -> int:
+        """Return how many columns come out."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the features of every row, changing nothing."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Forget everything, then learn from the rows in order; y is not looked at."""
+        with self._all_or_nothing():
+            self._forget()
+            self._learn(X)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more rows, in order; y is not looked at."""
+        with self._all_or_nothing():
+            self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Return the features of every row, after learning from all of them."""
+        return self.fit(X).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns that come out."""
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(self._width())], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the map to scikit-learn (only it calls this)."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(sparse=True),
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Say to scikit-learn what the map takes beside X and y (only it calls this)."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        return MetadataRequest(owner=type(self).__name__)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether any row was seen."""
         return hasattr(self, "n_features_in_")

@@ -1,0 +1,136 @@
+"""What the maps share: one row, many rows, and the words for a row that is refused."""
+
+from collections.abc import Iterator
+from math import nan
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onlinear import _checks
+from onlinear._engine import FINE, Outcome
+from onlinear._model import FLOAT
+from onlinear._parameters import _same
+from onlinear._rows import Rows
+from onlinear.features._state import MapState
+from onlinear.features._steps import NUMBERS, Mapping, part
+
+__all__ = ["FeatureMap", "rows_of"]
+
+
+def rows_of(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
+    """Return a table, dense or sparse, with its column names if any."""
+    return (_checks.sparse_table(X), None) if _checks.sparse(X) else _checks.table(X)
+
+
+class FeatureMap(MapState):
+    """A map of rows to features φ(x) of fixed width, which may learn from the rows it is shown.
+
+    A subclass declares its parameters as fields, which of them are ``fixed``, its ``step`` and the
+    shapes of its state.
+    """
+
+    step: ClassVar[Mapping]
+    rules: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def _step(self) -> Mapping:
+        return self.step
+
+    def _prepare(self) -> tuple[Any, ...]:
+        """Return state and parameters for the step; kept until a parameter changes."""
+        for name, value in self._settings.items():
+            if not _same(getattr(self, name), value):
+                raise ValueError(
+                    f"{type(self).__name__} needs the {name} it began with, {value!r}, got "
+                    f"{name}={getattr(self, name)!r} (fit begins anew)"
+                )
+        self._call = (self._state, self._numbers())
+        return self._call
+
+    def _row(self, x: Any) -> np.ndarray:
+        """Return x as a vector of the width the map began with."""
+        d = self.n_features_in_
+        if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == (d,):
+            return np.ascontiguousarray(x)
+        if _checks.sparse(x):
+            return _checks.sparse_row(x, d)[0]
+        return _checks.row(x, d, self._names)
+
+    def _look(self, x: np.ndarray, *, learn: bool = False) -> tuple[np.ndarray, float, int]:
+        """Return φ(x), and the value and rule of the step; the map changes if it is to learn."""
+        state, params = self._call or self._prepare()
+        phi, step = np.empty(self._width()), self._step
+        label = 0.0 if learn else nan
+        return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn)
+
+    def _map(self, X: np.ndarray | Rows, out: np.ndarray, *, learn: bool) -> tuple[int, int, float]:
+        """Map rows into ``out``; return where it stopped, and the rule and value of that row."""
+        state, params = self._call or self._prepare()
+        phi = np.empty(out.shape[1])
+        row, rule, value = self._step.over((phi, *state), params, X, learn, out)
+        return row, rule, value
+
+    def _blocks(self, X: np.ndarray | Rows, *, learn: bool) -> Iterator[np.ndarray]:
+        """Map a table in blocks, so that Ctrl-C is answered at once; raise at a bad row."""
+        size = max(1, NUMBERS // self._width())
+        for start in range(0, len(X), size):
+            rows = part(X, start, start + size)
+            out = np.empty((len(rows), self._width()))
+            row, rule, value = self._map(rows, out, learn=learn)
+            if rule != FINE:
+                outcome = Outcome(start + row, rule, value)
+                raise self._refusal(outcome, rows[row], in_table=True)
+            yield out
+
+    def _refusal(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+        error = _checks.refusal(
+            type(self).__name__,
+            self.rules,
+            outcome,
+            x,
+            in_table=in_table,
+            names=self._names,
+            params=self.get_params(),
+        )
+        return ValueError(f"{error}; the map is unchanged")
+
+    def _same_columns(self, X: Any, names: list[str] | None, owner: str) -> None:
+        _checks.same_columns(owner, self.n_features_in_, self._names, X, names)
+
+    def _learn(self, X: Any) -> None:
+        X, names = rows_of(X)
+        if self._state is None:
+            self._begin(X.shape[1], names)
+        else:
+            self._same_columns(X, names, type(self).__name__)
+        for _ in self._blocks(X, learn=True):
+            pass
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return φ of every row with what is known now, changing nothing."""
+        self._begun()
+        X, names = rows_of(X)
+        self._same_columns(X, names, type(self).__name__)
+        return np.concatenate(list(self._blocks(X, learn=False)))
+
+    def transform_one(self, x: Any) -> np.ndarray:
+        """Return φ of one row (a vector, or a sparse 1 × d); never changes the map."""
+        if self._state is None:
+            fresh = type(self)(**self.get_params())
+            fresh._begin(_checks.width(x), None)
+            return fresh.transform_one(x)
+        x = self._row(x)
+        phi, value, rule = self._look(x)
+        if rule != FINE:
+            raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+        return phi
+
+    def learn_one(self, x: Any) -> None:
+        """Learn from one row; the first fixes how many columns the rows have."""
+        with self._all_or_nothing():
+            if self._state is None:
+                self._begin(_checks.width(x), _checks.row_names(x))
+            x = self._row(x)
+            _, value, rule = self._look(x, learn=True)
+            if rule != FINE:
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)

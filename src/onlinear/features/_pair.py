@@ -1,0 +1,160 @@
+"""A map and a learner held together: their parameters, their state, their file."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from onlinear import _checks, _files, _saving
+from onlinear._model import Learner, _full_name
+from onlinear._sklearn import Estimator
+from onlinear.features._map import FeatureMap
+
+__all__ = ["Pair"]
+
+
+class Pair(Estimator):
+    """A map and a learner: it has no state of its own."""
+
+    features: FeatureMap
+    learner: Learner
+
+    def _parts(self) -> tuple[FeatureMap, Learner]:
+        """Return map and learner, if they are what they have to be and fit each other."""
+        features, learner = self.features, self.learner
+        owner = type(self).__name__
+        if not isinstance(features, FeatureMap):
+            raise ValueError(
+                f"{owner} needs features such as onlinear.features.RandomFourier(), got "
+                f"features={features!r}"
+            )
+        if not isinstance(learner, Learner):
+            raise ValueError(
+                f"{owner} needs a learner such as onlinear.AAR(), got learner={learner!r}"
+            )
+        if learner._state is not None and features._state is None:
+            raise ValueError(
+                f"{owner} needs a learner that has learnt nothing before its map has begun, got a "
+                f"{type(learner).__name__} that has learnt {learner.rounds_} rows"
+            )
+        if learner._state is not None and learner.n_features_in_ != features._width():
+            raise ValueError(
+                f"{owner} needs a learner of the map's {features._width()} features, got one of "
+                f"{learner.n_features_in_}"
+            )
+        return features, learner
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return map and learner and, if deep, their parameters as ``features__gamma``."""
+        params = super().get_params()
+        for name, part in list(params.items()) if deep else ():
+            inner = part.get_params() if hasattr(part, "get_params") else {}
+            params |= {f"{name}__{key}": value for key, value in inner.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change map or learner, or their parameters as ``features__gamma=0.5``."""
+        for name in sorted(params, key=lambda name: "__" in name):  # whole parts first
+            part, _, inner = name.partition("__")
+            if inner and part in self._parameters:
+                getattr(self, part).set_params(**{inner: params[name]})
+            else:
+                super().set_params(**{name: params[name]})
+        return self
+
+    # --- state --------------------------------------------------------------------------------
+
+    def _begin(self, d: int, names: list[str] | None) -> None:
+        """Begin with what has not begun yet."""
+        features, learner = self._parts()
+        if features._state is None:
+            features._begin(d, names)
+        learner._begin(features._width())
+
+    def _forget(self) -> None:
+        for part in (self.features, self.learner):
+            part._forget()
+
+    def _leave(self, map_began: bool, skipped: int) -> None:
+        """Be as before the beginning: bad rows do not say how wide the next will be."""
+        if not map_began:
+            self.features._forget()
+        self.learner._forget()
+        self.learner.n_skipped_ = skipped
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Undo everything if the block fails or is interrupted."""
+        features, learner = self._parts()
+        with features._all_or_nothing(), learner._all_or_nothing():
+            yield
+
+    def _learnt(self) -> Any:
+        if self._parts()[1]._state is None:
+            raise _checks.not_fitted(type(self).__name__)
+        return self.learner._state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether anything was learnt."""
+        return self.learner._state is not None
+
+    @property
+    def rounds_(self) -> int:
+        """How many rows were learnt."""
+        return int(self._learnt().t[0])
+
+    @property
+    def n_skipped_(self) -> int:
+        """How many bad rows were left out."""
+        return self.learner.n_skipped_
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns a row has."""
+        return self.features.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The names of the columns, if they have names."""
+        return self.features.feature_names_in_
+
+    # --- files --------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write map and learner to one file, as :meth:`onlinear.Learner.save` does.
+
+        >>> import onlinear as ol
+        >>> model = ol.features.Mapped(ol.features.RandomFourier(), ol.AAR())
+        >>> model.learn_one([1.0, 0.0], 3.0)
+        >>> model.save("model.onl")
+        >>> ol.load("model.onl").predict_one([1.0, 0.0]) == model.predict_one([1.0, 0.0])
+        True
+        """
+        features, learner = self._parts()
+        header, arrays = _saving.described(learner, _full_name(type(learner)))
+        features._numbers()
+        about: dict[str, Any] = {"name": _full_name(type(features))}
+        about["params"] = features._to_plain()
+        if features._state is not None:
+            features._prepare()
+            about |= {"features": features.n_features_in_, "names": features._names}
+            arrays["map"] = features._record
+        _files.write(path, {**header, "map": about}, arrays)
+
+    @classmethod
+    def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        """Return the model that a header and arrays describe."""
+        about = header["map"]
+        name = about["name"]
+        if name not in FeatureMap._classes:
+            raise ValueError(f"there is no map {name!r} here (import or define it first)")
+        kind = FeatureMap._classes[name]
+        features = kind(**kind._from_plain(about["params"]))
+        features._numbers()
+        if "map" in arrays:
+            features._restore(about["features"], about["names"], arrays["map"])
+        model = cls(features, _saving.rebuilt(header, arrays, Learner._classes))
+        model._parts()
+        return model

@@ -1,0 +1,152 @@
+"""The state of a map: how it begins, goes back, is copied and comes from a file."""
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from onlinear import _checks, _saving
+from onlinear._model import _full_name
+from onlinear._sklearn import Transformer
+
+__all__ = ["MapState"]
+
+BEGUN = ("_call", "_names", "_settings", "_state", "feature_names_in_", "n_features_in_")
+
+
+class MapState(Transformer):
+    """Arrays that begin with the first row, and that rows only ever add to.
+
+    To go back is therefore to forget what was added; nothing is copied beforehand.
+    """
+
+    fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change once φ means something
+    _classes: ClassVar[dict[str, type[Any]]] = {}
+
+    # not parameters, so without annotation; what a map has before it begins
+    _state = cast("Any", None)
+    _names = cast("list[str] | None", None)
+    _call = cast("tuple[Any, ...] | None", None)  # what the step is called with
+
+    def __init_subclass__(cls) -> None:
+        """Let state files know the map by its name; the newest of a name counts."""
+        super().__init_subclass__()
+        if hasattr(cls, "step"):
+            MapState._classes[_full_name(cls)] = cls
+
+    def _numbers(self) -> tuple[Any, ...]:
+        """Return the checked parameters as the step takes them."""
+        raise NotImplementedError
+
+    def _shapes(self, d: int) -> tuple[tuple[int, ...], ...]:
+        """Return the shapes of the arrays for rows of width d."""
+        raise NotImplementedError
+
+    def _initial(self, d: int) -> tuple[np.ndarray, ...]:
+        """Return the arrays before any row."""
+        return tuple(np.zeros(shape) for shape in self._shapes(d))
+
+    def _check_state(self) -> None:
+        """Refuse a state no sequence of rows leads to."""
+
+    def _mark(self) -> int:
+        """Return how much was added."""
+        return 0
+
+    def _back_to(self, mark: int) -> None:
+        """Forget what was added since there was that much."""
+
+    # --- beginning ----------------------------------------------------------------------------
+
+    def _begin(self, d: int, names: list[str] | None) -> None:
+        """Take the initial state for rows of width d."""
+        self._numbers()
+        needed, memory = 8.0 * self._size(d), _checks.physical_memory()
+        if needed > memory / 2:
+            raise ValueError(
+                f"{type(self).__name__} keeps {needed / 1e9:.3g} GB at this width and {d} columns, "
+                f"more than half of this machine's {memory / 1e9:.3g} GB"
+            )
+        self._take(d, names, self._initial(d))
+
+    def _take(self, d: int, names: list[str] | None, state: tuple[np.ndarray, ...]) -> None:
+        self._state = state
+        self._settings = {name: getattr(self, name) for name in self.fixed}
+        self._call = None
+        self._names = names
+        self.n_features_in_ = d
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _size(self, d: int) -> int:
+        """Return how many numbers the state has for rows of width d."""
+        return sum(math.prod(shape) for shape in self._shapes(d))
+
+    def _begun(self) -> Any:
+        """Return the state, or raise that there is none yet."""
+        if self._state is None:
+            raise _checks.not_fitted(type(self).__name__)
+        return self._state
+
+    def _forget(self) -> None:
+        for name in BEGUN:
+            self.__dict__.pop(name, None)
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Undo everything if the block fails or is interrupted."""
+        attributes = self.__dict__.copy()
+        mark = 0 if self._state is None else self._mark()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(attributes)
+            if self._state is not None:
+                self._back_to(mark)
+            raise
+
+    # --- copies and files ---------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return parameters and state: what pickle and copy keep."""
+        return {name: value for name, value in self.__dict__.items() if name != "_call"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Take parameters and state back, in arrays of its own."""
+        self.__dict__.update(kept)
+        if self._state is not None:
+            self._state = tuple(np.array(array) for array in self._state)
+
+    @property
+    def _record(self) -> np.ndarray:
+        """The state, flat: a copy."""
+        return np.concatenate([array.ravel() for array in self._state])
+
+    def _restore(self, d: int, names: list[str] | None, record: np.ndarray) -> None:
+        """Take the state of a file, checked before anything is allocated for it."""
+        _saving._check_contents(d, record, names, 0)
+        size = self._size(d)
+        if record.shape != (size,):
+            raise ValueError(
+                f"the state of {self} at {d} columns is {size} numbers, got {record.shape}"
+            )
+        shapes = self._shapes(d)
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        parts = np.split(record, ends[:-1])
+        self._take(d, names, tuple(p.reshape(s) for p, s in zip(parts, shapes, strict=True)))
+        self._check_state()
+
+    def _to_plain(self) -> dict[str, Any]:
+        """Return the parameters as a state file can hold them."""
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params().items()
+        }
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Return parameters as they were before a state file held them."""
+        return params

@@ -1,0 +1,106 @@
+"""How maps run: a row by itself, rows in bulk, and rows in front of a learner.
+
+A map is a step of the engine whose state begins with φ, which it fills. With a label (any) it also
+learns from the row; without one it says what φ of the row would be, and touches nothing else.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine import BAD_INPUT, FINE, FIRST_BLOCK, Prepared, Step
+from onlinear._rows import Rows
+
+__all__ = ["Behind", "Mapping", "PreparedMapping", "of_map", "part"]
+
+NUMBERS = 2**17  # of a block of mapped rows at a time: a megabyte
+
+
+def keep_features(out, i, value, state):
+    """Put down what a row gave: φ."""
+    phi = state[0]
+    for j in range(phi.size):
+        out[i, j] = phi[j]
+
+
+def keep_features_at_once(out, i, value, state):
+    """The same, where it is not compiled."""
+    out[i] = state[0]
+
+
+class Mapping(Step):
+    """The step of a map; its value is 1 if the row is one to learn from, else 0."""
+
+    _keep = staticmethod(keep_features)
+
+    def over(self, state: Any, params: Any, X: np.ndarray | Rows, learn: bool, out: Any) -> Any:
+        """Map rows into ``out``; return where it stopped, and the rule and value of that row."""
+        rounds, table = self._over(X, local=False)
+        label = np.zeros(len(X) if learn else 0)
+        return rounds(state, params, table, label, self.work(out.shape[1]), learn, out, 0, len(X))
+
+
+class PreparedMapping(Prepared, Mapping):
+    """The same, told something by a Python function before every row."""
+
+    _keep = staticmethod(keep_features_at_once)
+
+
+class Behind(Step):
+    """A learner's step behind a map: a block of rows is mapped, then learnt.
+
+    A row the learner refuses must leave no trace in the map: it goes back to where the block began
+    and takes the rows before that one again. After that blocks are short for a while.
+    """
+
+    def __init__(self, features: Any, step: Step) -> None:
+        super().__init__(step.function, step.scratch)
+        self.features = features
+        self.step = step
+        most = max(1, NUMBERS // features._width())
+        self.phi = np.empty((most, features._width()))
+        self.block = min(FIRST_BLOCK, most)
+
+    def _over(self, X: np.ndarray | Rows, local: bool) -> tuple[Any, Any]:
+        return self.rounds, X
+
+    def rounds(self, state, params, X, y, work, labelled, out, start, stop):
+        """Rounds start..stop of a table; see :func:`onlinear._engine.chunk`."""
+        while start < stop:
+            end = min(stop, start + self.block)
+            if labelled:
+                unknown = np.flatnonzero(~np.isfinite(y[start:end]))  # refused, so nothing after it
+                end = start + int(unknown[0]) + 1 if unknown.size else end
+            mark = self.features._mark()
+            count, rule, value = self._mapped(X, start, end, labelled)
+            done, broken, offender = self.step.chunk(
+                state, params, self.phi, y[start:end], work, labelled, out[start:end], 0, count
+            )
+            if broken != FINE:
+                if self.features._mark() != mark:
+                    self.features._back_to(mark)
+                    self._mapped(X, start, start + done, labelled)
+                if done + 1 < count:
+                    self.block = min(FIRST_BLOCK, len(self.phi))
+                return start + done, broken, offender
+            if rule != FINE:
+                return start + count, of_map(rule), value
+            start = end
+            self.block = min(2 * self.block, len(self.phi))
+        return stop, FINE, 0.0
+
+    def _mapped(self, X, start, end, learn):
+        return self.features._map(part(X, start, end), self.phi, learn=learn)
+
+
+def of_map(rule: int) -> int:
+    """Return a rule that a map says is broken so that it is not taken for one of the learner's."""
+    return rule if rule == BAD_INPUT else -rule
+
+
+def part(X: np.ndarray | Rows, start: int, end: int) -> np.ndarray | Rows:
+    """Return some rows of a table."""
+    if isinstance(X, np.ndarray):
+        return X[start:end]
+    indptr = X.indptr[start : end + 1]
+    return Rows(X.data, X.indices, indptr, (indptr.size - 1, X.shape[1]))

@@ -1,0 +1,163 @@
+"""A map in front of a learner: the whole is a learner of rows as they come."""
+
+import contextlib
+import copy
+from collections.abc import Callable
+from math import nan
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onlinear import _checks, _saving
+from onlinear._engine import BAD_INPUT, BAD_LABEL, FINE, FULL, Outcome
+from onlinear._model import _no_progress
+from onlinear.features._map import rows_of
+from onlinear.features._pair import Pair
+from onlinear.features._steps import Behind, of_map
+
+__all__ = ["Mapped"]
+
+
+class Mapped(Pair):
+    """A map in front of a learner, which learns from φ(x) in place of x.
+
+    It has the face of a learner: the round, :func:`onlinear.replay`, scikit-learn's, ``save`` and
+    :func:`onlinear.load`, the same bits however it is run. The map learns (takes landmarks) from
+    the rows that the learner learns, and from no other. Both are the objects given, as in a
+    scikit-learn pipeline: ``model.learner.coef_`` has the weights of the features, ``on_bad`` is
+    the learner's, ``fit`` begins both anew. Costs what the map and the learner cost.
+
+    Parameters
+    ----------
+    features : RandomFourier or Nystroem
+        The map.
+    learner : Learner
+        Any learner.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onlinear as ol
+    >>> x = np.random.default_rng(0).uniform(-3, 3, size=(2000, 1))
+    >>> y = np.sin(3 * x[:, 0])
+    >>> kernel = ol.kernels.RBF(gamma=2.0)
+    >>> curved = ol.features.Mapped(ol.features.Nystroem(kernel, landmarks=30), ol.AAR(b=0.1))
+    >>> straight = ol.AAR()
+    >>> both = [ol.replay(model, x, y).cumulative_loss[-1] for model in (curved, straight)]
+    >>> bool(both[0] < 0.02 * both[1])
+    True
+    """
+
+    _poor_score: ClassVar[bool] = True  # as learners that shrink have
+
+    def predict_one(self, x: Any) -> float:
+        """Predict the label of one row (a vector, or a sparse 1 × d); never changes the model."""
+        features, learner = self._parts()
+        if learner._state is None:
+            fresh = copy.deepcopy(self)
+            fresh._begin(_checks.width(x), None)
+            return fresh.predict_one(x)
+        x = features._row(x)
+        value, rule = self._round(x, nan, labelled=False)
+        if rule == FINE:
+            return value
+        if learner.on_bad == "raise":
+            raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+        return nan
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn the label of one row (a vector, or a sparse 1 × d)."""
+        features, learner = self._parts()
+        if learner._state is None:
+            began, skipped = features._state is not None, learner.n_skipped_
+            with self._all_or_nothing():
+                self._begin(_checks.width(x), _checks.row_names(x))
+                self.learn_one(x, y)
+                if learner.n_skipped_ > skipped:
+                    self._leave(began, skipped + 1)
+            return
+        x = features._row(x)
+        value, rule = self._round(x, _checks.label(y), labelled=True)
+        if rule != FINE:
+            if learner.on_bad == "raise":
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+            learner.n_skipped_ += 1
+
+    def _round(self, x: np.ndarray, y: float, *, labelled: bool) -> tuple[float, int]:
+        """One round; return the prediction, or what breaks a rule and the rule."""
+        features, learner = self.features, self.learner
+        phi, new, rule = features._look(x)
+        if rule != FINE:
+            return new, of_map(rule)
+        both = labelled and new == 1.0  # else a round of the learner is all or nothing by itself
+        with self._all_or_nothing() if both else contextlib.nullcontext():
+            state, params, work = learner._call or learner._prepare()
+            value, rule = learner._one(state, params, phi, y, work, labelled)
+            if rule == FULL:
+                learner._make_room()
+                return self._round(x, y, labelled=labelled)
+            if both and rule == FINE:
+                features._look(x, learn=True)
+        return value, rule
+
+    def _refusal(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+        """Return the error for a row: a learner's rule is about φ(x), any other about x."""
+        features, learner = self.features, self.learner
+        owner: Any = self
+        rules: tuple[str, ...] = ()
+        names, params = features._names, {}
+        if outcome.rule < 0:
+            owner, rules, params = features, features.rules, features.get_params()
+            outcome = outcome._replace(rule=-outcome.rule)
+        elif outcome.rule not in (BAD_INPUT, BAD_LABEL):
+            owner, rules, params = learner, learner.algorithm.rules, learner.get_params()
+            x, names = features._look(x)[0], features.get_feature_names_out().tolist()
+        error = _checks.refusal(
+            type(owner).__name__, rules, outcome, x, in_table=in_table, names=names, params=params
+        )
+        return ValueError(f"{error}; the model is unchanged")
+
+    def _run(
+        self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
+    ) -> tuple[np.ndarray, np.ndarray, list[int]]:
+        """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
+        X, names = rows_of(X)
+        y = _checks.labels(y, len(X)) if learn else np.full(len(X), nan)
+        features, learner = self._parts()
+        bad: list[int] = []
+
+        def refused(outcome: Outcome) -> None:
+            if learner.on_bad == "raise":
+                raise self._refusal(outcome, X[outcome.row], in_table=True)
+            bad.append(outcome.row)
+
+        def room() -> tuple[Any, np.ndarray]:
+            learner._make_room()
+            return tuple(learner._state), learner._scratch()
+
+        began, fresh = features._state is not None, learner._state is None
+        skipped = learner.n_skipped_
+        with self._all_or_nothing() if learn else contextlib.nullcontext():
+            if began:
+                features._same_columns(X, names, type(self).__name__)
+            if fresh:
+                self._begin(X.shape[1], names)
+            predictions = Behind(features, learner._step).run(
+                tuple(learner._state),
+                learner._numbers(),
+                X,
+                y,
+                learner._scratch(),  # not the learner's own: threads may predict side by side
+                labelled=learn,
+                refused=refused,
+                progress=progress,
+                room=room,
+            )
+            if fresh and len(bad) == len(X):
+                self._leave(began, skipped)
+            if learn:
+                learner.n_skipped_ = skipped + len(bad)
+        return predictions, y, bad
+
+
+_saving.READERS["map"] = Mapped._rebuilt

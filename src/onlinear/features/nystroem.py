@@ -1,0 +1,219 @@
+"""Nyström features: rows by what they share with landmarks, found as the rows come.
+
+    φ(x) = L⁻¹k,  k_i = K(z_i, x)          LLᵀ = (K(z_i, z_j))_ij, the landmarks' Gram matrix
+    r(x) = K(x, x) − ‖φ(x)‖²               the residual: what the landmarks do not say of x
+
+While there is room, a row with r(x) > novelty·K(x, x) is the next landmark: its φ has √r(x) in a
+coordinate of its own, and is the next row of L. The coordinates before are what they were, so that
+a learner of φ need not be told. φ(x) of a row that would be taken has √r(x) there already before it
+is, so that a row is predicted by the features it is learnt with.
+
+φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes one, a linear
+learner of φ(x) is the learner in the space of the kernel.
+
+Williams & Seeger, NIPS 2000; the choice is a pivoted Cholesky factorisation in the order of the
+rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, have the same test).
+"""
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from onlinear import kernels
+from onlinear._checks import number, table, whole
+from onlinear._dual import solve_columns, solve_rows
+from onlinear._engine import DOMAIN, FINE, OVERFLOW
+from onlinear._kernels import ROUNDING, dot, kernel
+from onlinear.features._map import FeatureMap
+from onlinear.features._steps import Mapping, PreparedMapping
+from onlinear.kernels import GIVEN, RBF, Kernel, RowKernel, similarities, similarity
+
+__all__ = ["Nystroem"]
+
+SURE = 10.0  # times what rounding can make of a residual, before it counts as new or as negative
+NEGLIGIBLE = 1e-12  # of K(x, x): a residual so little below 0 is not looked at
+
+
+@Mapping.with_scratch(2)
+def step(state, params, x, y, work):
+    """One row."""
+    phi, count, L, Z = state
+    novelty, form = params
+    n = int(count[0])
+    if form[0] == GIVEN:  # by a kernel from outside: k is in φ, K(x, x) in the scratch
+        own = work[0, 0]
+    else:
+        similarities(form, Z, n, x, phi)
+        own = similarity(form, x, x)
+    solve_rows(L, n, phi)
+    rest = own - dot(phi[:n], phi[:n])
+    if not math.isfinite(rest):
+        return own, OVERFLOW
+    below = rest < -NEGLIGIBLE * own or own < 0.0
+    new = n < phi.size and rest > novelty * own
+    if below or new:
+        noise = SURE * rounding_of_residual(L, n, phi, own, work[1])
+        if own < 0.0 or rest < -noise:
+            return rest, DOMAIN
+        new = new and rest > noise
+    for j in range(n, phi.size):
+        phi[j] = 0.0
+    if not new:
+        return 0.0, FINE
+    phi[n] = math.sqrt(rest)
+    if not math.isnan(y):
+        start = n * (n + 1) // 2
+        for j in range(n + 1):
+            L[start + j] = phi[j]
+        for j in range(x.size):
+            Z[n, j] = x[j]
+        count[0] = n + 1
+    return 1.0, FINE
+
+
+@kernel
+def rounding_of_residual(L, n, q, own, alpha):
+    """Return what rounding can make of K(x, x) − qᵀq: (1, −α)ᵀE(1, −α), α = L⁻ᵀq.
+
+    E, the backward error of the factor bordered by x, is rounding in the scale of √(K_ii·K_jj).
+    """
+    for i in range(n):
+        alpha[i] = q[i]
+    solve_columns(L, n, alpha)
+    total = own
+    start = 0
+    for i in range(n):
+        row = L[start : start + i + 1]
+        total += alpha[i] * alpha[i] * dot(row, row)
+        start += i + 1
+    return ROUNDING * (3 + n) * total
+
+
+class Nystroem(FeatureMap):
+    """Features of any kernel, by the first rows of the stream that are new enough.
+
+    Inner products with a landmark are those of the kernel exactly; the width is ``landmarks`` from
+    the start, and the features of landmarks not yet chosen are 0. Costs O(m² + m·d) a row with m
+    landmarks. Rows that come later than the last landmark are seen through those there are.
+
+    Parameters
+    ----------
+    kernel : onlinear.kernels.Kernel or callable, default RBF()
+        The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
+        row x that returns the values K(z_i, x).
+    landmarks : int or array of rows, default 100
+        How many rows to take, landmarks ≥ 1; or the rows themselves, of which those that are not
+        new leave their places to rows of the stream.
+    novelty : float, default 1e-6
+        A row is new if its residual is more than this share of K(x, x), 0 ≤ novelty < 1, and
+        more than rounding can make of it.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> features = ol.features.Nystroem(ol.kernels.RBF(gamma=1.0), landmarks=3)
+    >>> for x in ([0.0], [1.0], [1.0], [2.0]):
+    ...     features.learn_one(x)
+    >>> features.landmarks_.tolist()
+    [[0.0], [1.0], [2.0]]
+    >>> inner = features.transform_one([1.0]) @ features.transform_one([0.5])
+    >>> round(float(inner), 6), round(float(features.kernel([[1.0]], [0.5])[0]), 6)
+    (0.778801, 0.778801)
+    """
+
+    kernel: Kernel | RowKernel = RBF()
+    landmarks: Any = 100
+    novelty: float = 1e-6
+
+    step = step
+    rules = ("needs a kernel that is an inner product, got a residual K(x, x) − ‖φ‖² = {value:g}",)
+    fixed = ("kernel", "landmarks")
+
+    # --- parameters ---------------------------------------------------------------------------
+
+    def _given(self) -> np.ndarray | None:
+        """Return the landmarks that were given, or None if there is but their number."""
+        if self.landmarks is None or isinstance(self.landmarks, (numbers.Number, str, bytes)):
+            return None
+        rows, _ = table(self.landmarks, "landmarks")
+        if not np.isfinite(rows).all():
+            row = int(np.argmin(np.isfinite(rows).all(axis=1)))
+            raise ValueError(f"Nystroem needs finite landmarks, got {rows[row]} in row {row}")
+        return rows
+
+    def _width(self) -> int:
+        if self._state is not None:
+            return len(self._state[-1])
+        given = self._given()
+        return whole(self, "landmarks", least=1) if given is None else len(given)
+
+    def _numbers(self) -> tuple[Any, ...]:
+        self._width()
+        form = kernels.numbers(
+            kernels.checked(self), 1 if self._state is None else self.n_features_in_
+        )
+        return number(self, "novelty", least=0, below=1), np.array(form)
+
+    def _to_plain(self) -> dict[str, Any]:
+        given = self._given()
+        rows = {} if given is None else {"landmarks": given.tolist()}
+        return {**super()._to_plain(), **rows, "kernel": kernels.plain(self.kernel)}
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        rows = params["landmarks"]
+        given = {"landmarks": table(rows, "landmarks")[0]} if isinstance(rows, list) else {}
+        return {**params, **given, "kernel": kernels.rebuilt(params["kernel"])}
+
+    # --- state --------------------------------------------------------------------------------
+
+    def _shapes(self, d: int) -> tuple[tuple[int, ...], ...]:
+        m = self._width()
+        return (1,), (m * (m + 1) // 2,), (m, d)
+
+    def _begin(self, d: int, names: list[str] | None) -> None:
+        given = self._given()
+        if given is not None and given.shape[1] != d:
+            raise ValueError(
+                f"Nystroem needs landmarks of {d} columns, as the rows have, got {given.shape[1]}"
+            )
+        super()._begin(d, names)
+        if given is not None:
+            for _ in self._blocks(given, learn=True):
+                pass
+
+    def _mark(self) -> int:
+        return int(self._state[0][0])
+
+    def _back_to(self, mark: int) -> None:
+        count, L, Z = self._state
+        L[mark * (mark + 1) // 2 :] = 0.0
+        Z[mark:] = 0.0
+        count[0] = mark
+
+    def _check_state(self) -> None:
+        count, L, Z = self._state
+        n = count[0]
+        if not (n == int(n) and 0 <= n <= len(Z)):
+            raise ValueError(f"it says {n} landmarks were chosen")
+        if not np.all(L[np.cumsum(np.arange(1, int(n) + 1)) - 1] > 0):
+            raise ValueError("its factor L has a diagonal that is not positive")
+
+    @property
+    def _step(self) -> Mapping:
+        return step if isinstance(self.kernel, Kernel) else PreparedMapping(step, self._before)
+
+    def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
+        """Put the similarities of a kernel of the user's where the step looks for them."""
+        phi, count, _, Z = state
+        n = int(count[0])
+        values = kernels.evaluated(self.kernel, np.vstack([Z[:n], x]), x)
+        phi[:n], work[0, 0] = values[:n], values[n]
+
+    @property
+    def landmarks_(self) -> np.ndarray:
+        """The landmarks chosen so far, a copy."""
+        count, _, Z = self._begun()
+        return Z[: int(count[0])].copy()  # type: ignore[no-any-return]
