@@ -412,7 +412,7 @@ class SecondOrder(Learner):
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Return the learner, or filter, of a state file, exactly as it was saved.
+    """Return the learner (behind its map, if any) or filter of a state file, exactly as saved.
 
     A file that is truncated, altered or not a state file is refused with a
     :class:`onlinear.StateFileError`; nothing in it is ever executed. A learner of your own is found
