@@ -527,6 +527,16 @@ def test_a_seed_that_is_a_function_cannot_be_saved(tmp_path):
         f.save(tmp_path / "f.onl")
 
 
+def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
+    for f in (ol.PRidgeFilter(np.float32(0.5), horizon=np.int64(7)), ol.SimpleFilter(np.int32(3))):
+        f.decide([1.0])
+        f.save(tmp_path / "f.onl")
+        assert ol.load(tmp_path / "f.onl").get_params() == f.get_params()
+    model = ol.CRRLS(reset_every=np.int64(7))
+    model.save(tmp_path / "m.onl")
+    assert ol.load(tmp_path / "m.onl").reset_every == 7
+
+
 @every_filter
 def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
     from onlinear import _files

@@ -11,7 +11,7 @@ import numpy as np
 
 from onlinear import _files
 
-__all__ = ["READERS", "count", "described", "load", "rebuilt", "refusing", "save"]
+__all__ = ["READERS", "count", "described", "load", "plain", "rebuilt", "refusing", "save"]
 
 
 READERS: dict[str, Callable[[dict[str, Any], dict[str, np.ndarray]], Any]] = {}  # but learners
@@ -28,7 +28,7 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
     copy.copy(model)  # the state fits the parameters, or this raises
     header: dict[str, Any] = {
         "learner": name,
-        "params": {name: _plain(value) for name, value in model._to_plain().items()},
+        "params": {name: plain(value) for name, value in model._to_plain().items()},
         "skipped": model.n_skipped_,
     }
     arrays = {}
@@ -80,15 +80,17 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
     return model
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a parameter as JSON can hold it."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, numbers.Real) and not isinstance(value, int):
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
         return float(value)
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def count(number: Any) -> int:

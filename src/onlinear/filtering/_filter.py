@@ -205,7 +205,7 @@ class Filter:
         inner, arrays = self._inner_described() if hasattr(self, "n_features_in_") else (None, {})
         header = {
             "filter": type(self).__name__,
-            "params": self._plain_params(),
+            "params": {name: _saving.plain(v) for name, v in self._plain_params().items()},
             "counts": {name: getattr(self, name) for name in self._counts},
             "features": getattr(self, "n_features_in_", None),
             "waiting": self._waiting,

@@ -25,6 +25,7 @@ __all__ = ["SparseRidge"]
 
 FIRST_ROOM = 64
 LANES = 4  # rows spread out at once
+TILE = 16  # rows of Q that stay at hand while they are turned into columns
 PANEL = 256  # rows of L a matrix product takes at once
 
 
@@ -63,6 +64,20 @@ def weigh(alpha, rho, starts, columns, kept, n, w):
 
 
 @kernel
+def store(Q, corner, n, L):
+    """Rows n, n + 1, … of L: the columns of Q, each with its row of the corner."""
+    for i in range(corner.shape[0]):
+        start = (n + i) * (n + i + 1) // 2 + n
+        for j in range(i + 1):
+            L[start + j] = corner[i, j]
+    for first in range(0, n, TILE):
+        for i in range(corner.shape[0]):
+            start = (n + i) * (n + i + 1) // 2
+            for j in range(first, min(first + TILE, n)):
+                L[start + j] = Q[j, i]
+
+
+@kernel
 def unpack(L, first, last, out):
     """Rows first..last of L into a square array."""
     for i in range(first, last):
@@ -87,6 +102,7 @@ class SparseRidge:
         self.columns = np.zeros(FIRST_ROOM, dtype=int)
         self.starts = np.zeros(FIRST_ROOM + 1, dtype=int)
         self._seen: tuple[Any, ...] = ()
+        self._inverses: dict[tuple[int, int], np.ndarray] = {}  # of blocks of L on the diagonal
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -123,7 +139,7 @@ class SparseRidge:
             _, seen, q, chi = self._seen
             if np.array_equal(seen[0], x[0]) and np.array_equal(seen[1], x[1]):
                 return q, chi
-        q = self.rho * self._products([x])[:, 0]
+        q = self.rho * self._products([x], np.empty((self.n, LANES)))[:, 0]
         solve_rows(self.L, self.n, q)
         chi = max(self._variance(x) - dot(q, q), 0.0)
         self._seen = (self.n, (x[0].copy(), x[1].copy()), q, chi)
@@ -155,19 +171,16 @@ class SparseRidge:
         self.reserve(m, sum(x[0].size for x in block))
         for x in block:
             self.keep(x)
-        K = np.empty((n + m, m))
+        K = np.empty((n + m, -(-m // LANES) * LANES))
         for first in range(0, m, LANES):
-            part = block[first : first + LANES]
-            K[:, first : first + len(part)] = self._products(part)[:, : len(part)]
+            self._products(block[first : first + LANES], K[:, first : first + LANES])
+        K = K[:, :m]
         K *= self.rho
         Q = self._solved_all(K[:n], n)
         corner = np.linalg.cholesky(K[n:] + np.eye(m) - Q.T @ Q)
+        store(Q, corner, n, self.L)
         margins = Q.T @ self.z[:n]
-        turned = np.ascontiguousarray(Q.T)
         for i in range(m):
-            start = (n + i) * (n + i + 1) // 2
-            self.L[start : start + n] = turned[i]
-            self.L[start + n : start + n + i + 1] = corner[i, : i + 1]
             margins[i] += corner[i, :i] @ self.z[n : n + i]
             self.z[n + i] = (y[i] - margins[i]) / corner[i, i]
         return np.asarray((margins.T / np.diag(corner) ** 2).T)  # the pivot squared is 1 + χ
@@ -179,8 +192,12 @@ class SparseRidge:
             last = min(first + PANEL, n)
             unpack(self.L, first, last, panel)
             part = panel[: last - first]
-            Q[first:last] -= part[:, :first] @ Q[:first]
-            Q[first:last] = np.linalg.solve(part[:, first:last], Q[first:last])
+            inverse = self._inverses.get((first, last))
+            if inverse is None:
+                inverse = np.linalg.inv(part[:, first:last])
+                if last - first == PANEL:  # it will be asked for again
+                    self._inverses[first, last] = inverse
+            Q[first:last] = inverse @ (Q[first:last] - part[:, :first] @ Q[:first])
         return Q
 
     def reweigh(self) -> None:
@@ -189,9 +206,8 @@ class SparseRidge:
         solve_columns(self.L, self.n, alpha)
         weigh(alpha, self.rho, self.starts, self.columns, self.values, self.n, self.w)
 
-    def _products(self, rows: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """Return k = Sx of up to four rows, a column each."""
-        out = np.empty((self.n, LANES))
+    def _products(self, rows: list[tuple[np.ndarray, np.ndarray]], out: np.ndarray) -> np.ndarray:
+        """out ← k = Sx of up to four rows, a column each."""
         for lane, (indices, values) in enumerate(rows):
             self._spread[indices, lane] = values
         products(self._spread, self.starts, self.columns, self.values, self.n, out)
