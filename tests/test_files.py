@@ -171,8 +171,8 @@ def test_a_hostile_file_with_a_right_checksum_is_refused(tmp_path, header, numbe
     [
         ("Ridge", {}, [-5.5, 0.0, 1.0], {}, "-5.5 rounds"),
         ("Ridge", {}, [1.0, 0.0, -1.0], {}, "symmetric and positive"),
-        ("Ridge", {}, [1.0, 0.0, 1.0], {"skipped": -3}, "-3 rows"),
-        ("Ridge", {}, [1.0, 0.0, 1.0], {"skipped": float("inf")}, "inf rows"),
+        ("Ridge", {}, [1.0, 0.0, 1.0], {"skipped": -3}, "-3 for a number of rows"),
+        ("Ridge", {}, [1.0, 0.0, 1.0], {"skipped": float("inf")}, "inf for a number of rows"),
         ("Ridge", {}, [1.0, 0.0, 1.0], {"names": {"a": 1}}, "names"),
         ("Ridge", {}, [1.0, 0.0, 1.0], {"names": "a"}, "names"),
         ("ARCOR", {"thresholds": [0.5]}, [1.0, 0.0, 1.0, 1.0, -1e15, 1.0], {}, "segment"),
