@@ -34,9 +34,9 @@ def loss(model: ol.Learner | Mapped, X: np.ndarray, y: np.ndarray) -> float:
 
 def main() -> None:
     console = Console()
-    for title, turns in (("a truth that stays", 0.0), ("a truth that turns ten times", 10.0)):
+    for title, turns in (("a truth that stays", 0.0), ("a truth that turns three times", 3.0)):
         X, y = stream(turns)
-        c = 30.0 if turns else np.inf
+        c = 10.0 if turns else np.inf
         table = Table(title=f"{title}: mean squared error (noise {NOISE**2:g})")
         for column in ("examples kept", "KernelAAR", "KernelLASER", "KernelGD", "Nyström + LASER"):
             table.add_column(column, justify="right")
