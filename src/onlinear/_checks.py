@@ -14,6 +14,7 @@ from onlinear._rows import Rows
 
 __all__ = [
     "NotFittedError",
+    "any_table",
     "asked",
     "choice",
     "finite_rows",
@@ -288,6 +289,11 @@ def _rows(X: Any, what: str) -> Rows:
     indices, indptr = (np.ascontiguousarray(a, dtype=np.int64) for a in (csr.indices, csr.indptr))
     shape = csr.shape if len(csr.shape) == 2 else (1, *csr.shape)
     return Rows.checked(_floats(csr.data, what), indices, indptr, shape)
+
+
+def any_table(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
+    """Return a table, dense or sparse, with its column names if any."""
+    return (sparse_table(X), None) if sparse(X) else table(X)
 
 
 def labels(y: Any, rows: int) -> np.ndarray:

@@ -336,19 +336,8 @@ class Learner(Estimator):
         self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
-        X, names = (_checks.sparse_table(X), None) if _checks.sparse(X) else _checks.table(X)
+        X, names = _checks.any_table(X)
         y = _checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
-        bad: list[int] = []
-
-        def refused(outcome: _engine.Outcome) -> None:
-            if self.on_bad == "raise":
-                raise self._refusal(outcome, X[outcome.row], in_table=True)
-            bad.append(outcome.row)
-
-        def room() -> tuple[Any, np.ndarray]:
-            self._make_room()
-            return tuple(self._state), self._scratch()
-
         fresh, skipped = self._state is None, self.n_skipped_
         with self._all_or_nothing() if learn else contextlib.nullcontext():
             if fresh:
@@ -358,23 +347,47 @@ class Learner(Estimator):
                 _checks.same_columns(
                     type(self).__name__, self.n_features_in_, self._names, X, names
                 )
-            predictions = self._step.run(
-                tuple(self._state),
-                self._numbers(),
-                X,
-                y,
-                self._scratch(),  # not the learner's own: threads may predict side by side
-                labelled=learn,
-                refused=refused,
-                progress=progress,
-                room=room,
-                local=self._local(),
-            )
+            predictions, bad = self._rounds(self._step, X, y, learn, self._refusal, progress)
             if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
                 self._forget()
             if learn:
                 self.n_skipped_ = skipped + len(bad)
         return predictions, y, bad
+
+    def _rounds(
+        self,
+        step: _engine.Step,
+        X: np.ndarray | Rows,
+        y: np.ndarray,
+        learn: bool,
+        refusal: Callable[..., ValueError],
+        progress: Callable[[int, int], None],
+    ) -> tuple[np.ndarray, list[int]]:
+        """Run the rounds of a table by a step; return predictions, and bad rows skipped."""
+        bad: list[int] = []
+
+        def refused(outcome: _engine.Outcome) -> None:
+            if self.on_bad == "raise":
+                raise refusal(outcome, X[outcome.row], in_table=True)
+            bad.append(outcome.row)
+
+        def room() -> tuple[Any, np.ndarray]:
+            self._make_room()
+            return tuple(self._state), self._scratch()
+
+        predictions = step.run(
+            tuple(self._state),
+            self._numbers(),
+            X,
+            y,
+            self._scratch(),  # not the learner's own: threads may predict side by side
+            labelled=learn,
+            refused=refused,
+            progress=progress,
+            room=room,
+            local=self._local(),
+        )
+        return predictions, bad
 
     # --- what was learnt ----------------------------------------------------------------------
 

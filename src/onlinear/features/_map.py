@@ -14,12 +14,7 @@ from onlinear._rows import Rows
 from onlinear.features._state import MapState
 from onlinear.features._steps import NUMBERS, Mapping, part
 
-__all__ = ["FeatureMap", "rows_of"]
-
-
-def rows_of(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
-    """Return a table, dense or sparse, with its column names if any."""
-    return (_checks.sparse_table(X), None) if _checks.sparse(X) else _checks.table(X)
+__all__ = ["FeatureMap"]
 
 
 class FeatureMap(MapState):
@@ -98,7 +93,7 @@ class FeatureMap(MapState):
         _checks.same_columns(owner, self.n_features_in_, self._names, X, names)
 
     def _learn(self, X: Any) -> None:
-        X, names = rows_of(X)
+        X, names = _checks.any_table(X)
         if self._state is None:
             self._begin(X.shape[1], names)
         else:
@@ -109,7 +104,7 @@ class FeatureMap(MapState):
     def transform(self, X: Any) -> np.ndarray:
         """Return φ of every row with what is known now, changing nothing."""
         self._begun()
-        X, names = rows_of(X)
+        X, names = _checks.any_table(X)
         self._same_columns(X, names, type(self).__name__)
         return np.concatenate(list(self._blocks(X, learn=False)))
 

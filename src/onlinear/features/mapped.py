@@ -11,7 +11,6 @@ import numpy as np
 from onlinear import _checks, _saving
 from onlinear._engine import BAD_INPUT, BAD_LABEL, FINE, FULL, Outcome
 from onlinear._model import _no_progress
-from onlinear.features._map import rows_of
 from onlinear.features._pair import Pair
 from onlinear.features._steps import Behind, of_map
 
@@ -121,20 +120,9 @@ class Mapped(Pair):
         self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
-        X, names = rows_of(X)
+        X, names = _checks.any_table(X)
         y = _checks.labels(y, len(X)) if learn else np.full(len(X), nan)
         features, learner = self._parts()
-        bad: list[int] = []
-
-        def refused(outcome: Outcome) -> None:
-            if learner.on_bad == "raise":
-                raise self._refusal(outcome, X[outcome.row], in_table=True)
-            bad.append(outcome.row)
-
-        def room() -> tuple[Any, np.ndarray]:
-            learner._make_room()
-            return tuple(learner._state), learner._scratch()
-
         began, fresh = features._state is not None, learner._state is None
         skipped = learner.n_skipped_
         with self._all_or_nothing() if learn else contextlib.nullcontext():
@@ -142,17 +130,8 @@ class Mapped(Pair):
                 features._same_columns(X, names, type(self).__name__)
             if fresh:
                 self._begin(X.shape[1], names)
-            predictions = Behind(features, learner._step).run(
-                tuple(learner._state),
-                learner._numbers(),
-                X,
-                y,
-                learner._scratch(),  # not the learner's own: threads may predict side by side
-                labelled=learn,
-                refused=refused,
-                progress=progress,
-                room=room,
-            )
+            step = Behind(features, learner._step)
+            predictions, bad = learner._rounds(step, X, y, learn, self._refusal, progress)
             if fresh and len(bad) == len(X):
                 self._leave(began, skipped)
             if learn:

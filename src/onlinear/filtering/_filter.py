@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import inspect
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -256,20 +257,19 @@ _saving.READERS["filter"] = Filter._rebuilt
 
 def rows_of(owner: str, X: Any) -> tuple[list[Row], int]:
     """Return the rows of a table, dense or sparse, and how many columns it has."""
-    if not _checks.sparse(X):
-        table, names = _checks.table(X)
+    table, names = _checks.any_table(X)
+    if isinstance(table, np.ndarray):
         _checks.finite_rows(owner, table, np.zeros(len(table)), names)
         return list(table), table.shape[1]
-    entries = _checks.sparse_table(X)
-    bad = np.flatnonzero(~np.isfinite(entries.data))
+    bad = np.flatnonzero(~np.isfinite(table.data))
     if bad.size:
-        row = int(np.searchsorted(entries.indptr, bad[0], side="right")) - 1
-        value, column = entries.data[bad[0]], entries.indices[bad[0]]
+        row = int(np.searchsorted(table.indptr, bad[0], side="right")) - 1
         raise ValueError(
-            f"{owner} needs finite input: X contains {value} in row {row}, column {column}"
+            f"{owner} needs finite input: X contains {table.data[bad[0]]} in row {row}, "
+            f"column {table.indices[bad[0]]}"
         )
-    parts = zip(entries.indptr[:-1], entries.indptr[1:], strict=True)
-    return [(entries.indices[i:j], entries.data[i:j]) for i, j in parts], entries.shape[1]
+    parts = itertools.pairwise(table.indptr)
+    return [(table.indices[i:j], table.data[i:j]) for i, j in parts], table.shape[1]
 
 
 def dense(row: Row, d: int) -> np.ndarray:
