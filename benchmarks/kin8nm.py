@@ -27,7 +27,7 @@ FILE = "kin8nm.csv.gz"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Kernels on kin8nm.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     path = parser.parse_args().data / FILE
     if not path.exists():
         sys.exit(f"there is no {path}: see the beginning of this script for what it has to be")

@@ -87,7 +87,7 @@ def _mb(n: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Filters on Reuters-21578.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     texts, topics = documents(parser.parse_args().data)
     console = Console()
     console.print("documents with a topic:")

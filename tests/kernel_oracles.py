@@ -29,12 +29,16 @@ def in_feature_space(linear):
 def normal_equations(X, y, kernel, b, budget, c=np.inf, weighted=False):
     """Return m and χ of each round for the last ``budget`` examples, solved afresh.
 
-    Labels s and t covary by (1/b + min(s, t)/c)·K(x_s, x_t), and have the noise 1, or 1 − χ.
+    Labels s and t covary by (1/b + (min(s, t) − o)/c)·K(x_s, x_t), and have the noise 1, or 1 − χ.
+    Time counts from the origin o, which is moved to the oldest example once that has aged by more
+    than half the budget.
     """
-    K, t = gram(kernel, X), np.arange(len(X))
-    cov = (1 / b + np.minimum(t[:, None], t) / c) * K
+    K, t, origin = gram(kernel, X), np.arange(len(X)), 0
     noise, m, chi = np.ones(len(X)), np.zeros(len(X)), np.zeros(len(X))
     for i in t:
+        if i - budget - origin > budget // 2:
+            origin = i - budget
+        cov = (1 / b + (np.minimum(t[:, None], t) - origin) / c) * K
         past = t[max(0, i - budget) : i]
         solved = np.linalg.solve(cov[np.ix_(past, past)] + np.diag(noise[past]), cov[past, i])
         m[i], chi[i] = solved @ y[past], cov[i, i] - solved @ cov[past, i]

@@ -3,9 +3,10 @@
 import numpy as np
 
 import onlinear as ol
-from onlinear.kernels import RBF, Linear, Polynomial
+from onlinear.kernels import RBF, Linear, Polynomial, register
 
 
+@register
 def manhattan(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A kernel of the user's own: the Laplacian one."""
     return np.exp(-np.abs(Z - x).sum(axis=1))

@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
 import onlinear as ol
-from onlinear.filtering.pridge import theorem_3
 from onlinear.filtering.simple import theorem_1
 from onlinear.kernels import RBF, Linear
 
@@ -241,13 +240,127 @@ def test_feedback_needs_a_row_that_was_forwarded(name):
     held = next((x for x in X if not f.decide(x)), None)
     before = described(f)
     if held is not None and f.get_params().get("feedback") != "full":
-        with pytest.raises(ValueError, match="this row is none; the filter is unchanged"):
+        with pytest.raises(ValueError, match=r"this row is none .*; the filter is unchanged"):
             f.feedback(held, 1)
         assert described(f) == before
     forwarded = next(x for x in X if f.decide(x))
     f.feedback(forwarded, 1)
     with pytest.raises(ValueError, match="has no label yet"):
         f.feedback(forwarded + 0.5, 1)
+
+
+def test_a_row_is_known_by_its_numbers_however_it_is_stored():
+    f = ol.RidgeFilter()
+    f.decide([0.0, 1.0])
+    f.feedback([-0.0, 1.0], 1)
+    f.decide(csr_array([[0.0, 1.0]]))
+    assert f.waiting_ == 1
+    f.feedback(np.array([0.0, 1.0]), 1)
+    f.decide([3.0, 1.0])
+    f.stop_waiting()
+    assert f.waiting_ == 0
+
+
+def test_a_row_of_a_sparse_array_is_a_row():
+    X, y, _ = stream(20)
+    f = ol.RidgeFilter()
+    for x, label in zip(csr_array(X), y, strict=True):
+        if f.decide(x):
+            f.feedback(x, label)
+    np.testing.assert_array_equal(f.seen_, 20)
+    run = ol.filter_replay(ol.RidgeFilter(), csr_array(X), y)
+    assert run.decisions.sum() == f.forwarded_
+
+
+@every_filter
+def test_column_names_are_kept_and_checked(name, tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = stream(40)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    f = FILTERS[name]()
+    ol.filter_replay(f, frame, y)
+    f.save(tmp_path / "f.onl")
+    for each in (f, ol.load(tmp_path / "f.onl")):
+        with pytest.raises(ValueError, match="feature names should match"):
+            ol.filter_replay(each, frame[list("dcba")], y)
+        with pytest.raises(ValueError, match="feature names should match"):
+            each.decide(frame.rename(columns={"a": "z"}).iloc[0])
+    f.decide(frame.iloc[0])
+
+
+@every_filter
+def test_a_decision_that_fails_does_not_fix_the_width(name, monkeypatch):
+    f = FILTERS[name]()
+
+    def fail(self, x):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(f), "_look", fail)
+        with pytest.raises(MemoryError):
+            f.decide([1.0, 2.0, 3.0])
+    assert f.seen_ == 0
+    f.decide([1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["ridge", "ridge-dual", "ridge-rbf", "p-ridge", "apple"])
+def test_an_interrupt_after_a_row_was_learnt_does_not_have_it_learnt_again(name, monkeypatch):
+    X, _, _ = stream(30)
+    f, twin = FILTERS[name](), FILTERS[name]()
+    for each in (f, twin):
+        each.decide(X[0])
+    kind = type(f)
+    learn = kind._learn
+
+    def interrupted(self, *args):
+        learn(self, *args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "_learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            f.feedback(X[0], 1)
+    twin.feedback(X[0], 1)
+    assert described(f) == described(twin)
+    with pytest.raises(ValueError, match="has no label yet"):
+        f.feedback(X[0], 1)
+
+
+def test_ties_are_decided_alike_by_every_form():
+    """Margins that are 0 but for rounding reach the threshold 0, in blocks and row by row."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        X = rng.integers(-1, 2, size=(60, 2)).astype(float)
+        X[(X == 0).all(axis=1)] = (1.0, 0.0)
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        y = rng.choice([-1.0, 1.0], size=60)
+        for sees in ("forwarded", "full"):
+            runs = [ol.RidgeFilter(0.0, feedback=sees, **form) for form in FORMS.values()]
+            wanted = one_by_one(runs[0], X, y).tolist()
+            for f in runs[1:]:
+                assert ol.filter_replay(f, X, y).decisions.tolist() == wanted
+
+
+def test_parameters_can_be_read_and_not_changed():
+    f = ol.RidgeFilter(c=2.0)
+    assert f.c == 2.0
+    assert f.a == 1.0
+    with pytest.raises(AttributeError, match="keeps the c it was made with, got c=9"):
+        f.c = 9.0
+    with pytest.raises(AttributeError, match="'RidgeFilter' has no attribute 'gamma'"):
+        _ = f.gamma
+
+
+def test_a_filter_too_wide_for_a_matrix_says_what_to_use_instead(monkeypatch):
+    monkeypatch.setattr("onlinear._checks.physical_memory", lambda: 1e6)
+    with pytest.raises(ValueError, match=r"PRidgeFilter keeps 3 matrices.*use RidgeFilter, whose"):
+        ol.PRidgeFilter().decide(np.ones(1000))
+    with pytest.raises(ValueError, match=r'RidgeFilter in primal form keeps.*use form="dual"'):
+        ol.RidgeFilter(form="primal").decide(np.ones(1000))
+    f = ol.RidgeFilter(form="dual", feedback="full")
+    with pytest.raises(ValueError, match=r"RidgeFilter would keep .* forward less"):
+        ol.filter_replay(f, np.eye(600), np.ones(600))
+    assert f.seen_ == 0
 
 
 def test_labels_may_come_late_and_in_any_order(tmp_path):
@@ -326,7 +439,7 @@ def test_lemma_2_holds_at_every_update_of_the_probabilistic_filter(seed, d, a, p
     assert updates > 0
 
 
-@pytest.mark.parametrize("delta", [-0.4, -0.2, -0.1, 0.1, 0.3])
+@pytest.mark.parametrize("delta", [-0.4, -0.3, -0.2, 0.2, 0.4])  # else it is above 2|δ|n
 def test_theorem_1_bounds_the_regret_of_the_simple_filter(delta):
     n, runs = 10_000, 10
     rng = np.random.default_rng(0)
@@ -338,23 +451,11 @@ def test_theorem_1_bounds_the_regret_of_the_simple_filter(delta):
     mean = np.mean(regrets, axis=0)
     bound = np.array([theorem_1(delta, t) for t in range(1, n + 1)])
     assert np.all(mean <= bound)
+    assert bound[-1] < 2 * abs(delta) * n  # the bound could fail
     if delta < 0:
         assert mean[-1] > 0.02 * bound[-1]  # and it says something
     else:
         assert mean[-1] < 1.0
-
-
-def test_theorem_3_bounds_the_regret_of_the_probabilistic_filter():
-    n, gamma = 2000, 0.3
-    rng = np.random.default_rng(1)
-    X, _, u = stream(8 * n, 3, 2)
-    X = X[np.abs(X @ u) >= gamma][:n]
-    regrets = []
-    for seed in range(5):
-        y = np.where(rng.uniform(size=n) < (1 + X @ u) / 2, 1, -1)
-        run = ol.filter_replay(ol.PRidgeFilter(horizon=n, seed=seed), X, y, u=u)
-        regrets.append(run.regret[-1])
-    assert 0 < np.mean(regrets) <= theorem_3(gamma, n, 3)
 
 
 def test_regret_is_what_wrong_decisions_cost_in_expectation():
@@ -367,6 +468,8 @@ def test_regret_is_what_wrong_decisions_cost_in_expectation():
     assert_allclose(run.regret[-1], wanted)
     with pytest.raises(ValueError, match="regret needs u"):
         _ = ol.filter_replay(ol.RidgeFilter(), X, y).regret
+    with pytest.raises(ValueError, match="u needs 4 finite numbers"):
+        ol.filter_replay(ol.RidgeFilter(), X, y, u=[math.nan, 0, 0, 0])
     with pytest.raises(ValueError, match=r"u needs \|uᵀx\| ≤ 1"):
         ol.filter_replay(ol.RidgeFilter(), X, y, u=5 * u)
 
@@ -432,7 +535,7 @@ def test_bad_input_is_named_and_changes_nothing(name):
             call(bad[7])
         with pytest.raises(ValueError, match="needs 4 features, as the first row had, got 3"):
             call([1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"needs labels −1 or \+1, got 0\.5 in row 9"):
+    with pytest.raises(ValueError, match=r"needs labels −1 or \+1 \(or .*\), got 0\.5 in row 9"):
         ol.filter_replay(f, X, np.where(np.arange(60) == 9, 0.5, y))
     with pytest.raises(ValueError, match="as many rows as each other"):
         ol.filter_replay(f, X, y[:9])
@@ -514,11 +617,14 @@ def test_what_cannot_be_is_refused_in_words(make, words):
         make()
 
 
-def test_a_base_is_copied():
+def test_a_base_is_copied(tmp_path):
     base = ol.Perceptron()
     f = ol.AppleTasting(base)
     ol.filter_replay(f, *stream(20)[:2])
     assert base.seen_ == 0
+    ol.filter_replay(base, *stream(20)[:2])
+    f.save(tmp_path / "f.onl")
+    assert described(ol.load(tmp_path / "f.onl")) == described(f)
 
 
 def test_a_seed_that_is_a_function_cannot_be_saved(tmp_path):
@@ -551,6 +657,10 @@ def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
         {"counts": {**header["counts"], "seen_": -1}},
         {"filter": "Nothing"},
         {"waiting": 3},
+        {"waiting": {"x": "abc"}},
+        {"features": 10**12},
+        {"features": 3} if name != "simple" else {"features": -1},
+        {"counts": {**header["counts"], "labels_": 1000}},
         {"features": "4"},
         {"params": {"x": 1}},
     ):

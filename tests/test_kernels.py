@@ -4,7 +4,6 @@ import copy
 import math
 import re
 import sys
-import types
 
 import golden
 import kernel_oracles as slow
@@ -17,7 +16,8 @@ from streams import STREAMS, within_unit_ball
 from table import manhattan, state, stream
 
 import onlinear as ol
-from onlinear.kernels import RBF, Kernel, Linear, Polynomial
+from onlinear import kernels
+from onlinear.kernels import RBF, Kernel, Linear, Polynomial, register
 
 KERNELS = [Linear(), Polynomial(3, coef0=0.5, gamma=2.0), RBF(), RBF(gamma=3.0), manhattan]
 
@@ -81,7 +81,7 @@ def test_kernel_wemm_is_the_sums_of_figure_3_3(kernel):
         ("KernelWEMM", {"b": 40.0}),
     ],
 )
-def test_with_a_budget_they_are_as_if_the_oldest_had_never_been_seen(name, params, kernel, budget):
+def test_with_a_budget_they_are_the_normal_equations_of_what_is_kept(name, params, kernel, budget):
     rng = np.random.default_rng(2)
     X, y = within_unit_ball(rng.normal(size=(50, 3)), rng.normal(size=50))
     b, c = params["b"], params.get("c", math.inf)
@@ -166,6 +166,14 @@ def test_two_learners_of_a_class_may_have_different_kernels():
     models = [ol.KernelAAR(k).fit(X, y) for k in (manhattan, RBF(), lambda Z, x: Z @ x)]
     expected = [model.predict(X).tolist() for model in models]
     assert [[m.predict_one(x) for x in X] for m in models] == expected
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: getattr(k, "__name__", repr(k)))
+def test_with_a_budget_kernel_aar_is_as_if_it_had_never_seen_the_oldest(kernel):
+    X, y = stream(90)
+    model, fresh = ol.KernelAAR(kernel, budget=20).fit(X, y), ol.KernelAAR(kernel)
+    fresh.fit(X[-20:], y[-20:])
+    assert_allclose(model.predict(X), fresh.predict(X), rtol=1e-9, atol=1e-12)
 
 
 # --- growing ---------------------------------------------------------------------
@@ -257,7 +265,7 @@ def test_a_prior_too_weak_for_the_digits_is_refused():
         (Polynomial(degree=0), "Polynomial needs a whole number 1 ≤ degree"),
         (lambda Z, x: 1.0, "a number for each of the 1 rows"),
         (lambda Z, x: Z, "a number for each of the 1 rows"),
-        (lambda Z, x: np.full(len(Z), math.nan), "would overflow"),
+        (lambda Z, x: np.full(len(Z), math.nan), "needs to return finite numbers, got nan"),
     ],
 )
 def test_what_is_no_kernel_is_refused_in_words(kernel, words):
@@ -287,9 +295,12 @@ def test_an_error_of_the_kernel_itself_comes_through_and_changes_nothing():
 def test_the_kernel_cannot_change_once_examples_were_compared():
     X, y = stream(20)
     model = ol.KernelAAR(RBF(gamma=1.0)).fit(X, y)
-    with pytest.raises(ValueError, match=r"needs the kernel it began with, got kernel=RBF"):
+    with pytest.raises(ValueError, match=r"needs the kernel it began with, RBF\(gamma=1.0\), got"):
         model.set_params(kernel=RBF(gamma=2.0)).predict(X)
     model.set_params(kernel=RBF(gamma=1.0)).predict(X)
+    own = ol.KernelAAR(manhattan).fit(X, y)
+    with pytest.raises(ValueError, match=r"needs the kernel it began with"):
+        own.set_params(kernel=lambda Z, x: Z @ x).predict(X)
 
 
 def test_there_is_no_weight_a_column():
@@ -305,16 +316,90 @@ def test_there_is_no_weight_a_column():
 def test_a_kernel_is_saved_by_its_name_and_never_executed(tmp_path):
     X, y = stream(20)
     path = tmp_path / "model.onl"
-    with pytest.raises(ValueError, match="needs a name at the top of its module to be saved"):
-        ol.KernelAAR(lambda Z, x: Z @ x).fit(X, y).save(path)
-    module = types.ModuleType("kernels_of_mine")
-    sys.modules[module.__name__] = module
-    exec("def product(Z, x):\n    return Z @ x\n", module.__dict__)
-    ol.KernelAAR(module.product).fit(X, y).save(path)
-    assert ol.load(path).kernel is module.product
-    del sys.modules[module.__name__]
-    with pytest.raises(ol.StateFileError, match=r"no kernel 'product' in 'kernels_of_mine' here"):
+
+    def product(Z, x):
+        return Z @ x
+
+    model = ol.KernelAAR(product).fit(X, y)
+    with pytest.raises(ValueError, match=r"needs onlinear\.kernels\.register\(kernel\) before"):
+        model.save(path)
+    register(product)
+    model.save(path)
+    assert ol.load(path).kernel is product
+    kernels._registered.clear()
+    with pytest.raises(ol.StateFileError, match=r"there is no kernel 'test_kernels.*product' here"):
         ol.load(path)
+    register(manhattan)
+
+
+def test_a_file_cannot_name_any_function_there_is(tmp_path):
+    from onlinear import _files
+
+    X, y = stream(20)
+    path = tmp_path / "model.onl"
+    ol.KernelAAR(manhattan).fit(X, y).save(path)
+    header, arrays = _files.read(path)
+    for named in ({"registered": "builtins.print"}, {"module": "builtins", "function": "print"}):
+        header["params"]["kernel"] = named
+        _files.write(path, header, arrays)
+        with pytest.raises(ol.StateFileError, match="does not describe"):
+            ol.load(path)
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(np.int64(2)), RBF(np.float32(0.5))], ids=repr)
+def test_numbers_of_numpy_in_a_kernel_survive_a_file(kernel, tmp_path):
+    X, y = stream(20)
+    model = ol.KernelAAR(kernel).fit(X, y)
+    model.save(tmp_path / "model.onl")
+    assert ol.load(tmp_path / "model.onl").predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_a_kernel_needs_rows_of_one_width():
+    for kernel in (Linear(), RBF(), Polynomial()):
+        with pytest.raises(ValueError, match=r"rows Z \(n, d\) and one row x \(d,\), got \(1, 1\)"):
+            kernel([[1.0]], [1.0, 2.0])
+
+
+def test_threads_may_predict_with_a_kernel_of_ones_own():
+    from concurrent.futures import ThreadPoolExecutor
+
+    X, y = stream(200)
+    model = ol.KernelAAR(manhattan).fit(X[:40], y[:40])
+    expected = model.predict(X).tolist()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(model.predict_one, X)) == expected
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_kernel_that_spoils_its_arguments_spoils_nothing():
+    X, y = stream(30)
+
+    def rude(Z, x):
+        values = Z @ x
+        Z -= 1.0
+        return values
+
+    for name in sorted(LINEAR):
+        params = {"eta": 0.1} if name == "KernelGD" else {"b": 3.0}
+        model = ol.LEARNERS[name](rude, budget=9, **params).fit(X, y)
+        np.testing.assert_array_equal(model.examples_, X[-9:])
+
+
+def test_a_budget_does_not_wear_out():
+    """Time counts from about the oldest example kept, or the prior would come to say nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(12_000, 2))
+    truth = np.sin(3 * X[:, 0]) * X[:, 1]
+    y = truth + 0.3 * rng.normal(size=len(X))
+    model = ol.KernelLASER(RBF(gamma=1.0), c=1.0, shrink=False, budget=40)
+    errors = (ol.replay(model, X, y).predictions - truth) ** 2
+    assert errors[-2000:].mean() < 1.1 * errors[1000:3000].mean()
+    big = ol.KernelLASER(Linear(), c=1.0, budget=5)
+    ol.replay(big, 100 * rng.normal(size=(70_000, 2)), rng.normal(size=70_000))
 
 
 def test_a_state_that_no_rounds_lead_to_is_refused(tmp_path):

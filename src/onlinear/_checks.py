@@ -143,7 +143,12 @@ def physical_memory() -> float:
         return 8e9
 
 
-def fits(owner: str, d: int, matrices: int) -> None:
+def fits(
+    owner: str,
+    d: int,
+    matrices: int,
+    instead: str = "NLMS, GD or OGD (O(d)), which take sparse rows",
+) -> None:
     """Refuse d × d matrices of more than half the memory: a replay keeps a copy to go back to."""
     needed, memory = 8.0 * matrices * d * d, physical_memory()
     if needed <= memory / 2:
@@ -151,19 +156,23 @@ def fits(owner: str, d: int, matrices: int) -> None:
     what = f"a {d} × {d} matrix" if matrices == 1 else f"{matrices} matrices of {d} × {d}"
     raise ValueError(
         f"{owner} keeps {what}, {needed / 1e9:.3g} GB, more than half of this machine's "
-        f"{memory / 1e9:.3g} GB: use NLMS, GD or OGD (O(d)), which take sparse rows, or fewer "
-        "columns (features hashed to a smaller width)"
+        f"{memory / 1e9:.3g} GB: use {instead}, or fewer columns (features hashed to a smaller "
+        "width)"
     )
 
 
-def holds(owner: str, examples: int, numbers: int) -> None:
+def holds(
+    owner: str,
+    examples: int,
+    numbers: float,
+    instead: str = "set a budget, or use onlinear.features in front of a linear learner",
+) -> None:
     """Refuse to keep examples that take more than half the memory."""
     needed, memory = 8.0 * numbers, physical_memory()
     if needed > memory / 2:
         raise ValueError(
             f"{owner} would keep {examples} examples, {needed / 1e9:.3g} GB, more than half of "
-            f"this machine's {memory / 1e9:.3g} GB: set a budget, or use onlinear.features in "
-            "front of a linear learner; the model is unchanged"
+            f"this machine's {memory / 1e9:.3g} GB: {instead}; nothing was changed"
         )
 
 

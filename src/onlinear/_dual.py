@@ -15,6 +15,10 @@ so that a round costs n²/2 multiplications for n examples, and nothing is ever 
 matrix. The rows of L stand end to end; there is room for some more, and a step that finds none says
 so (the rule FULL) before it writes anything.
 
+With a budget the oldest example goes. Time then counts from about the oldest that is kept: ρ_i,
+which grows by 1/c a round, is set back for all once the oldest has aged by half the budget, or the
+prior would in the end say nothing. That is a factorisation anew, n³/3 every n/2 rounds.
+
 Moroshko, thesis section 3.3 (Figure 3.3 has the same numbers by other sums); Rasmussen & Williams,
 Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
 """
@@ -44,7 +48,7 @@ SCRATCH = 4  # rows: K(z_i, x), q, K(z_i, z_0), and K(x, x) of a kernel from out
 MOST = 1e10  # of ρ·K(x, x): beyond, χ is known to fewer than five digits
 RULES = (
     "needs ρ·K(x, x) ≤ 1e10, ρ = 1/b (+ t/c) being the prior's variance, or rounding would eat the "
-    "digits (a larger b or smaller rows cure it), got {value:g}",
+    "digits (smaller rows, or a larger b or c, cure it), got {value:g}",
     "needs a kernel that is an inner product (positive semi-definite), got a variance of {value:g}",
 )
 
@@ -128,7 +132,7 @@ def believe(state, drift, x, work):
 
 
 @kernel
-def remember(state, drift, budget, x, e, pivot, work):
+def remember(state, drift, b, budget, x, e, pivot, work):
     """Add the example x with the residual e; FULL or OVERFLOW untouched.
 
     Beyond the budget the oldest example goes.
@@ -153,6 +157,10 @@ def remember(state, drift, budget, x, e, pivot, work):
     if size > budget:
         forget_oldest(rho, z, L, Z, size, work)
         size -= 1
+        aged = rho[0] - 1.0 / b
+        if drift > 0.0 and aged > (size // 2 + 0.5) * drift:
+            set_back(aged, rho, z, L, size)
+            prior[0] -= aged
     n[0] = size
     t[0] += 1
     return FINE
@@ -223,6 +231,34 @@ def blank(rho, z, L, Z, n):
         L[start + j] = 0.0
     for j in range(Z.shape[1]):
         Z[n, j] = 0.0
+
+
+@kernel
+def set_back(aged, rho, z, L, n):
+    """ρ_i ← ρ_i − aged: C from L, its share ρ_iK(z_i, z_j) made smaller, and L from C, in place."""
+    start = n * (n + 1) // 2
+    for i in range(n - 1, -1, -1):  # from the last row, which no other needs
+        start -= i + 1
+        row = L[start : start + i + 1]
+        z[i] = dot(row, z[: i + 1])  # y_i
+        for j in range(i, -1, -1):
+            other = j * (j + 1) // 2
+            row[j] = dot(row[: j + 1], L[other : other + j + 1])  # C_ij
+    start = 0
+    for i in range(n):
+        row = L[start : start + i + 1]
+        row[i] -= 1.0  # the noise
+        for j in range(i + 1):
+            row[j] *= 1.0 - aged / rho[j]
+        row[i] += 1.0
+        for j in range(i):
+            other = j * (j + 1) // 2
+            row[j] = (row[j] - dot(row[:j], L[other : other + j])) / L[other + j]
+        row[i] = math.sqrt(row[i] - dot(row[:i], row[:i]))
+        z[i] = (z[i] - dot(row[:i], z[:i])) / row[i]
+        start += i + 1
+    for i in range(n):
+        rho[i] -= aged
 
 
 def coefficients(state: Dual) -> np.ndarray:

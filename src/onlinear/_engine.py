@@ -379,6 +379,7 @@ class Prepared(Step):
 
     def one(self, state, params, x, y, work, labelled):
         """One round; see :func:`one`."""
+        work = np.zeros_like(work)  # its own: Python may let another thread in
         if finite(x):
             self.before(state, x, work)
         return self.compiled(state, params, x, y, work, labelled)

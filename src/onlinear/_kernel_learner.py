@@ -8,7 +8,7 @@ room there is depends on the number of examples alone.
 import bisect
 import dataclasses
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class KernelLearner(Learner):
     kernel: Kernel | RowKernel = RBF()
     budget: int | None = dataclasses.field(default=None, kw_only=True)
 
+    _begun_with = cast("Any", None)  # not a parameter
+
     def _budget(self) -> float:
         return math.inf if self.budget is None else float(_checks.whole(self, "budget", least=1))
 
@@ -40,6 +42,7 @@ class KernelLearner(Learner):
             room = bisect.bisect_left(range(size), size, key=lambda room: self._size(d, room))
         else:
             room = FIRST_ROOM if self._state is None else self._room
+        _checks.holds(type(self).__name__, room, self._size(d, room))
         return self._with_room(d, room, self._form(d))
 
     def _with_room(self, d: int, room: int, form: tuple[float, ...]) -> Any:
@@ -66,10 +69,12 @@ class KernelLearner(Learner):
         old, room = self._state, self._room
         d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
         _checks.holds(type(self).__name__, room, self._size(d, room))
-        arrays = self._with_room(d, room, tuple(old.form))
-        for target, array in zip(arrays, old, strict=True):
-            target.reshape(-1)[: array.size] = array.reshape(-1)
-        self._begin(d, np.concatenate([array.reshape(-1) for array in arrays]))
+        arrays = self._with_room(d, room, tuple(old.form))  # zeros, which take no memory yet
+        ends = np.cumsum([0, *(array.size for array in arrays)])
+        record = np.zeros(ends[-1])
+        for start, array in zip(ends[:-1], old, strict=True):
+            record[start : start + array.size] = array.reshape(-1)
+        self._begin(d, record, own=True)
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -79,18 +84,32 @@ class KernelLearner(Learner):
         if not self._state.form[1] > 0:
             raise ValueError(f"its kernel has gamma = {self._state.form[1]}")
 
-    def _changed(self, form: tuple[float, ...]) -> bool:
-        kept = tuple(self._state.form)
+    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
+        super()._begin(d, record, own=own)
+        if record is None or self._begun_with is None:
+            self._begun_with = self.kernel
+
+    def _changed(self) -> bool:
+        kept, form = tuple(self._state.form), self._form(self.n_features_in_)
         free = isinstance(self.kernel, RBF) and self.kernel.gamma is None  # as of the first row
-        return kept[0] != form[0] or (not free and kept != form)
+        other = kept[0] != form[0] or (not free and kept != form)
+        return other or self.kernel != self._begun_with
+
+    def _run(self, X: Any, y: Any, *, learn: bool, **kwargs: Any) -> Any:
+        if learn and hasattr(X, "__len__") and not _checks.sparse(X):  # say it now, not after hours
+            kept = 0 if self._state is None else int(self._state.n[0])
+            most = int(min(kept + len(X), self._budget()))
+            _checks.holds(type(self).__name__, most, self._size(1, most))
+        return super()._run(X, y, learn=learn, **kwargs)
 
     # --- the round ----------------------------------------------------------------------------
 
     def _numbers(self) -> tuple[Any, ...]:
         numbers = super()._numbers()
-        if self._state is not None and self._changed(self._form(self.n_features_in_)):
+        if self._state is not None and self._changed():
             raise ValueError(
-                f"{type(self).__name__} needs the kernel it began with, got kernel={self.kernel!r}"
+                f"{type(self).__name__} needs the kernel it began with, {self._begun_with!r}, got "
+                f"kernel={self.kernel!r} (fit begins anew)"
             )
         kept = 0 if self._state is None else int(self._state.n[0])
         if self._budget() < kept:
@@ -112,8 +131,6 @@ class KernelLearner(Learner):
         Z = state[-1][:n]
         given = kernels.evaluated(self.kernel, np.vstack([Z, x]), x)
         work[0, :n], work[3, 0] = given[:n], given[n]
-        if 0 < self._budget() <= n:  # the oldest may have to go
-            work[2, :n] = kernels.evaluated(self.kernel, Z, Z[0])
 
     def _prepare(self) -> tuple[Any, ...]:
         if isinstance(self.kernel, Kernel):

@@ -23,6 +23,7 @@ __all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
 
 FLOAT = np.dtype(np.float64)
 LEARNT = (  # the attributes of a learner that has begun
+    "_begun_with",
     "_call",
     "_names",
     "_one",
@@ -127,14 +128,14 @@ class Learner(Estimator):
     def _make_room(self) -> None:
         """Give a state that grows more room."""
 
-    def _begin(self, d: int, record: np.ndarray | None = None) -> None:
-        """Take the initial state of dimension d, or the one in ``record``."""
+    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
+        """Take the initial state of dimension d, or ``record``: a copy of it if not ``own``."""
         _checks.fits(type(self).__name__, d, self._square)
         arrays = self._initial(d, record)
         sizes = [array.size for array in arrays]
         if record is None:
             record = np.concatenate([array.ravel() for array in arrays])
-        else:
+        elif not own:
             record = np.array(record)
         if record.shape != (sum(sizes),):
             raise ValueError(

@@ -2,15 +2,14 @@
 
     Linear()                                K(x, z) = xᵀz
     Polynomial(degree=2, coef0=1.0)         K(x, z) = (gamma·xᵀz + coef0)^degree
-    RBF(gamma=0.5)                          K(x, z) = exp(−gamma·‖x − z‖²)
+    RBF(gamma=None)                         K(x, z) = exp(−gamma·‖x − z‖²)
 
 A kernel of your own is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row
-x, and returns the n values K(z_i, x). It is called from Python once a round, the three above are
-compiled.
+x, and returns the n values K(z_i, x). It is called from Python once a round (by ``KernelGD`` with a
+budget twice), the three above are compiled.
 """
 
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -19,8 +18,9 @@ import numpy as np
 
 from onlinear._checks import number, whole
 from onlinear._kernels import dot, kernel
+from onlinear._saving import plain as plain_number
 
-__all__ = ["RBF", "Kernel", "Linear", "Polynomial", "RowKernel"]
+__all__ = ["RBF", "Kernel", "Linear", "Polynomial", "RowKernel", "register"]
 
 LINEAR, POLYNOMIAL, GAUSSIAN, GIVEN = range(4)
 
@@ -42,9 +42,12 @@ class Kernel:
 
     def __call__(self, Z: Any, x: Any) -> np.ndarray:
         """Return K(z_i, x) for every row z_i of Z."""
-        Z = np.atleast_2d(np.ascontiguousarray(Z, dtype=np.float64))
+        Z, x = np.ascontiguousarray(Z, dtype=np.float64), np.ascontiguousarray(x, dtype=np.float64)
+        if Z.ndim != 2 or x.shape != Z.shape[1:]:
+            raise ValueError(
+                f"a kernel needs rows Z (n, d) and one row x (d,), got {Z.shape} and {x.shape}"
+            )
         out = np.empty(len(Z))
-        x = np.ascontiguousarray(x, dtype=np.float64)
         similarities(np.array(self.numbers(x.size)), Z, len(Z), x, out)
         return out
 
@@ -174,40 +177,53 @@ def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
             f"a kernel needs to return a number for each of the {len(Z)} rows it is given, "
             f"got shape {values.shape} from {given!r}"
         )
+    if not np.isfinite(values).all():
+        bad = values[~np.isfinite(values)][0]
+        raise ValueError(f"a kernel needs to return finite numbers, got {bad} from {given!r}")
     return values
 
 
 # --- state files: kernels by name, and nothing executed ---------------------------------------
 
+BUILT_IN: dict[str, type[Kernel]] = {k.__name__: k for k in (Linear, Polynomial, RBF)}
+_registered: dict[str, RowKernel] = {}
+
+
+def register(function: RowKernel) -> RowKernel:
+    """Let learners with this kernel be saved and loaded, under its module and name; a decorator.
+
+    A file names a kernel and never brings one: only what was registered in this process is called.
+
+    >>> import numpy as np
+    >>> from onlinear import kernels
+    >>> @kernels.register
+    ... def laplacian(Z, x):
+    ...     return np.exp(-np.abs(Z - x).sum(axis=1))
+    """
+    _registered[f"{function.__module__}.{function.__qualname__}"] = function
+    return function
+
 
 def plain(given: Any) -> dict[str, Any]:
     """Return a kernel as JSON can hold it; refuse a function that could not be found again."""
-    if isinstance(given, Kernel):
-        numbers = {field.name: getattr(given, field.name) for field in fields(given)}
+    if type(given) in BUILT_IN.values():
+        numbers = {field.name: plain_number(getattr(given, field.name)) for field in fields(given)}
         return {"name": type(given).__name__, **numbers}
-    name = getattr(given, "__qualname__", "")
-    if _found(getattr(given, "__module__", ""), name) is not given:
-        raise ValueError(
-            f"a kernel needs a name at the top of its module to be saved, got {given!r}"
-        )
-    return {"module": given.__module__, "function": name}
+    for name, function in _registered.items():
+        if function is given:
+            return {"registered": name}
+    raise ValueError(
+        "a kernel of your own needs onlinear.kernels.register(kernel) before it is saved or "
+        f"loaded, got {given!r}"
+    )
 
 
 def rebuilt(described: dict[str, Any]) -> Kernel | RowKernel:
     """Return the kernel of a state file; the user's own has to be imported or defined already."""
     if "name" in described:
-        known: dict[str, type[Kernel]] = {k.__name__: k for k in (Linear, Polynomial, RBF)}
         parameters = {key: value for key, value in described.items() if key != "name"}
-        return known[described["name"]](**parameters)
-    found = _found(described["module"], described["function"])
-    if not callable(found):
-        raise ValueError(
-            f"there is no kernel {described['function']!r} in {described['module']!r} here "
-            "(import or define it first)"
-        )
-    return found  # type: ignore[no-any-return]
-
-
-def _found(module: str, name: str) -> Any:
-    """Return a function at the top of a module that is loaded already, or None."""
-    return getattr(sys.modules.get(module), name, None)
+        return BUILT_IN[described["name"]](**parameters)
+    name = described["registered"]
+    if name not in _registered:
+        raise ValueError(f"there is no kernel {name!r} here (onlinear.kernels.register it first)")
+    return _registered[name]

@@ -44,7 +44,7 @@ def step(state, params, x, y, work):
     prediction = clipped(m / (1.0 + chi), clip)
     if math.isnan(y):
         return prediction, FINE
-    return prediction, remember(state, 0.0, budget, x, y - m, 1.0 + chi, work)
+    return prediction, remember(state, 0.0, 1.0, budget, x, y - m, 1.0 + chi, work)
 
 
 class KernelAAR(DualLearner):

@@ -11,10 +11,11 @@ Herbster & Warmuth, JMLR 2001, Figure 1 and section 3, after their remark on Hil
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlinear import kernels
 from onlinear._checks import limit, number
 from onlinear._dual import SCRATCH, see
 from onlinear._engine import DOMAIN, FINE, FULL, OVERFLOW, Step
@@ -68,7 +69,7 @@ def step(state, params, x, y, work):
     if math.isnan(y):
         return m, FINE
     pace = -2.0 * eta * (m - y)
-    if not math.isfinite(pace * pace * own):
+    if not math.isfinite(1e100 * pace * pace * max(abs(own), 1.0)):  # ‖w‖² stays far from overflow
         return own, OVERFLOW
     if own < 0.0:
         return own, DOMAIN + 1
@@ -127,8 +128,8 @@ class KernelGD(KernelLearner):
     radius : float or None, default None
         Keep ‖w‖ ≤ radius, radius > 0: then it tracks a shifting target.
     budget : int or None, default None
-        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and the learner is as if
-        it had never seen it. None keeps all.
+        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes; the others keep their
+        coefficients. None keeps all.
     on_bad : {"raise", "skip"}, default "raise"
         Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
 
@@ -154,6 +155,12 @@ class KernelGD(KernelLearner):
         ),
     )
     _poor_score = True
+
+    def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
+        super()._before(state, x, work)
+        n, Z = int(state[1][0]), state[-1]
+        if 0 < self._budget() <= n:  # the oldest may have to go
+            work[2, :n] = kernels.evaluated(self.kernel, Z[:n].copy(), Z[0].copy())
 
     def _params(self) -> KernelGDParams:
         return KernelGDParams(number(self, "eta", above=0), limit(self, "radius"), self._budget())

@@ -42,7 +42,7 @@ def init(params: KernelLaserParams, d: int, room: int, form: tuple[float, ...]) 
 @Step.with_scratch(SCRATCH)
 def step(state, params, x, y, work):
     """One round."""
-    _, c, shrink, clip, budget = params
+    b, c, shrink, clip, budget = params
     drift = 1.0 / c if state[0][0] > 0.0 else 0.0
     m, chi, rule, value = believe(state, drift, x, work)
     if rule != FINE:
@@ -50,14 +50,14 @@ def step(state, params, x, y, work):
     prediction = clipped(m / (1.0 + chi) if shrink else m, clip)
     if math.isnan(y):
         return prediction, FINE
-    return prediction, remember(state, drift, budget, x, y - m, 1.0 + chi, work)
+    return prediction, remember(state, drift, b, budget, x, y - m, 1.0 + chi, work)
 
 
 class KernelLASER(DualLearner):
     """Last-step min-max regression against a drifting target, in the space of a kernel.
 
-    Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory. What is old counts
-    for little, so that a ``budget`` costs little: see ``benchmarks/budget.py``.
+    Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory; with a ``budget`` of
+    n, now and then O(n³), on the whole O(n²). ``benchmarks/budget.py`` shows what a budget costs.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class KernelLASER(DualLearner):
     clip : float or None, default None
         Cut predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and the learner is as if
-        it had never seen it. None keeps all.
+        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and time counts from an
+        example at most budget/2 older than those kept. None keeps all.
     on_bad : {"raise", "skip"}, default "raise"
         Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
 

@@ -48,7 +48,7 @@ def step(state, params, x, y, work):
         return m, FINE
     if chi >= 1.0:
         return chi, TOO_LARGE
-    return m, remember(state, 0.0, budget, x, y - m, 1.0, work)
+    return m, remember(state, 0.0, 1.0, budget, x, y - m, 1.0, work)
 
 
 class KernelWEMM(DualLearner):
@@ -65,8 +65,8 @@ class KernelWEMM(DualLearner):
     b : float, default 2.0
         Precision of the prior, b > 0; to be chosen above the largest K(x, x).
     budget : int or None, default None
-        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and the learner is as if
-        it had never seen it. None keeps all.
+        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes; the others keep the
+        weights 1/(1 − χ) they had. None keeps all.
     on_bad : {"raise", "skip"}, default "raise"
         Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
 

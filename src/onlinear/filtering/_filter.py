@@ -12,11 +12,24 @@ import numpy as np
 
 from onlinear import _checks, _files, _saving
 from onlinear._kernels import finite
+from onlinear._rows import Rows
 
-__all__ = ["Feedback", "Filter", "Look", "Row", "Task", "dense", "entries", "rows_of", "signs"]
+__all__ = [
+    "TIE",
+    "Feedback",
+    "Filter",
+    "Look",
+    "Row",
+    "Task",
+    "dense",
+    "entries",
+    "rows_of",
+    "signs",
+]
 
 Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or its columns and what is in them
 Feedback = Literal["forwarded", "full"]
+TIE = 1e-12  # margins so near to a threshold reach it: rounding is not to decide
 
 
 class Look(NamedTuple):
@@ -58,6 +71,7 @@ class Filter:
 
     def __init__(self, **params: Any) -> None:
         self._params = params
+        self._names: list[str] | None = None
         self._waiting: dict[str, list[bool]] = {}  # rows whose label may still come: trials or not
 
     def __init_subclass__(cls) -> None:
@@ -80,8 +94,8 @@ class Filter:
         return 0.0
 
     def _relevant(self, x: Row) -> bool:
-        """Whether the margin reaches the threshold."""
-        return self._margin(x) >= self._threshold()
+        """Whether the margin reaches the threshold, or is within rounding of it."""
+        return self._margin(x) >= self._threshold() - TIE
 
     def _look(self, x: Row) -> Look:
         """Return what to do with a row, row number ``seen_``; changes nothing."""
@@ -93,9 +107,25 @@ class Filter:
 
     # --- the round ------------------------------------------------------------------------------
 
-    def get_params(self) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
         return dict(self._params)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a parameter."""
+        params = self.__dict__.get("_params", {})
+        if name in params:
+            return params[name]
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute that is not a parameter."""
+        if name in self.__dict__.get("_params", {}):
+            raise AttributeError(
+                f"{type(self).__name__} keeps the {name} it was made with, got {name}={value!r}: "
+                "make a new filter"
+            )
+        object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults."""
@@ -105,40 +135,77 @@ class Filter:
 
     def margin(self, x: Any) -> float:
         """Return how relevant a row seems, positive or negative; never changes the filter."""
-        row, d = self._row(x)
+        row, d, _ = self._row(x)
         if hasattr(self, "n_features_in_"):
             return self._margin(row)
-        fresh = type(self)(**copy.deepcopy(self._params))
-        fresh._begin(d)
+        fresh = copy.deepcopy(self)
+        fresh._start(d, None)
         return fresh._margin(row)
 
     def decide(self, x: Any) -> bool:
         """Say whether to forward a row; it counts as seen."""
-        row, d = self._row(x)
-        self._start(d)
-        look = self._decide(row)
+        row, d, names = self._row(x)
+        before = self.__dict__.copy()
+        try:
+            self._start(d, names)
+            look = self._decide(row)
+        except BaseException:
+            if "n_features_in_" not in before:  # a row that failed does not say how wide rows are
+                self.__dict__.clear()
+                self.__dict__.update(before)
+            raise
         if look.forward or self._sees == "full":
             self._waiting.setdefault(_mark(row), []).append(look.trial)
         return look.forward
 
     def feedback(self, x: Any, y: Any) -> None:
-        """Learn the label, −1 or +1, of a row that was forwarded, at once or later."""
-        row, _ = self._row(x)
+        """Learn the label, −1 or +1, of a row that was forwarded, at once or later.
+
+        Rows are known by their numbers: keep the row that was decided on.
+        """
+        row, _, _ = self._row(x)
         label = float(signs(type(self).__name__, [y])[0])
         waiting = self._waiting.get(_mark(row))
         if not waiting:
             raise ValueError(
                 f"{type(self).__name__} needs feedback on a row that decide() forwarded and that "
-                "has no label yet, and this row is none; the filter is unchanged"
+                "has no label yet, and this row is none (rows are known by their numbers); the "
+                "filter is unchanged"
             )
-        self._answer(row, label, waiting[0])
-        del waiting[0]
-        if not waiting:
-            del self._waiting[_mark(row)]
+        known = self._known()
+        try:
+            self._learn(row, label, waiting[0])
+        except BaseException:
+            if self._known() == known:
+                raise
+            self._settle(_mark(row))  # Ctrl-C came after it was learnt: not to be learnt again
+            raise
+        self._settle(_mark(row))
 
-    def _start(self, d: int) -> None:
+    def _settle(self, mark: str) -> None:
+        """Count a label that was learnt, and wait for it no longer."""
+        self.labels_ += 1
+        del self._waiting[mark][0]
+        if not self._waiting[mark]:
+            del self._waiting[mark]
+
+    @property
+    def waiting_(self) -> int:
+        """How many rows were forwarded whose label has not come."""
+        return sum(map(len, self._waiting.values()))
+
+    def stop_waiting(self) -> None:
+        """Give up on the labels that have not come."""
+        self._waiting = {}
+
+    def _known(self) -> Any:
+        """Return something that changes when a label is learnt by compiled code."""
+        return None
+
+    def _start(self, d: int, names: list[str] | None) -> None:
         if not hasattr(self, "n_features_in_"):
             self._begin(d)
+            self._names = names
             self.n_features_in_ = d
 
     def _decide(self, row: Row) -> Look:
@@ -171,21 +238,24 @@ class Filter:
         self._learn(row, label, trial)
         self.labels_ += 1
 
-    def _row(self, x: Any) -> tuple[Row, int]:
+    def _row(self, x: Any) -> tuple[Row, int, list[str] | None]:
+        names = _checks.row_names(x)
         if _checks.sparse(x):
-            rows, d = rows_of(type(self).__name__, x)
-            if len(rows) != 1:
-                raise ValueError(f"x needs to be one row, got {len(rows)}")
-            row = rows[0]
+            table = _checks.sparse_row(x, None)
+            finite_entries(type(self).__name__, table)
+            row: Row = (table.indices, table.data)
+            d = table.shape[1]
         else:
             row = _checks.row(x, None)
             d = row.size
             if not finite(row):
                 _checks.finite_rows(type(self).__name__, row[None], np.zeros(1), None)
-        self._fits(d)
-        return row, d
+        self._fits(d, names)
+        return row, d, names
 
-    def _fits(self, d: int) -> None:
+    def _fits(self, d: int, names: list[str] | None) -> None:
+        if self._names is not None and names is not None:
+            _checks.same_names(self._names, names)
         if d != getattr(self, "n_features_in_", d):
             raise ValueError(
                 f"{type(self).__name__} needs {self.n_features_in_} features, as the first row "
@@ -209,6 +279,7 @@ class Filter:
             "params": {name: _saving.plain(v) for name, v in self._plain_params().items()},
             "counts": {name: getattr(self, name) for name in self._counts},
             "features": getattr(self, "n_features_in_", None),
+            "names": self._names,
             "waiting": self._waiting,
             "inner": inner,
         }
@@ -221,12 +292,18 @@ class Filter:
         made = kind(**kind._from_plain(header["params"]))
         for name in kind._counts:
             setattr(made, name, _saving.count(header["counts"][name]))
-        made._waiting = {
-            str(mark): [bool(trial) for trial in trials]
-            for mark, trials in header["waiting"].items()
-        }
+        if not made.labels_ <= made.seen_ >= made.forwarded_:
+            raise ValueError(f"it has {made.labels_} labels of {made.seen_} rows")
+        made._waiting = header["waiting"]
+        trials = [trial for each in header["waiting"].values() for trial in list(each)]
+        if not all(type(trial) is bool for trial in trials):
+            raise ValueError("it waits for labels of rows that are neither trials nor not")
         if header["features"] is not None:
-            made.n_features_in_ = _saving.count(header["features"])
+            d, names = _saving.count(header["features"]), header["names"]
+            _checks.holds(kind.__name__, 0, 8.0 * d, "this file is not from here")
+            if names is not None and (type(names) is not list or len(names) != d):
+                raise ValueError(f"it says {d} features and names them {names!r}")
+            made._names, made.n_features_in_ = names, d
             made._restore(header["inner"], arrays)
         return made
 
@@ -255,12 +332,19 @@ class Filter:
 _saving.READERS["filter"] = Filter._rebuilt
 
 
-def rows_of(owner: str, X: Any) -> tuple[list[Row], int]:
-    """Return the rows of a table, dense or sparse, and how many columns it has."""
+def rows_of(owner: str, X: Any) -> tuple[list[Row], int, list[str] | None]:
+    """Return the rows of a table, dense or sparse, how many columns it has, and their names."""
     table, names = _checks.any_table(X)
     if isinstance(table, np.ndarray):
         _checks.finite_rows(owner, table, np.zeros(len(table)), names)
-        return list(table), table.shape[1]
+        return list(table), table.shape[1], names
+    finite_entries(owner, table)
+    parts = itertools.pairwise(table.indptr)
+    return [(table.indices[i:j], table.data[i:j]) for i, j in parts], table.shape[1], None
+
+
+def finite_entries(owner: str, table: Rows) -> None:
+    """Refuse sparse rows with a value that is not finite."""
     bad = np.flatnonzero(~np.isfinite(table.data))
     if bad.size:
         row = int(np.searchsorted(table.indptr, bad[0], side="right")) - 1
@@ -268,8 +352,6 @@ def rows_of(owner: str, X: Any) -> tuple[list[Row], int]:
             f"{owner} needs finite input: X contains {table.data[bad[0]]} in row {row}, "
             f"column {table.indices[bad[0]]}"
         )
-    parts = itertools.pairwise(table.indptr)
-    return [(table.indices[i:j], table.data[i:j]) for i, j in parts], table.shape[1]
 
 
 def dense(row: Row, d: int) -> np.ndarray:
@@ -283,7 +365,9 @@ def dense(row: Row, d: int) -> np.ndarray:
 
 def entries(row: Row) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns of a row and what is in them."""
-    return row if isinstance(row, tuple) else (np.flatnonzero(row), row[row != 0])
+    columns, values = row if isinstance(row, tuple) else (np.arange(row.size), row)
+    some = values != 0
+    return (columns, values) if some.all() else (columns[some], values[some])
 
 
 def signs(owner: str, y: Any) -> np.ndarray:
@@ -297,13 +381,15 @@ def signs(owner: str, y: Any) -> np.ndarray:
     bad = np.flatnonzero(np.abs(labels) != 1.0)
     if bad.size:
         place = f" in row {bad[0]}" if labels.size > 1 else ""
-        raise ValueError(f"{owner} needs labels −1 or +1, got {labels[bad[0]]:g}{place}")
+        raise ValueError(
+            f"{owner} needs labels −1 or +1 (or False and True), got {labels[bad[0]]:g}{place}"
+        )
     return labels
 
 
 def _mark(row: Row) -> str:
     """Return a name for a row: the same numbers, the same name."""
     digest = hashlib.blake2b(digest_size=12)
-    for part in row if isinstance(row, tuple) else (row,):
+    for part in entries(row):
         digest.update(part.tobytes())
     return digest.hexdigest()

@@ -1,6 +1,6 @@
 """A learner behind a filter: its predictions are the margins, the labels −1 and +1."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,14 @@ class Regression:
         header, arrays = _saving.described(self.learner, type(self.learner).__name__)
         return {"form": "learner", **header}, arrays
 
-    @classmethod
-    def restored(cls, header: Any, arrays: dict[str, np.ndarray], d: int, a: float) -> Self:
-        """Return what a header and arrays describe."""
-        return cls(_saving.rebuilt(header, arrays, Learner._classes), d)
+    @property
+    def known(self) -> int:
+        """How many labels were learnt."""
+        return self.learner.rounds_ if hasattr(self.learner, "n_features_in_") else 0
+
+    def restore(self, header: Any, arrays: dict[str, np.ndarray]) -> None:
+        """Take the state of the same learner from a file."""
+        learner = _saving.rebuilt(header, arrays, Learner._classes)
+        if repr(learner) != repr(self.learner) or learner.n_features_in_ != self.d:
+            raise ValueError(f"it holds {learner} for a filter that needs {self.learner}")
+        self.learner = learner

@@ -105,7 +105,8 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
 
     (A filter made with ``feedback="full"`` sees each label, after it decided.) The filter is
     changed in place and goes on from its present state; the decisions are those of ``decide`` and
-    ``feedback`` called row by row. It is all or nothing: after an error or Ctrl-C the filter is as
+    ``feedback`` called row by row (the dual form, if every label is seen, sums by blocks: to
+    rounding). It is all or nothing: after an error or Ctrl-C the filter is as
     it was. On a terminal, more than two seconds of work show a progress bar.
 
     Parameters
@@ -134,19 +135,19 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     """
     if not isinstance(f, Filter):
         raise TypeError(f"filter_replay needs a filter, got {type(f).__name__}")
-    rows, d = rows_of(type(f).__name__, X)
+    rows, d, names = rows_of(type(f).__name__, X)
     labels = signs(type(f).__name__, y)
     if len(labels) != len(rows):
         raise ValueError(f"X and y need as many rows as each other, got {len(rows)}, {len(labels)}")
-    f._fits(d)
-    expected = None if u is None else _expected(X, vector(u, d))
+    f._fits(d, names)
+    expected = None if u is None else _expected(X, u, d)
     decisions = np.zeros(labels.shape, dtype=bool)
     if labels.ndim == 2:
-        return _topics(f, rows, d, labels, decisions, expected)
+        return _topics(f, rows, d, names, labels, decisions, expected)
     before = copy.deepcopy(vars(f))
     try:
         with bar("filter") as advance:
-            f._start(d)
+            f._start(d, names)
             f._run(Task(rows, labels, decisions, advance))
     except BaseException:
         vars(f).clear()
@@ -159,6 +160,7 @@ def _topics(
     f: Filter,
     rows: list[Row],
     d: int,
+    names: list[str] | None,
     labels: np.ndarray,
     decisions: np.ndarray,
     expected: np.ndarray | None,
@@ -170,14 +172,17 @@ def _topics(
             f"that has seen {f.seen_} rows" + ("" if expected is None else ", and u")
         )
     fresh = copy.deepcopy(f)
-    fresh._start(d)
+    fresh._start(d, names)
     with bar("filter") as advance:
         fresh._run_topics(Task(rows, labels, decisions, advance))
     pairs = zip(decisions.T, labels.T, strict=True)
     return [FilterReplay(forwarded.copy(), topic.copy()) for forwarded, topic in pairs]
 
 
-def _expected(X: Any, u: np.ndarray) -> np.ndarray:
+def _expected(X: Any, u: Any, d: int) -> np.ndarray:
+    u = vector(u, None, what="u")
+    if u.size != d or not np.isfinite(u).all():
+        raise ValueError(f"u needs {d} finite numbers, one a column of X, got {u}")
     expected = np.asarray((X if sparse(X) else np.asarray(X, dtype=float)) @ u)
     if np.abs(expected).max() > 1 + 1e-9:
         worst = int(np.argmax(np.abs(expected)))

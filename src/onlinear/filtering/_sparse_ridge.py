@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from onlinear._checks import holds
 from onlinear._dual import MOST, solve_columns, solve_rows
 from onlinear._kernels import dot, kernel
 from onlinear._saving import count
@@ -24,6 +25,7 @@ from onlinear.filtering._filter import Row, entries
 __all__ = ["SparseRidge"]
 
 FIRST_ROOM = 64
+LESS = "forward less (a smaller c), or hash to fewer columns and take form='primal'"
 LANES = 4  # rows spread out at once
 TILE = 16  # rows of Q that stay at hand while they are turned into columns
 PANEL = 256  # rows of L a matrix product takes at once
@@ -93,8 +95,7 @@ class SparseRidge:
 
     def __init__(self, d: int, a: float, topics: tuple[int, ...] = ()) -> None:
         self.rho = 1.0 / a
-        self.n = 0
-        self.w = np.zeros(d)
+        self._learnt = 0, np.zeros(d)  # n and w: they change together
         self._spread = np.zeros((d, LANES))
         self.z = np.zeros((FIRST_ROOM, *topics))  # of every topic, if there are several
         self.L = np.zeros(FIRST_ROOM * (FIRST_ROOM + 1) // 2)
@@ -103,6 +104,18 @@ class SparseRidge:
         self.starts = np.zeros(FIRST_ROOM + 1, dtype=int)
         self._seen: tuple[Any, ...] = ()
         self._inverses: dict[tuple[int, int], np.ndarray] = {}  # of blocks of L on the diagonal
+
+    @property
+    def n(self) -> int:
+        """How many labels were learnt."""
+        return self._learnt[0]
+
+    known = n
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights."""
+        return self._learnt[1]
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -139,7 +152,7 @@ class SparseRidge:
             _, seen, q, chi = self._seen
             if np.array_equal(seen[0], x[0]) and np.array_equal(seen[1], x[1]):
                 return q, chi
-        q = self.rho * self._products([x], np.empty((self.n, LANES)))[:, 0]
+        q = self.rho * self._products([x], self.n, np.empty((self.n, LANES)))[:, 0]
         solve_rows(self.L, self.n, q)
         chi = max(self._variance(x) - dot(q, q), 0.0)
         self._seen = (self.n, (x[0].copy(), x[1].copy()), q, chi)
@@ -155,8 +168,8 @@ class SparseRidge:
         self.L[start : start + self.n] = q
         self.L[start + self.n] = root
         self.z[self.n] = (y - m) / root
-        self.keep(x)
-        self.reweigh()
+        self._keep(x, self.n)
+        self._learnt = self.n + 1, self._weights(self.n + 1)
 
     def learn_all(self, rows: list[Row], y: np.ndarray) -> np.ndarray:
         """Learn rows whose labels are all seen, of one topic or of several; return their margins.
@@ -169,11 +182,11 @@ class SparseRidge:
         for x in block:
             self._variance(x)
         self.reserve(m, sum(x[0].size for x in block))
-        for x in block:
-            self.keep(x)
+        for i, x in enumerate(block):
+            self._keep(x, n + i)
         K = np.empty((n + m, -(-m // LANES) * LANES))
         for first in range(0, m, LANES):
-            self._products(block[first : first + LANES], K[:, first : first + LANES])
+            self._products(block[first : first + LANES], n + m, K[:, first : first + LANES])
         K = K[:, :m]
         K *= self.rho
         Q = self._solved_all(K[:n], n)
@@ -183,6 +196,7 @@ class SparseRidge:
         for i in range(m):
             margins[i] += corner[i, :i] @ self.z[n : n + i]
             self.z[n + i] = (y[i] - margins[i]) / corner[i, i]
+        self._learnt = n + m, self.w
         return np.asarray((margins.T / np.diag(corner) ** 2).T)  # the pivot squared is 1 + χ
 
     def _solved_all(self, Q: np.ndarray, n: int) -> np.ndarray:
@@ -201,40 +215,50 @@ class SparseRidge:
         return Q
 
     def reweigh(self) -> None:
-        """Keep w up with the labels learnt."""
-        alpha = self.z[: self.n].copy()
-        solve_columns(self.L, self.n, alpha)
-        weigh(alpha, self.rho, self.starts, self.columns, self.values, self.n, self.w)
+        """Bring w up to the labels learnt, after :meth:`learn_all`."""
+        self._learnt = self.n, self._weights(self.n)
 
-    def _products(self, rows: list[tuple[np.ndarray, np.ndarray]], out: np.ndarray) -> np.ndarray:
-        """out ← k = Sx of up to four rows, a column each."""
-        for lane, (indices, values) in enumerate(rows):
-            self._spread[indices, lane] = values
-        products(self._spread, self.starts, self.columns, self.values, self.n, out)
-        for lane, (indices, _) in enumerate(rows):
-            self._spread[indices, lane] = 0.0
+    def _weights(self, n: int) -> np.ndarray:
+        """Return w of the first n labels."""
+        alpha, w = self.z[:n].copy(), np.zeros_like(self.w)
+        solve_columns(self.L, n, alpha)
+        weigh(alpha, self.rho, self.starts, self.columns, self.values, n, w)
+        return w
+
+    def _products(
+        self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
+    ) -> np.ndarray:
+        """out ← k = Sx of up to four rows, a column each, for the first n rows of S."""
+        try:
+            for lane, (indices, values) in enumerate(rows):
+                self._spread[indices, lane] = values
+            products(self._spread, self.starts, self.columns, self.values, n, out)
+        finally:
+            for lane, (indices, _) in enumerate(rows):
+                self._spread[indices, lane] = 0.0
         return out
 
     def reserve(self, rows: int, entries: int) -> None:
-        """Have room for more rows and entries; it grows by a quarter."""
+        """Have room for more rows and entries; it grows by a quarter, what is looked at last."""
         n = self.n + rows
         if n > len(self.z):
             room = max(n, len(self.z) * 5 // 4)
-            self.z = _grown(self.z, room)
+            holds("RidgeFilter", room, room * room / 2, LESS)
             self.L = _grown(self.L, room * (room + 1) // 2)
             self.starts = _grown(self.starts, room + 1)
+            self.z = _grown(self.z, room)
         filled = self.starts[self.n] + entries
         if filled > self.values.size:
             room = max(filled, self.values.size * 5 // 4)
-            self.values, self.columns = _grown(self.values, room), _grown(self.columns, room)
+            self.columns = _grown(self.columns, room)
+            self.values = _grown(self.values, room)
 
-    def keep(self, x: tuple[np.ndarray, np.ndarray]) -> None:
-        """Store the row as the last of S."""
-        start = self.starts[self.n]
+    def _keep(self, x: tuple[np.ndarray, np.ndarray], n: int) -> None:
+        """Store the row as row n of S."""
+        start = self.starts[n]
         stop = start + x[0].size
         self.columns[start:stop], self.values[start:stop] = x
-        self.n += 1
-        self.starts[self.n] = stop
+        self.starts[n + 1] = stop
 
     # --- state files ----------------------------------------------------------------------------
 
@@ -271,8 +295,7 @@ class SparseRidge:
         made.reserve(n, values.size)
         made.L[: L.size], made.z[:n], made.starts[: n + 1] = L, z, starts
         made.columns[: values.size], made.values[: values.size] = columns, values
-        made.n = n
-        made.reweigh()
+        made._learnt = n, made._weights(n)
         return made
 
 

@@ -63,7 +63,7 @@ class AppleTasting(Exploring):
         horizon: int | None = None,
         seed: Seed = 0,
     ) -> None:
-        super().__init__(base=base, p=p, horizon=horizon, seed=seed)
+        super().__init__(base=copy.deepcopy(base), p=p, horizon=horizon, seed=seed)
         if base is None:
             base = RidgeFilter(c=0.0)
         if not isinstance(base, Filter) or base.seen_:
@@ -74,7 +74,8 @@ class AppleTasting(Exploring):
         self._base = copy.deepcopy(base)
 
     def _begin(self, d: int) -> None:
-        self._base._start(d)
+        self._base = copy.deepcopy(self._base)  # a beginning may have to be undone
+        self._base._start(d, None)
 
     def _margin(self, x: Row) -> float:
         return self._base._margin(x)
@@ -93,6 +94,9 @@ class AppleTasting(Exploring):
         self._base._answer(x, y, trial)
         self.misses_ += trial and y > 0
 
+    def _known(self) -> int:
+        return self._base.labels_
+
     def _plain_params(self) -> dict[str, Any]:
         base = self._params["base"]
         described = None if base is None else base._described()[0]
@@ -107,4 +111,7 @@ class AppleTasting(Exploring):
         return self._base._described()
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
-        self._base = Filter._rebuilt(inner, arrays)
+        base = Filter._rebuilt(inner, arrays)
+        if repr(base) != repr(self._base) or base.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"it holds {base} for a filter that needs {self._base}")
+        self._base = base

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import asked, number
+from onlinear._checks import asked, fits, number
 from onlinear.algorithms import ARCOR
 from onlinear.filtering._exploring import Exploring, Seed
 from onlinear.filtering._filter import Row
@@ -29,7 +29,7 @@ __all__ = ["PRidgeFilter", "theorem_3"]
 class PRidgeFilter(Exploring):
     """Forward what ridge regression takes for relevant, and of the rest some at random.
 
-    Costs O(d²) a round, and more when w has to be projected. For rows of length 1.
+    Costs O(d²) a round, and more when w has to be projected. The theorem is for rows of length 1.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ class PRidgeFilter(Exploring):
         self._a = number(asked("PRidgeFilter", a=a), "a", above=0)
 
     def _begin(self, d: int) -> None:
+        fits("PRidgeFilter", d, 3, "RidgeFilter, whose dual form takes sparse rows, or Perceptron")
         self._model = Regression(ARCOR(r=self._a, radius=1.0, q=math.inf), d)
 
     def _margin(self, x: Row) -> float:
@@ -79,6 +80,9 @@ class PRidgeFilter(Exploring):
         root = 1 / math.sqrt(self._rounds)
         return root * (1 + root) / 2
 
+    def _known(self) -> int:
+        return self._model.known
+
     def _learn(self, x: Row, y: float, trial: bool) -> None:
         self._model.learn(x, y)
 
@@ -86,7 +90,9 @@ class PRidgeFilter(Exploring):
         return self._model.described()
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
-        self._model = Regression.restored(inner, arrays, self.n_features_in_, self._a)
+        self._begin(self.n_features_in_)
+        if "features" in inner:
+            self._model.restore(inner, arrays)
 
 
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:

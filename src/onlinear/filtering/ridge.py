@@ -16,9 +16,10 @@ from typing import Any, Literal
 import numpy as np
 
 from onlinear import kernels
-from onlinear._checks import asked, choice, number
+from onlinear._checks import asked, choice, fits, number
+from onlinear._model import Learner
 from onlinear.algorithms import AAR, KernelAAR
-from onlinear.filtering._filter import Feedback, Filter, Row, Task, entries
+from onlinear.filtering._filter import TIE, Feedback, Filter, Row, Task, entries
 from onlinear.filtering._regression import Regression
 from onlinear.filtering._sparse_ridge import SparseRidge
 from onlinear.filtering.simple import confidence
@@ -34,12 +35,14 @@ class RidgeFilter(Filter):
     """Forward what ridge regression takes for relevant, or does not know well enough.
 
     Costs O(d²) a round in primal form; in dual form O(n²) for each label learnt, n of them known,
-    and mostly O(entries of x) for a row held back, with n²/2 numbers of memory.
+    and mostly O(entries of x) for a row held back, with n²/2 numbers of memory. A row of zeros has
+    the margin 0 and is forwarded: leave such rows out.
 
     Parameters
     ----------
     c : float, default 5.0
-        How much is forwarded to learn, c ≥ 0; 0 forwards what seems relevant only.
+        How much is forwarded to learn, c ≥ 0: the paper's is 5, less forwards less. 0 forwards what
+        seems relevant only, and may never again.
     a : float, default 1.0
         Precision of the prior, a > 0.
     kernel : onlinear.kernels.Kernel, callable or None, default None
@@ -83,6 +86,8 @@ class RidgeFilter(Filter):
 
     def _begin(self, d: int) -> None:
         self._d = d
+        if self._form == "primal" and self._kernel is None:
+            fits("RidgeFilter in primal form", d, 1, 'form="dual"')
 
     def _regression(self, x: Row, topics: tuple[int, ...] = ()) -> SparseRidge | Regression:
         """Return the regression; a new one of the form for such a row if nothing was learnt yet."""
@@ -93,9 +98,10 @@ class RidgeFilter(Filter):
             or (self._form == "auto" and (isinstance(x, tuple) or self._d > WIDEST_PRIMAL))
         ):
             return SparseRidge(self._d, self._a, topics)
-        return Regression(
-            AAR(b=self._a) if self._kernel is None else KernelAAR(self._kernel, b=self._a), self._d
-        )
+        return Regression(self._learner(), self._d)
+
+    def _learner(self) -> Learner:
+        return AAR(b=self._a) if self._kernel is None else KernelAAR(self._kernel, b=self._a)
 
     def _margin(self, x: Row) -> float:
         return self._regression(x).margin(x)
@@ -104,12 +110,11 @@ class RidgeFilter(Filter):
         return confidence(self._c, self.seen_, self.labels_)
 
     def _relevant(self, x: Row) -> bool:
-        return self._regression(x).reaches(x, self._threshold())
+        return self._regression(x).reaches(x, self._threshold() - TIE)
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
-        model = self._regression(x)
-        model.learn(x, y)
-        self._model = model
+        self._model = self._regression(x)
+        self._model.learn(x, y)
 
     def _run(self, task: Task) -> None:
         rows, labels, decisions, advance = task
@@ -123,7 +128,7 @@ class RidgeFilter(Filter):
             margins = model.learn_all(rows[block], labels[block])
             for i, margin in enumerate(margins, first):
                 self.seen_ += 1
-                decisions[i] = margin >= self._threshold()
+                decisions[i] = margin >= self._threshold() - TIE
                 self.labels_ += 1
             advance(block.stop, len(rows))
         if labels.ndim == 1:
@@ -137,6 +142,9 @@ class RidgeFilter(Filter):
             self._run(task)
         else:
             super()._run_topics(task)
+
+    def _known(self) -> Any:
+        return 0 if self._model is None else self._model.known
 
     def _plain_params(self) -> dict[str, Any]:
         kernel = None if self._kernel is None else kernels.plain(self._kernel)
@@ -153,5 +161,8 @@ class RidgeFilter(Filter):
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
         self._begin(self.n_features_in_)
         if inner is not None:
-            kind = SparseRidge if inner["form"] == "sparse" else Regression
-            self._model = kind.restored(inner, arrays, self._d, self._a)
+            if inner["form"] == "sparse":
+                self._model = SparseRidge.restored(inner, arrays, self._d, self._a)
+            else:
+                self._model = Regression(self._learner(), self._d)
+                self._model.restore(inner, arrays)
