@@ -751,9 +751,9 @@ def test_what_has_not_begun_is_saved_too(tmp_path):
     assert model.fit(X, Y).rounds_ == 60
 
 
-def test_a_kernel_without_a_name_is_not_saved(tmp_path):
+def test_a_kernel_that_is_not_registered_is_not_saved(tmp_path):
     model = Mapped(Nystroem(lambda Z, x: Z @ x, landmarks=5), ol.AAR()).fit(X, Y)
-    with pytest.raises(ValueError, match="needs a name at the top of its module to be saved"):
+    with pytest.raises(ValueError, match=r"needs onlinear\.kernels\.register"):
         model.save(tmp_path / "model.onl")
     assert list(tmp_path.iterdir()) == []
 
@@ -782,7 +782,8 @@ def test_every_altered_byte_and_truncation_is_refused(tmp_path):
         ({"landmarks": [[1.0], [2.0, 3.0]]}, "not a rectangular array"),
         ({"novelty": 2.0}, "0 ≤ novelty < 1"),
         ({"kernel": {"name": "system"}}, "does not describe"),
-        ({"kernel": {"module": "os", "function": "nothing"}}, "no kernel 'nothing' in 'os' here"),
+        ({"kernel": {"registered": "os.system"}}, "no kernel 'os.system' here"),
+        ({"kernel": {"module": "os", "function": "system"}}, "does not describe"),
         ({"features": 10**9}, "1000000000 features"),
         ({"features": 4}, "at 4 columns is"),
         ({"names": ["a"]}, "names them"),

@@ -475,7 +475,7 @@ def test_a_file_with_a_right_checksum_and_wrong_contents_is_refused(other, numbe
 
 
 def test_files_of_learners_and_of_text_are_not_taken_for_each_other(saved, tmp_path):
-    with pytest.raises(ol.StateFileError, match="does not describe a learner"):
+    with pytest.raises(ol.StateFileError, match="it holds OnlineTfidf: use onlinear"):
         ol.load(saved)
     ol.Ridge().save(tmp_path / "model.onl")
     with pytest.raises(ol.StateFileError, match="does not describe an OnlineTfidf"):

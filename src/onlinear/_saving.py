@@ -45,6 +45,8 @@ def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
     with refusing(path, "a learner"):
         if "certificate" in header:
             raise ValueError("it holds a learner with its certificate: use Certified.load")
+        if "transformer" in header:
+            raise ValueError(f"it holds {header['transformer']}: use onlinear.text's own load")
         for what, read in READERS.items():
             if what in header:
                 return read(header, arrays)
