@@ -38,10 +38,13 @@ __all__ = [
     "SCRATCH",
     "Dual",
     "believe",
+    "check_factor",
     "coefficients",
     "dual",
     "remember",
     "see",
+    "solve_columns",
+    "solve_rows",
 ]
 
 SCRATCH = 4  # rows: K(z_i, x), q, K(z_i, z_0), and K(x, x) of a kernel from outside
@@ -259,6 +262,12 @@ def set_back(aged, rho, z, L, n):
         start += i + 1
     for i in range(n):
         rho[i] -= aged
+
+
+def check_factor(L: np.ndarray, n: int) -> None:
+    """Refuse n rows of a factor, end to end, whose diagonal is not positive."""
+    if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > 0):
+        raise ValueError("its factor L has a diagonal that is not positive")
 
 
 def coefficients(state: Dual) -> np.ndarray:

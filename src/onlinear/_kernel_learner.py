@@ -14,7 +14,7 @@ import numpy as np
 
 from onlinear import _checks, _engine, kernels
 from onlinear._bounds import Guarantee, unknown
-from onlinear._dual import coefficients
+from onlinear._dual import check_factor, coefficients
 from onlinear._model import Learner
 from onlinear.kernels import RBF, Kernel, RowKernel
 
@@ -95,12 +95,9 @@ class KernelLearner(Learner):
         other = kept[0] != form[0] or (not free and kept != form)
         return other or self.kernel != self._begun_with
 
-    def _run(self, X: Any, y: Any, *, learn: bool, **kwargs: Any) -> Any:
-        if learn and hasattr(X, "__len__") and not _checks.sparse(X):  # say it now, not after hours
-            kept = 0 if self._state is None else int(self._state.n[0])
-            most = int(min(kept + len(X), self._budget()))
-            _checks.holds(type(self).__name__, most, self._size(1, most))
-        return super()._run(X, y, learn=learn, **kwargs)
+    def _expect(self, rows: int) -> None:
+        most = int(min(self._state.n[0] + rows, self._budget()))
+        _checks.holds(type(self).__name__, most, self._size(self.n_features_in_, most))
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -173,9 +170,10 @@ class DualLearner(KernelLearner):
 
     def _check_state(self) -> None:
         super()._check_state()
-        last = np.cumsum(np.arange(1, int(self._state.n[0]) + 1)) - 1  # of each row of L
-        if not np.all(self._state.L[last] > 0):
-            raise ValueError("its factor L has a diagonal that is not positive")
+        n = int(self._state.n[0])
+        check_factor(self._state.L, n)
+        if not (np.all(self._state.rho[:n] > 0) and self._state.prior[0] > 0):
+            raise ValueError("its prior has a variance that is not positive")
 
     @staticmethod
     def _size(d: int, room: int) -> int:

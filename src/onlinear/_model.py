@@ -125,6 +125,9 @@ class Learner(Estimator):
         """Return scratch for the step, for the present state."""
         return self._step.work(self.n_features_in_)
 
+    def _expect(self, rows: int) -> None:
+        """Refuse now, not after hours, more rows to learn than a state that grows can take."""
+
     def _make_room(self) -> None:
         """Give a state that grows more room."""
 
@@ -348,6 +351,8 @@ class Learner(Estimator):
                 _checks.same_columns(
                     type(self).__name__, self.n_features_in_, self._names, X, names
                 )
+            if learn:
+                self._expect(X.shape[0])
             predictions, bad = self._rounds(self._step, X, y, learn, self._refusal, progress)
             if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
                 self._forget()

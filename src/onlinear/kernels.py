@@ -12,7 +12,7 @@ budget twice), the three above are compiled.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +33,6 @@ class Kernel:
 
     Calling it gives the values K(z_i, x) for rows Z and one row x.
     """
-
-    _kind: ClassVar[int]
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
         """Return what the compiled code takes for rows of width d: kind, gamma, coef0, degree."""
@@ -60,8 +58,6 @@ class Linear(Kernel):
     >>> Linear()([[1.0, 2.0], [0.0, 1.0]], [3.0, 4.0])
     array([11.,  4.])
     """
-
-    _kind: ClassVar[int] = LINEAR
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
         """Return what the compiled code takes."""
@@ -90,8 +86,6 @@ class Polynomial(Kernel):
     coef0: float = 1.0
     gamma: float = 1.0
 
-    _kind: ClassVar[int] = POLYNOMIAL
-
     def numbers(self, d: int) -> tuple[float, float, float, float]:
         """Return what the compiled code takes."""
         return (
@@ -118,8 +112,6 @@ class RBF(Kernel):
     """
 
     gamma: float | None = None
-
-    _kind: ClassVar[int] = GAUSSIAN
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
         """Return what the compiled code takes."""

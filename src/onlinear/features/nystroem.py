@@ -23,7 +23,7 @@ import numpy as np
 
 from onlinear import kernels
 from onlinear._checks import number, table, whole
-from onlinear._dual import solve_columns, solve_rows
+from onlinear._dual import check_factor, solve_columns, solve_rows
 from onlinear._engine import DOMAIN, FINE, OVERFLOW
 from onlinear._kernels import ROUNDING, dot, kernel
 from onlinear.features._map import FeatureMap
@@ -198,8 +198,7 @@ class Nystroem(FeatureMap):
         n = count[0]
         if not (n == int(n) and 0 <= n <= len(Z)):
             raise ValueError(f"it says {n} landmarks were chosen")
-        if not np.all(L[np.cumsum(np.arange(1, int(n) + 1)) - 1] > 0):
-            raise ValueError("its factor L has a diagonal that is not positive")
+        check_factor(L, int(n))
 
     @property
     def _step(self) -> Mapping:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from onlinear._checks import LARGEST, asked, number, whole
-from onlinear.filtering._filter import Filter, Look, Row
+from onlinear.filtering._filter import Filter, Look
+from onlinear.filtering._items import Row
 
 __all__ = ["Exploring", "Seed", "toss"]
 

@@ -1,9 +1,7 @@
 """What every filter has: decide, then learn the label, but of what was forwarded only."""
 
 import copy
-import hashlib
 import inspect
-import itertools
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -12,22 +10,10 @@ import numpy as np
 
 from onlinear import _checks, _files, _saving
 from onlinear._kernels import finite
-from onlinear._rows import Rows
+from onlinear.filtering._items import Row, finite_entries, mark_of, signs
 
-__all__ = [
-    "TIE",
-    "Feedback",
-    "Filter",
-    "Look",
-    "Row",
-    "Task",
-    "dense",
-    "entries",
-    "rows_of",
-    "signs",
-]
+__all__ = ["TIE", "Feedback", "Filter", "Look", "Task"]
 
-Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or its columns and what is in them
 Feedback = Literal["forwarded", "full"]
 TIE = 1e-12  # margins so near to a threshold reach it: rounding is not to decide
 
@@ -155,7 +141,7 @@ class Filter:
                 self.__dict__.update(before)
             raise
         if look.forward or self._sees == "full":
-            self._waiting.setdefault(_mark(row), []).append(look.trial)
+            self._waiting.setdefault(mark_of(row), []).append(look.trial)
         return look.forward
 
     def feedback(self, x: Any, y: Any) -> None:
@@ -165,7 +151,7 @@ class Filter:
         """
         row, _, _ = self._row(x)
         label = float(signs(type(self).__name__, [y])[0])
-        waiting = self._waiting.get(_mark(row))
+        waiting = self._waiting.get(mark_of(row))
         if not waiting:
             raise ValueError(
                 f"{type(self).__name__} needs feedback on a row that decide() forwarded and that "
@@ -178,9 +164,9 @@ class Filter:
         except BaseException:
             if self._known() == known:
                 raise
-            self._settle(_mark(row))  # Ctrl-C came after it was learnt: not to be learnt again
+            self._settle(mark_of(row))  # Ctrl-C came after it was learnt: not to be learnt again
             raise
-        self._settle(_mark(row))
+        self._settle(mark_of(row))
 
     def _settle(self, mark: str) -> None:
         """Count a label that was learnt, and wait for it no longer."""
@@ -300,7 +286,8 @@ class Filter:
             raise ValueError("it waits for labels of rows that are neither trials nor not")
         if header["features"] is not None:
             d, names = _saving.count(header["features"]), header["names"]
-            _checks.holds(kind.__name__, 0, 8.0 * d, "this file is not from here")
+            if 64.0 * d > _checks.physical_memory() / 2:
+                raise ValueError(f"it says {d} features, more than fit in memory")
             if names is not None and (type(names) is not list or len(names) != d):
                 raise ValueError(f"it says {d} features and names them {names!r}")
             made._names, made.n_features_in_ = names, d
@@ -330,66 +317,3 @@ class Filter:
 
 
 _saving.READERS["filter"] = Filter._rebuilt
-
-
-def rows_of(owner: str, X: Any) -> tuple[list[Row], int, list[str] | None]:
-    """Return the rows of a table, dense or sparse, how many columns it has, and their names."""
-    table, names = _checks.any_table(X)
-    if isinstance(table, np.ndarray):
-        _checks.finite_rows(owner, table, np.zeros(len(table)), names)
-        return list(table), table.shape[1], names
-    finite_entries(owner, table)
-    parts = itertools.pairwise(table.indptr)
-    return [(table.indices[i:j], table.data[i:j]) for i, j in parts], table.shape[1], None
-
-
-def finite_entries(owner: str, table: Rows) -> None:
-    """Refuse sparse rows with a value that is not finite."""
-    bad = np.flatnonzero(~np.isfinite(table.data))
-    if bad.size:
-        row = int(np.searchsorted(table.indptr, bad[0], side="right")) - 1
-        raise ValueError(
-            f"{owner} needs finite input: X contains {table.data[bad[0]]} in row {row}, "
-            f"column {table.indices[bad[0]]}"
-        )
-
-
-def dense(row: Row, d: int) -> np.ndarray:
-    """Return a row as a vector."""
-    if not isinstance(row, tuple):
-        return row
-    x = np.zeros(d)
-    x[row[0]] = row[1]
-    return x
-
-
-def entries(row: Row) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of a row and what is in them."""
-    columns, values = row if isinstance(row, tuple) else (np.arange(row.size), row)
-    some = values != 0
-    return (columns, values) if some.all() else (columns[some], values[some])
-
-
-def signs(owner: str, y: Any) -> np.ndarray:
-    """Return labels −1 and +1 as floats; True and False stand for them."""
-    labels = np.asarray(y)
-    if labels.dtype == bool:
-        return np.where(labels, 1.0, -1.0)
-    if labels.ndim == 2:  # a topic a column
-        return np.column_stack([signs(owner, topic) for topic in labels.T])
-    labels = _checks.labels(y, len(labels))
-    bad = np.flatnonzero(np.abs(labels) != 1.0)
-    if bad.size:
-        place = f" in row {bad[0]}" if labels.size > 1 else ""
-        raise ValueError(
-            f"{owner} needs labels −1 or +1 (or False and True), got {labels[bad[0]]:g}{place}"
-        )
-    return labels
-
-
-def _mark(row: Row) -> str:
-    """Return a name for a row: the same numbers, the same name."""
-    digest = hashlib.blake2b(digest_size=12)
-    for part in entries(row):
-        digest.update(part.tobytes())
-    return digest.hexdigest()

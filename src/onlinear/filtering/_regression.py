@@ -6,7 +6,7 @@ import numpy as np
 
 from onlinear import _saving
 from onlinear._model import Learner
-from onlinear.filtering._filter import Row, dense
+from onlinear.filtering._items import Row, dense
 
 __all__ = ["Regression"]
 

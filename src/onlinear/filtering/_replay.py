@@ -9,7 +9,8 @@ import numpy as np
 from onlinear._checks import row as vector
 from onlinear._checks import sparse
 from onlinear._progress import bar
-from onlinear.filtering._filter import Filter, Row, Task, rows_of, signs
+from onlinear.filtering._filter import Filter, Task
+from onlinear.filtering._items import Row, rows_of, signs
 
 __all__ = ["FilterReplay", "filter_replay"]
 

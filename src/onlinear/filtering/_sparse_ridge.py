@@ -17,10 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from onlinear._checks import holds
-from onlinear._dual import MOST, solve_columns, solve_rows
+from onlinear._dual import MOST, check_factor, solve_columns, solve_rows
 from onlinear._kernels import dot, kernel
 from onlinear._saving import count
-from onlinear.filtering._filter import Row, entries
+from onlinear.filtering._items import Row, entries
 
 __all__ = ["SparseRidge"]
 
@@ -128,11 +128,10 @@ class SparseRidge:
     def reaches(self, row: Row, threshold: float) -> bool:
         """Whether the margin is at least a threshold ≤ 0, with no more work than it takes."""
         x = entries(row)
-        self._variance(x)
-        m = inner(self.w, *x)
+        variance, m = self._variance(x), inner(self.w, *x)
         if m >= threshold:
             return True
-        if m < threshold * (1.0 + self._variance(x)):
+        if m < threshold * (1.0 + variance):
             return False
         return m / (1.0 + self._solved(x)[1]) >= threshold  # type: ignore[no-any-return]
 
@@ -290,8 +289,7 @@ class SparseRidge:
             raise ValueError("its rows do not follow one another")
         if values.size and not 0 <= columns.min() <= columns.max() < d:
             raise ValueError(f"its columns lie outside of 0 … {d - 1}")
-        if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > 0):
-            raise ValueError("its factor L has a diagonal that is not positive")
+        check_factor(L, n)
         made.reserve(n, values.size)
         made.L[: L.size], made.z[:n], made.starts[: n + 1] = L, z, starts
         made.columns[: values.size], made.values[: values.size] = columns, values

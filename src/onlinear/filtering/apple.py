@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from onlinear.filtering._exploring import Exploring, Seed
-from onlinear.filtering._filter import Filter, Row
+from onlinear.filtering._filter import Filter
+from onlinear.filtering._items import Row
 from onlinear.filtering.ridge import RidgeFilter
 
 __all__ = ["AppleTasting"]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from onlinear._checks import asked, choice
-from onlinear.filtering._filter import Feedback, Filter, Row
+from onlinear.filtering._filter import Feedback, Filter
+from onlinear.filtering._items import Row
 
 __all__ = ["Perceptron"]
 

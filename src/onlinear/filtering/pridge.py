@@ -20,7 +20,7 @@ import numpy as np
 from onlinear._checks import asked, fits, number
 from onlinear.algorithms import ARCOR
 from onlinear.filtering._exploring import Exploring, Seed
-from onlinear.filtering._filter import Row
+from onlinear.filtering._items import Row
 from onlinear.filtering._regression import Regression
 
 __all__ = ["PRidgeFilter", "theorem_3"]

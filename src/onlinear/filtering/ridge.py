@@ -19,7 +19,8 @@ from onlinear import kernels
 from onlinear._checks import asked, choice, fits, number
 from onlinear._model import Learner
 from onlinear.algorithms import AAR, KernelAAR
-from onlinear.filtering._filter import TIE, Feedback, Filter, Row, Task, entries
+from onlinear.filtering._filter import TIE, Feedback, Filter, Task
+from onlinear.filtering._items import Row, entries
 from onlinear.filtering._regression import Regression
 from onlinear.filtering._sparse_ridge import SparseRidge
 from onlinear.filtering.simple import confidence

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from onlinear._checks import asked, number
-from onlinear.filtering._filter import Filter, Row
+from onlinear.filtering._filter import Filter
+from onlinear.filtering._items import Row
 
 __all__ = ["SimpleFilter", "confidence", "theorem_1"]
 

@@ -1,0 +1,77 @@
+"""The rows and labels that filters take: dense or sparse, −1 or +1."""
+
+import hashlib
+import itertools
+from typing import Any
+
+import numpy as np
+
+from onlinear import _checks
+from onlinear._rows import Rows
+
+__all__ = ["Row", "dense", "entries", "finite_entries", "mark_of", "rows_of", "signs"]
+
+Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or its columns and what is in them
+
+
+def rows_of(owner: str, X: Any) -> tuple[list[Row], int, list[str] | None]:
+    """Return the rows of a table, dense or sparse, how many columns it has, and their names."""
+    table, names = _checks.any_table(X)
+    if isinstance(table, np.ndarray):
+        _checks.finite_rows(owner, table, np.zeros(len(table)), names)
+        return list(table), table.shape[1], names
+    finite_entries(owner, table)
+    parts = itertools.pairwise(table.indptr)
+    return [(table.indices[i:j], table.data[i:j]) for i, j in parts], table.shape[1], None
+
+
+def finite_entries(owner: str, table: Rows) -> None:
+    """Refuse sparse rows with a value that is not finite."""
+    bad = np.flatnonzero(~np.isfinite(table.data))
+    if bad.size:
+        row = int(np.searchsorted(table.indptr, bad[0], side="right")) - 1
+        raise ValueError(
+            f"{owner} needs finite input: X contains {table.data[bad[0]]} in row {row}, "
+            f"column {table.indices[bad[0]]}"
+        )
+
+
+def dense(row: Row, d: int) -> np.ndarray:
+    """Return a row as a vector."""
+    if not isinstance(row, tuple):
+        return row
+    x = np.zeros(d)
+    x[row[0]] = row[1]
+    return x
+
+
+def entries(row: Row) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of a row and what is in them."""
+    columns, values = row if isinstance(row, tuple) else (np.arange(row.size), row)
+    some = values != 0
+    return (columns, values) if some.all() else (columns[some], values[some])
+
+
+def signs(owner: str, y: Any) -> np.ndarray:
+    """Return labels −1 and +1 as floats; True and False stand for them."""
+    labels = np.asarray(y)
+    if labels.dtype == bool:
+        return np.where(labels, 1.0, -1.0)
+    if labels.ndim == 2:  # a topic a column
+        return np.column_stack([signs(owner, topic) for topic in labels.T])
+    labels = _checks.labels(y, len(labels))
+    bad = np.flatnonzero(np.abs(labels) != 1.0)
+    if bad.size:
+        place = f" in row {bad[0]}" if labels.size > 1 else ""
+        raise ValueError(
+            f"{owner} needs labels −1 or +1 (or False and True), got {labels[bad[0]]:g}{place}"
+        )
+    return labels
+
+
+def mark_of(row: Row) -> str:
+    """Return a name for a row: the same numbers, the same name."""
+    digest = hashlib.blake2b(digest_size=12)
+    for part in entries(row):
+        digest.update(part.tobytes())
+    return digest.hexdigest()
