@@ -37,6 +37,7 @@ __all__ = [
     "table",
     "whole",
     "width",
+    "within_half",
 ]
 
 FLOAT = np.dtype(np.float64)
@@ -143,22 +144,26 @@ def physical_memory() -> float:
         return 8e9
 
 
+def within_half(what: str, numbers: float, instead: str) -> None:
+    """Refuse what takes more than half the memory: a replay keeps a copy to go back to."""
+    needed, memory = 8.0 * numbers, physical_memory()
+    if needed > memory / 2:
+        raise ValueError(
+            f"{what}, {needed / 1e9:.3g} GB, more than half of this machine's {memory / 1e9:.3g} "
+            f"GB: {instead}"
+        )
+
+
 def fits(
     owner: str,
     d: int,
     matrices: int,
     instead: str = "NLMS, GD or OGD (O(d)), which take sparse rows",
 ) -> None:
-    """Refuse d × d matrices of more than half the memory: a replay keeps a copy to go back to."""
-    needed, memory = 8.0 * matrices * d * d, physical_memory()
-    if needed <= memory / 2:
-        return
+    """Refuse d × d matrices of more than half the memory."""
     what = f"a {d} × {d} matrix" if matrices == 1 else f"{matrices} matrices of {d} × {d}"
-    raise ValueError(
-        f"{owner} keeps {what}, {needed / 1e9:.3g} GB, more than half of this machine's "
-        f"{memory / 1e9:.3g} GB: use {instead}, or fewer columns (features hashed to a smaller "
-        "width)"
-    )
+    words = f"use {instead}, or fewer columns (features hashed to a smaller width)"
+    within_half(f"{owner} keeps {what}", float(matrices) * d * d, words)
 
 
 def holds(
@@ -168,12 +173,8 @@ def holds(
     instead: str = "set a budget, or use onlinear.features in front of a linear learner",
 ) -> None:
     """Refuse to keep examples that take more than half the memory."""
-    needed, memory = 8.0 * numbers, physical_memory()
-    if needed > memory / 2:
-        raise ValueError(
-            f"{owner} would keep {examples} examples, {needed / 1e9:.3g} GB, more than half of "
-            f"this machine's {memory / 1e9:.3g} GB: {instead}; nothing was changed"
-        )
+    what = f"{owner} would keep {examples} examples"
+    within_half(what, numbers, f"{instead}; nothing was changed")
 
 
 # --- data -----------------------------------------------------------------------------------

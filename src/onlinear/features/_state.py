@@ -63,12 +63,8 @@ class MapState(Transformer):
     def _begin(self, d: int, names: list[str] | None) -> None:
         """Take the initial state for rows of width d."""
         self._numbers()
-        needed, memory = 8.0 * self._size(d), _checks.physical_memory()
-        if needed > memory / 2:
-            raise ValueError(
-                f"{type(self).__name__} keeps {needed / 1e9:.3g} GB at this width and {d} columns, "
-                f"more than half of this machine's {memory / 1e9:.3g} GB"
-            )
+        what = f"{type(self).__name__} keeps its width times {d} columns"
+        _checks.within_half(what, self._size(d), "use a smaller width, or fewer columns")
         self._take(d, names, self._initial(d))
 
     def _take(self, d: int, names: list[str] | None, state: tuple[np.ndarray, ...]) -> None:

@@ -286,8 +286,7 @@ class Filter:
             raise ValueError("it waits for labels of rows that are neither trials nor not")
         if header["features"] is not None:
             d, names = _saving.count(header["features"]), header["names"]
-            if 64.0 * d > _checks.physical_memory() / 2:
-                raise ValueError(f"it says {d} features, more than fit in memory")
+            _checks.within_half(f"it says {d} features", 8.0 * d, "it cannot be held here")
             if names is not None and (type(names) is not list or len(names) != d):
                 raise ValueError(f"it says {d} features and names them {names!r}")
             made._names, made.n_features_in_ = names, d
