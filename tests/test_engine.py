@@ -91,6 +91,23 @@ def test_the_forms_for_sparse_rows_are_kept_too_and_made_only_when_used(copy_of_
     assert run_copy(copy_of_the_package, SPARSE) == ["1", "0", "1", "0", "gathered"]
 
 
+BULK = """
+import numpy as np
+import onlinear as ol
+from onlinear.algorithms import aar
+X = np.random.default_rng(0).normal(size=(200, 64))
+run = ol.replay(ol.AAR(), X, X[:, 0], engine="bulk")
+stats = aar.step.bulk.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), run.predictions[-1])
+"""
+
+
+def test_the_compiled_blocks_are_kept_between_processes(copy_of_the_package):
+    hits, misses, answer = run_copy(copy_of_the_package, BULK)
+    assert (hits, misses) == ("0", "1")
+    assert run_copy(copy_of_the_package, BULK) == ["1", "0", answer]
+
+
 LEARNER = """
 import math
 import numpy as np

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlinear._bulk import Bulk, no_drift
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Tally
 from onlinear._kernels import dot, kernel, norm, rounding_of
 from onlinear._ledger import Account
-from onlinear._recursion import follow, gaussian, look
+from onlinear._recursion import follow, gaussian, look, moves
 
 __all__ = [
     "COMPARATOR",
@@ -37,6 +38,7 @@ __all__ = [
     "competitor",
     "cut_to",
     "enter",
+    "in_bulk",
     "inside_ball",
     "lose",
     "regret",
@@ -171,6 +173,22 @@ def take_in(state, drift, x, y, v, chi, u):
     return e * e / (1.0 + chi), chi, rule
 
 
+def _belief(state):
+    """Return rounds, weights and Σ of the competitor."""
+    return state[2], state[3], state[4]
+
+
+def _turn(params, j, m, chi, y):
+    """What a row of a block does to the competitor."""
+    h, k = moves(y - m, chi, 1.0)
+    return 0.0, h, k, True
+
+
+def in_bulk(accept: Callable[..., Any], drift: Callable[..., Any] = no_drift) -> Bulk:
+    """Return how an account whose competitor is least squares takes rows in bulk."""
+    return Bulk(_turn, _belief, drift, accept=accept)
+
+
 @kernel(inline="always")
 def broke(notes, hypothesis, value):
     """Note that a hypothesis fails from this row on; the first to fail counts."""
@@ -223,7 +241,15 @@ def cut_to(radius: float) -> str:
     return f"u the best of all, cut to ‖u‖ ≤ {radius:g} if it is outside"
 
 
-@Tally
+def _regret(state, params, x, y, m, chi):
+    """Take a row of a block into the regret."""
+    tally, notes = state[0], state[1]
+    gain = (y - m) * (y - m) / (1.0 + chi)
+    enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
+    return True
+
+
+@Tally.with_bulk(in_bulk(_regret))
 def regret(state, params, x, y, work):
     """No bound: the best fixed predictor alone."""
     tally, notes, t, w, S = state

@@ -15,12 +15,14 @@ from onlinear._certificate import Certificate, given, reason, within
 from onlinear._ledger import Ledger
 from onlinear._model import FLOAT, Learner, _full_name
 from onlinear._parameters import _same
-from onlinear._replay import Replay, replay
+from onlinear._replay import Engine, Replay, replay
 
 __all__ = ["Certified", "certificate"]
 
 
-def certificate(model: Learner, X: Any, y: Any, comparator: Any = None) -> Certificate:
+def certificate(
+    model: Learner, X: Any, y: Any, comparator: Any = None, *, engine: Engine = "auto"
+) -> Certificate:
     """Replay a stream and show, at every round, the loss beside hindsight's and the ceiling.
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
@@ -38,6 +40,9 @@ def certificate(model: Learner, X: Any, y: Any, comparator: Any = None) -> Certi
         None: the best predictor in hindsight, of the kind the theorem speaks of. A vector: that
         one. One vector a round: that sequence, such as ``hindsight.drifting_path(X, y)`` or
         ``hindsight.best_shifting(X, y, 5).path``; bounds that know no drift do not apply to it.
+    engine : {"auto", "rank-one", "bulk"}, default "auto"
+        As in :func:`onlinear.replay`, of the learner and of its accounts (whose rows go one by one
+        where they cannot be taken in bulk).
 
     Examples
     --------
@@ -51,16 +56,16 @@ def certificate(model: Learner, X: Any, y: Any, comparator: Any = None) -> Certi
     >>> ol.certificate(ol.RLS(), X, y).failed
     'no bound is known for RLS that forgets (forgetting < 1)'
     """
-    return Certified(model, _search=comparator is None)._replay(X, y, comparator)
+    return Certified(model, _search=comparator is None)._replay(X, y, comparator, engine)
 
 
 class Certified:
     """A learner together with its certificate, for streams that do not end.
 
     Predicts and learns as the learner, ``model``, does. The figures are those of
-    :func:`certificate`, bit for bit, and are saved with the learner. ``replay`` costs about twice
-    the learner's own; row by row, where Python's calls weigh more than the arithmetic, it is
-    several times.
+    :func:`certificate` (bit for bit with ``engine="rank-one"``), and are saved with the learner.
+    ``replay`` costs about twice the learner's own; row by row, where Python's calls weigh more
+    than the arithmetic, it is several times.
 
     Parameters
     ----------
@@ -144,14 +149,15 @@ class Certified:
         """Whether no hypothesis has failed."""
         return self._ledger.state is None or self._ledger.state[1][BROKEN] == 0
 
-    def replay(self, X: Any, y: Any) -> Certificate:
+    def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
         """Replay a stream, going on from here; return the certificate of its rounds.
 
-        The losses and ceilings are those since the first row this object saw.
+        The losses and ceilings are those since the first row this object saw. ``engine`` is that
+        of :func:`certificate`.
         """
-        return self._replay(X, y, None)
+        return self._replay(X, y, None, engine)
 
-    def _replay(self, X: Any, y: Any, comparator: Any) -> Certificate:
+    def _replay(self, X: Any, y: Any, comparator: Any, engine: Engine) -> Certificate:
         self._check_untouched()
         table, names = _checks.table(X)
         path = None
@@ -159,16 +165,17 @@ class Certified:
             labels = _checks.labels(y, len(table))
             path = given(comparator, table, labels, names, type(self.model).__name__)
         with self._all_or_nothing():
-            run = replay(self.model, X, y)
+            run = replay(self.model, X, y, engine=engine)
+            engine = "auto" if engine == "bulk" else engine
             learnt = np.ones(len(table), dtype=bool)
             learnt[run.bad_rows] = False
             before = self.comparator, self.ceiling
             first = self.rounds_ if self._intact else None
             tallies = np.zeros((EXTRA + 1, 0))
             if learnt.all():
-                tallies = self._ledger.add(table, run.labels, names)
+                tallies = self._ledger.add(table, run.labels, names, engine)
             elif learnt.any():
-                tallies = self._ledger.add(table[learnt], run.labels[learnt], names)
+                tallies = self._ledger.add(table[learnt], run.labels[learnt], names, engine)
                 path = path and path.of(learnt)
             return self._certificate(run, tallies, path, learnt, before, first)
 

@@ -1,4 +1,4 @@
-"""The only loops over data: one definition of a step, compiled into every way of running it.
+"""The loops over data: one definition of a step, compiled into every way of running it.
 
 A step is a plain function of one round,
 
@@ -8,6 +8,8 @@ where ``state`` is a tuple of float64 arrays changed in place, ``params`` a tupl
 arrays), ``work`` scratch rows of the width of x. With ``y = nan`` there is no label yet: predict,
 touch nothing. ``rule`` is FINE and ``value`` the prediction, or ``rule`` says which rule the row
 breaks and ``value`` the offending number; a step decides that before it writes anything.
+
+Rounds that can be taken in blocks of rows have their loop in :mod:`onlinear._bulk`.
 """
 
 import hashlib
@@ -23,8 +25,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from onlinear import _blas, _bulk
+from onlinear._bulk import SHORTEST, Bulk
 from onlinear._kernels import finite, kernel
 from onlinear._rows import Rows
+from onlinear._rules import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW
 
 __all__ = [
     "BAD_INPUT",
@@ -39,15 +44,10 @@ __all__ = [
     "Tally",
 ]
 
-FINE = 0
-BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
-BAD_LABEL = 2  # y is not finite
-OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow
-FULL = 4  # the state has no room for what is to be kept: give it more, then the row again
-DOMAIN = 5  # DOMAIN + k: the k-th rule of the learner
-
-FIRST_BLOCK = 16  # rows; doubled while a block takes less than BLOCK_SECONDS
+FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
+ENGINES = ("auto", "rank-one", "bulk")
+CROSSOVER = 48  # columns from which rounds in bulk are faster
 
 
 class Outcome(NamedTuple):
@@ -221,6 +221,12 @@ def _inlined(function: Callable[..., Any]) -> Any:
     return kernel(function, inline="always")
 
 
+def _bound(template: Callable[..., Any], **names: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a template with some of the functions it calls put in."""
+    names = {name: _inlined(function) for name, function in names.items()}
+    return FunctionType(template.__code__, {**template.__globals__, **names}, template.__name__)
+
+
 class Step:
     """A learner's step; ``one`` and ``chunk`` are its compiled forms, made on first use.
 
@@ -230,18 +236,27 @@ class Step:
     _keep: Callable[..., Any] = staticmethod(keep)
 
     def __init__(
-        self, function: Callable[..., Any], scratch: int | Callable[[int], int] = 2
+        self,
+        function: Callable[..., Any],
+        scratch: int | Callable[[int], int] = 2,
+        bulk: Bulk | None = None,
     ) -> None:
         self.function = function
         self.scratch = scratch
+        self.in_bulk = bulk
         self.__doc__ = function.__doc__
 
     @classmethod
     def with_scratch(
-        cls, scratch: int | Callable[[int], int]
+        cls, scratch: int | Callable[[int], int], bulk: Bulk | None = None
     ) -> Callable[[Callable[..., Any]], Self]:
         """Decorate a step that needs another amount of scratch."""
-        return lambda function: cls(function, scratch)
+        return lambda function: cls(function, scratch, bulk)
+
+    @classmethod
+    def with_bulk(cls, bulk: Bulk) -> Callable[[Callable[..., Any]], Self]:
+        """Decorate a step whose rounds can be taken in bulk."""
+        return lambda function: cls(function, bulk=bulk)
 
     def work(self, d: int) -> np.ndarray:
         """Return scratch for rows of width d."""
@@ -258,7 +273,7 @@ class Step:
         mark = _fingerprint(self.function)
         module = str(self.function.__module__).replace(".", "_")
         name = f"{template.__name__}_{module}_{self.function.__name__}_{mark}"
-        function = FunctionType(template.__code__, {**globals(), **names}, name)
+        function = FunctionType(template.__code__, {**template.__globals__, **names}, name)
         function.__qualname__ = name
         function.__module__ = __name__
         try:
@@ -277,11 +292,23 @@ class Step:
         """
         return self._compiled(one, {}, step=_inlined(self.function))
 
-    def _rounds(self, template: Callable[..., Any]) -> Any:
-        inner = FunctionType(one.__code__, {**globals(), "step": _inlined(self.function)}, "one")
+    def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
+        inner = _bound(one, step=self.function)
         return self._compiled(
-            template, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep)
+            template, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep), **names
         )
+
+    @cached_property
+    def bulk(self) -> Any:
+        """The compiled rounds in blocks; see :mod:`onlinear._bulk`."""
+        assert self.in_bulk is not None
+        _blas.load()
+        turn, belief, drift, plan, accept, close = self.in_bulk
+        block = _bound(
+            _bulk.block, turn=turn, belief=belief, drift_of=drift, accept=accept, keep=self._keep
+        )
+        names = {"belief": belief, "plan": plan, "close": close, "block": block}
+        return self._rounds(_bulk.bulk, **{name: _inlined(each) for name, each in names.items()})
 
     @cached_property
     def chunk(self) -> Any:
@@ -298,14 +325,27 @@ class Step:
         """The compiled rounds of a local step over sparse rows; see :func:`gathered`."""
         return self._rounds(gathered)
 
-    def _over(self, X: np.ndarray | Rows, local: bool) -> tuple[Any, Any]:
+    def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
         """Return the compiled rounds for such a table, and the table as they take it."""
         if isinstance(X, np.ndarray):
+            if in_bulk:
+                return self.bulk, (X, tuple(_bulk.space(X.shape[1])), np.array([0, SHORTEST]))
             return self.chunk, X
         arrays = X.data, X.indices, X.indptr
         if local:
             return self.gathered, (*arrays, np.empty((2, X.longest)))
         return self.spread, (*arrays, np.zeros(X.shape[1]))
+
+    def takes_bulk(self, X: np.ndarray | Rows, engine: str, owner: str) -> bool:
+        """Whether to take the rows of a table in bulk; ``engine`` may ask for either way."""
+        if engine not in ENGINES:
+            raise ValueError(f"replay needs engine to be one of {ENGINES}, got {engine!r}")
+        able = self.in_bulk is not None and isinstance(X, np.ndarray)
+        if engine == "bulk" and not able:
+            rows = "sparse rows" if self.in_bulk else "its rounds"
+            raise ValueError(f'{owner} does not take {rows} in bulk: use engine="auto"')
+        worth = X.shape[1] >= CROSSOVER and X.shape[0] >= _bulk.grain(X.shape[1])
+        return able and (engine == "bulk" or (engine == "auto" and worth))
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
         """Return room for what the rounds give."""
@@ -323,22 +363,25 @@ class Step:
         refused: Callable[[Outcome], None],
         progress: Callable[[int, int], None],
         local: bool = False,
+        in_bulk: bool = False,
         room: Callable[[], tuple[Any, np.ndarray]] | None = None,
     ) -> np.ndarray:
         """Run the rounds of a table in blocks short enough that Ctrl-C is answered at once.
 
         ``refused`` is told of a row that broke a rule and raises, or returns to have it skipped:
         it is then predicted all the same if it can be, else its prediction is NaN. A step is
-        ``local`` if it only reads and writes the state in the columns where x is not zero. ``room``
-        is asked for a state with more room, and scratch to it, when there is none left.
+        ``local`` if it only reads and writes the state in the columns where x is not zero. With
+        ``in_bulk``, rows of a dense table are taken in blocks. ``room`` is asked for a state with
+        more room, and scratch to it, when there is none left.
         """
         rows = X.shape[0]
-        rounds, table = self._over(X, local)
+        rounds, table = self._over(X, local, in_bulk)
         out = self.outcomes(state, rows)
-        row, block = 0, FIRST_BLOCK
+        first = _bulk.grain(X.shape[1]) if in_bulk else FIRST_BLOCK
+        row, block = 0, first
         while row < rows:
             began = time.perf_counter()
-            stop = min(rows, row + block)
+            stop = min(rows, (row + block) // first * first if in_bulk else row + block)
             outcome = Outcome(*rounds(state, params, table, y, work, labelled, out, row, stop))
             row = outcome.row
             if outcome.rule == FULL and room is not None:
@@ -350,7 +393,7 @@ class Step:
                 row += 1
             elif time.perf_counter() - began < BLOCK_SECONDS:
                 block *= 2
-            elif block > FIRST_BLOCK:  # rounds grow longer with the examples a learner keeps
+            elif block > first:  # rounds grow longer with the examples a learner keeps
                 block //= 2
             progress(row, rows)
         return out
@@ -384,6 +427,6 @@ class Prepared(Step):
             self.before(state, x, work)
         return self.compiled(state, params, x, y, work, labelled)
 
-    def _rounds(self, template: Callable[..., Any]) -> Any:
-        names = {"one": self.one, "keep": self._keep}
+    def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
+        names = {"one": self.one, "keep": self._keep, **names}
         return FunctionType(template.__code__, {**globals(), **names})

@@ -6,6 +6,7 @@ import numpy as np
 
 from onlinear import _checks, _engine
 from onlinear._progress import bar
+from onlinear._record import joined, views
 
 __all__ = ["Account", "Ledger"]
 
@@ -30,12 +31,8 @@ class Ledger:
     def begin(self, d: int) -> None:
         """Take the initial state of dimension d."""
         arrays = self.account.init(d)
-        self._flat = np.concatenate([array.ravel() for array in arrays])  # one block of memory
-        ends = np.cumsum([array.size for array in arrays])
-        self.state = tuple(
-            self._flat[end - array.size : end].reshape(array.shape)
-            for array, end in zip(arrays, ends, strict=True)
-        )
+        self._flat = joined(arrays)
+        self.state = tuple(views(self._flat, arrays))
         self.width = d
         self._work = self.account.step.work(d)
 
@@ -74,7 +71,13 @@ class Ledger:
                 self.state = None
             raise self._refusal(_engine.Outcome(0, rule, value), x, None, in_table=False)
 
-    def add(self, X: np.ndarray, y: np.ndarray, names: list[str] | None = None) -> np.ndarray:
+    def add(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        names: list[str] | None = None,
+        engine: str = "rank-one",
+    ) -> np.ndarray:
         """Enter the rows of a table; return the tally after each, a column a row."""
         fresh = self.state is None
         if fresh:
@@ -89,7 +92,8 @@ class Ledger:
         try:
             assert self.state is not None
             with bar(self.account.owner) as advance:
-                return self.account.step.run(
+                step = self.account.step
+                return step.run(
                     self.state,
                     self.account.params,
                     X,
@@ -98,6 +102,7 @@ class Ledger:
                     labelled=True,
                     refused=refused,
                     progress=advance,
+                    in_bulk=step.takes_bulk(X, engine, self.account.owner),
                 )
         except BaseException:
             if fresh:

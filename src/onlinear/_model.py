@@ -16,6 +16,7 @@ from numpy import ascontiguousarray, ndarray
 
 from onlinear import _checks, _engine, _saving
 from onlinear._bounds import Guarantee, unknown
+from onlinear._record import joined, views
 from onlinear._rows import Rows
 from onlinear._sklearn import Estimator
 
@@ -135,23 +136,17 @@ class Learner(Estimator):
         """Take the initial state of dimension d, or ``record``: a copy of it if not ``own``."""
         _checks.fits(type(self).__name__, d, self._square)
         arrays = self._initial(d, record)
-        sizes = [array.size for array in arrays]
-        if record is None:
-            record = np.concatenate([array.ravel() for array in arrays])
-        elif not own:
-            record = np.array(record)
-        if record.shape != (sum(sizes),):
+        size = sum(array.size for array in arrays)
+        if record is not None and record.shape != (size,):
             raise ValueError(
-                f"the state of {self} at {d} features is {sum(sizes)} numbers, got {record.shape}"
+                f"the state of {self} at {d} features is {size} numbers, got {record.shape}"
             )
-        ends = np.cumsum(sizes)
+        if record is None:
+            record = joined(arrays)
+        elif not own:
+            record = joined(views(record, arrays))
         self._record = record
-        self._state = type(arrays)(
-            *(
-                record[end - array.size : end].reshape(array.shape)
-                for array, end in zip(arrays, ends, strict=True)
-            )
-        )
+        self._state = type(arrays)(*views(record, arrays))
         self._shape = (d,)
         self.n_features_in_ = d
         self._work = self._scratch()
@@ -337,7 +332,13 @@ class Learner(Estimator):
         return ValueError(f"{error}; the model is unchanged")
 
     def _run(
-        self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
+        self,
+        X: Any,
+        y: Any,
+        *,
+        learn: bool,
+        progress: Callable[[int, int], None] = _no_progress,
+        engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
         X, names = _checks.any_table(X)
@@ -353,7 +354,10 @@ class Learner(Estimator):
                 )
             if learn:
                 self._expect(X.shape[0])
-            predictions, bad = self._rounds(self._step, X, y, learn, self._refusal, progress)
+            in_bulk = learn and self._step.takes_bulk(X, engine, type(self).__name__)
+            predictions, bad = self._rounds(
+                self._step, X, y, learn, self._refusal, progress, in_bulk=in_bulk
+            )
             if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
                 self._forget()
             if learn:
@@ -368,6 +372,8 @@ class Learner(Estimator):
         learn: bool,
         refusal: Callable[..., ValueError],
         progress: Callable[[int, int], None],
+        *,
+        in_bulk: bool = False,
     ) -> tuple[np.ndarray, list[int]]:
         """Run the rounds of a table by a step; return predictions, and bad rows skipped."""
         bad: list[int] = []
@@ -392,6 +398,7 @@ class Learner(Estimator):
             progress=progress,
             room=room,
             local=self._local(),
+            in_bulk=in_bulk,
         )
         return predictions, bad
 

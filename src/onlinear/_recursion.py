@@ -19,7 +19,7 @@ import numpy as np
 from onlinear._engine import FINE, OVERFLOW
 from onlinear._kernels import axpy, dot, kernel, observe, shift, symv
 
-__all__ = ["Gaussian", "Weights", "follow", "gaussian", "learn", "look", "weights"]
+__all__ = ["Gaussian", "Weights", "follow", "gaussian", "learn", "look", "moves", "weights"]
 
 
 class Weights(NamedTuple):
@@ -57,6 +57,13 @@ def learn(state, x, e, v, chi, r, u):
     axpy(e, v, w)
     t[0] += 1
     return FINE
+
+
+@kernel(inline="always")
+def moves(e, chi, r):
+    """Return h and k of Σ ← Σ − h·vvᵀ, w ← w + k·v: as :func:`learn`, for a block."""
+    h = 1.0 / (r + chi)
+    return h, e * h
 
 
 @kernel(inline="always")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from onlinear._model import Learner
 from onlinear._progress import bar
 from onlinear.features import Mapped
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Engine", "Replay", "replay"]
+
+Engine = Literal["auto", "rank-one", "bulk"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +55,20 @@ class Replay:
         return f"<Replay of {rows} rows{note}: mean squared error {mean}>"
 
 
-def replay(model: Learner | Mapped, X: Any, y: Any) -> Replay:
+def replay(
+    model: Learner | Mapped,
+    X: Any,
+    y: Any,
+    *,
+    engine: Engine = "auto",
+) -> Replay:
     """Predict each row, then learn its label, in order; the model is changed in place.
 
-    The replay goes on from the model's present state, and gives the same bits as calling
-    ``predict_one`` and ``learn_one`` row by row. It is all or nothing: if a row breaks a rule, or
-    on Ctrl-C, the model is as it was before the call (with ``on_bad="skip"`` such a row is left out
-    and counted instead). On a terminal, a replay of more than two seconds shows a progress bar.
+    The replay goes on from the model's present state, and gives what calling ``predict_one`` and
+    ``learn_one`` row by row gives: the same bits, or to rounding (see ``engine``). It is all or
+    nothing: if a row breaks a rule, or on Ctrl-C, the model is as it was before the call (with
+    ``on_bad="skip"`` such a row is left out and counted instead). On a terminal, a replay of more
+    than two seconds shows a progress bar.
 
     Parameters
     ----------
@@ -70,6 +79,10 @@ def replay(model: Learner | Mapped, X: Any, y: Any) -> Replay:
         matrix or array of ``scipy.sparse``.
     y : array or Series
         One label per row.
+    engine : {"auto", "rank-one", "bulk"}, default "auto"
+        "rank-one" takes row by row: the same bits as calls one by one. "bulk" takes blocks of rows
+        by matrix products, the same to 1e-10 relative or better, for second-order learners and
+        dense rows. "auto" is "bulk" where that is faster, from 48 columns, else "rank-one".
 
     Examples
     --------
@@ -83,5 +96,5 @@ def replay(model: Learner | Mapped, X: Any, y: Any) -> Replay:
     if not isinstance(model, (Learner, Mapped)):
         raise TypeError(f"replay needs a learner, got {type(model).__name__}")
     with bar("replay") as advance:
-        predictions, labels, bad = model._run(X, y, learn=True, progress=advance)
+        predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)
     return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))

@@ -14,11 +14,12 @@ import math
 from typing import NamedTuple
 
 from onlinear._bounds import Guarantee
+from onlinear._bulk import Bulk
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, Step
-from onlinear._kernels import clipped, dot, symv
+from onlinear._kernels import clipped, dot, kernel, symv
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn
+from onlinear._recursion import Gaussian, gaussian, learn, moves
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AAR"]
@@ -36,16 +37,28 @@ def init(params: AARParams, d: int) -> Gaussian:
     return gaussian(d, params.b)
 
 
-@Step
+@kernel(inline="always")
+def forecast(params, m, chi):
+    """Predict, given m = xᵀw and χ."""
+    _, clip = params
+    return clipped(m / (1.0 + chi), clip)
+
+
+def turn(params, j, m, chi, y):
+    """A round of a block."""
+    h, k = moves(y - m, chi, 1.0)
+    return forecast(params, m, chi), h, k, True
+
+
+@Step.with_bulk(Bulk(turn))
 def step(state, params, x, y, work):
     """One round."""
     _, w, S = state
-    _, clip = params
     v = work[0]
     symv(S, x, v)  # v = Σx
     chi = dot(x, v)
     m = dot(w, x)
-    prediction = clipped(m / (1 + chi), clip)
+    prediction = forecast(params, m, chi)
     if math.isnan(y):
         return prediction, FINE
     return prediction, learn(state, x, y - m, v, chi, 1.0, work[1])

@@ -14,11 +14,12 @@ import math
 from typing import NamedTuple
 
 from onlinear._bounds import Guarantee
+from onlinear._bulk import Bulk
 from onlinear._checks import number
 from onlinear._engine import FINE, Step
 from onlinear._kernels import dot, symv
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn
+from onlinear._recursion import Gaussian, gaussian, learn, moves
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AROWR"]
@@ -36,7 +37,14 @@ def init(params: AROWRParams, d: int) -> Gaussian:
     return gaussian(d, params.b)
 
 
-@Step
+def turn(params, j, m, chi, y):
+    """A round of a block."""
+    r, _ = params
+    h, k = moves(y - m, chi, r)
+    return m, h, k, True
+
+
+@Step.with_bulk(Bulk(turn))
 def step(state, params, x, y, work):
     """One round."""
     _, w, S = state

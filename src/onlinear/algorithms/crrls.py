@@ -13,11 +13,12 @@ import math
 from typing import NamedTuple
 
 from onlinear._bounds import Guarantee, unknown
+from onlinear._bulk import Bulk
 from onlinear._checks import number, whole
 from onlinear._engine import FINE, Step
 from onlinear._kernels import dot, reset
 from onlinear._model import Algorithm, SecondOrder
-from onlinear.algorithms.rls import Forgetful, forget, forgetful
+from onlinear.algorithms.rls import Forgetful, fade, forget, forgetful, turn, unforced
 
 __all__ = ["CRRLS"]
 
@@ -34,7 +35,22 @@ def init(params: CRRLSParams, d: int) -> Forgetful:
     return forgetful(d, 1.0)
 
 
-@Step
+def plan(state, params, X, y, start, rows):
+    """How many of the next rows can be a block: it ends with a reset."""
+    forgetting, reset_every = params
+    left = reset_every - state[0][0] % reset_every
+    return unforced(state, forgetting, 1.0, X, start, min(rows, int(left)))
+
+
+def close(state, params, X, start, rows):
+    """Finish a block."""
+    forgetting, reset_every = params
+    fade(state, forgetting, X, start, rows)
+    if rows > 0 and state[0][0] % reset_every == 0.0:
+        reset(1.0, state[2])
+
+
+@Step.with_bulk(Bulk(turn, plan=plan, close=close))
 def step(state, params, x, y, work):
     """One round."""
     t, w, S, _ = state

@@ -34,14 +34,16 @@ from onlinear._bounds import (
     compete,
     competitor,
     enter,
+    in_bulk,
     lose,
 )
+from onlinear._bulk import Bulk
 from onlinear._checks import asked, choice, limit, number, whole
 from onlinear._engine import FINE, Step, Tally
-from onlinear._kernels import clipped, dot
+from onlinear._kernels import clipped, dot, kernel
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, follow, gaussian, look
+from onlinear._recursion import Gaussian, follow, gaussian, look, moves
 
 __all__ = ["LASER", "LaserParams", "guarantee"]
 
@@ -60,33 +62,42 @@ def init(params: LaserParams, d: int) -> Gaussian:
     return gaussian(d, params.b)
 
 
-@Step
+@kernel(inline="always")
+def forecast(params, m, chi):
+    """Predict, given m = xᵀw and χ."""
+    _, _, shrink, clip = params
+    return clipped(m / (1.0 + chi) if shrink else m, clip)
+
+
+def drift(params):
+    """What Σ grows by between rounds."""
+    return 1.0 / params[1]
+
+
+def turn(params, j, m, chi, y):
+    """A round of a block."""
+    h, k = moves(y - m, chi, 1.0)
+    return forecast(params, m, chi), h, k, True
+
+
+@Step.with_bulk(Bulk(turn, drift=drift))
 def step(state, params, x, y, work):
     """One round."""
     _, w, _ = state
-    _, c, shrink, clip = params
+    _, c, _, _ = params
     v = work[0]
-    chi, drift = look(state, c, x, v)
+    chi, grown = look(state, c, x, v)
     m = dot(w, x)
-    prediction = clipped(m / (1.0 + chi) if shrink else m, clip)
+    prediction = forecast(params, m, chi)
     if math.isnan(y):
         return prediction, FINE
-    return prediction, follow(state, drift, x, y - m, v, chi, work[1])
+    return prediction, follow(state, grown, x, y - m, v, chi, work[1])
 
 
-@Tally
-def bound(state, params, x, y, work):
-    """L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra.
-
-    Shrunk: extra = Σ y_t²·χ/(1+χ), χ/(1+χ) being xᵀD_t⁻¹x (Theorem 12, with y_t² for Y²).
-    Not shrunk: Σ ℓ_t/(1+χ_t) equals the minimum, so factor = 1 + max χ; and, with predictions and
-    labels in [−Y, Y], ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ (|y_t| + Y)²·χ/(1+χ).
-    """
-    tally, notes, t, w, S = state
-    _, c, shrink, clip = params
-    gain, chi, rule = compete((t, w, S), c, x, y, work)
-    if rule != FINE:
-        return lose(tally, notes, rule, gain)
+@kernel(inline="always")
+def _count(tally, notes, params, y, gain, chi):
+    """Enter a row that adds ``gain`` to the comparator."""
+    _, _, shrink, clip = params
     size = abs(y)
     if size > clip:
         broke(notes, 0, size)
@@ -98,6 +109,27 @@ def bound(state, params, x, y, work):
     else:
         factor = max(factor, 1.0 + chi)
     return enter(tally, notes, tally[COMPARATOR] + gain, factor, extra)
+
+
+def accept(state, params, x, y, m, chi):
+    """Enter a row of a block."""
+    _count(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
+    return True
+
+
+@Tally.with_bulk(in_bulk(accept, drift))
+def bound(state, params, x, y, work):
+    """L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra.
+
+    Shrunk: extra = Σ y_t²·χ/(1+χ), χ/(1+χ) being xᵀD_t⁻¹x (Theorem 12, with y_t² for Y²).
+    Not shrunk: Σ ℓ_t/(1+χ_t) equals the minimum, so factor = 1 + max χ; and, with predictions and
+    labels in [−Y, Y], ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ (|y_t| + Y)²·χ/(1+χ).
+    """
+    tally, notes, t, w, S = state
+    gain, chi, rule = compete((t, w, S), params[1], x, y, work)
+    if rule != FINE:
+        return lose(tally, notes, rule, gain)
+    return _count(tally, notes, params, y, gain, chi)
 
 
 def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") -> Guarantee:

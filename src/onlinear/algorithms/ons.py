@@ -28,13 +28,15 @@ from onlinear._bounds import (
     competitor,
     cut_to,
     enter,
+    in_bulk,
     inside_ball,
     lose,
     unknown,
 )
+from onlinear._bulk import Bulk
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, norm, observe, project_ellipsoid, scale, symv
+from onlinear._kernels import axpy, dot, kernel, norm, observe, project_ellipsoid, scale, symv
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._recursion import Gaussian, gaussian
@@ -55,7 +57,21 @@ def init(params: ONSParams, d: int) -> Gaussian:
     return gaussian(d, params.epsilon)
 
 
-@Step.with_scratch(lambda d: d + 3)
+def turn(params, j, m, chi, y):
+    """A round of a block: g = sx, so that Σ ← Σ − s²vvᵀ/(1 + s²χ) with v = Σx."""
+    gamma, _, _ = params
+    s = 2.0 * (m - y)
+    share = 1.0 + s * s * chi
+    return m, s * s / share, -s / (gamma * share), True
+
+
+def accept(state, params, x, y, m, chi):
+    """Whether w needs no projection."""
+    _, _, radius = params
+    return norm(state[1]) <= radius
+
+
+@Step.with_scratch(lambda d: d + 3, Bulk(turn, accept=accept))
 def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
@@ -79,17 +95,10 @@ def step(state, params, x, y, work):
 STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², the minimum over all u
 
 
-@Tally
-def bound(state, params, x, y, work):
-    """L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd)).
-
-    Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)), and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
-    """
-    tally, notes, t, w, S = state
+@kernel(inline="always")
+def _count(tally, notes, params, x, y, gain, w):
+    """Enter a row that adds ``gain`` to the minimum over all u, now at w."""
     gamma, epsilon, radius = params
-    gain, _, rule = compete((t, w, S), math.inf, x, y, work)
-    if rule != FINE:
-        return lose(tally, notes, rule, gain)
     length = norm(x)
     farthest = radius * length + abs(y)
     if 2.0 * gamma * farthest * farthest > 1.0:
@@ -100,6 +109,25 @@ def bound(state, params, x, y, work):
     extra = x.size / (2.0 * gamma) * math.log1p(tally[STEEP] / (epsilon * x.size))
     least = inside_ball(tally[LEAST], tally[SQUARES], w, radius)
     return enter(tally, notes, least, 1.0, extra)
+
+
+def count(state, params, x, y, m, chi):
+    """Enter a row of a block."""
+    _count(state[0], state[1], params, x, y, (y - m) * (y - m) / (1.0 + chi), state[3])
+    return True
+
+
+@Tally.with_bulk(in_bulk(count))
+def bound(state, params, x, y, work):
+    """L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd)).
+
+    Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)), and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
+    """
+    tally, notes, t, w, S = state
+    gain, _, rule = compete((t, w, S), math.inf, x, y, work)
+    if rule != FINE:
+        return lose(tally, notes, rule, gain)
+    return _count(tally, notes, params, x, y, gain, w)
 
 
 class ONS(SecondOrder):

@@ -22,16 +22,18 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._bounds import Guarantee, unknown
+from onlinear._bulk import Bulk
 from onlinear._checks import number
 from onlinear._engine import FINE, OVERFLOW, Step
 from onlinear._kernels import dot, kernel, scale, subtract_square, symv
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import gaussian, learn
+from onlinear._recursion import gaussian, learn, moves
 from onlinear.algorithms.laser import LaserParams, guarantee
 
-__all__ = ["RLS", "Forgetful", "forget", "forgetful"]
+__all__ = ["RLS", "Forgetful", "fade", "forget", "forgetful", "turn", "unforced"]
 
 WOUND_UP = 1e9  # Σ_ii·x_i² beyond this is a direction the data no longer excite
+FADED = 0.1  # rows of a block are not forgotten beyond this share within it
 TINY = 1e-200  # x_i² below this counts as 0
 
 
@@ -62,6 +64,12 @@ def init(params: RLSParams, d: int) -> Forgetful:
 
 
 @kernel
+def _limit(peak, b):
+    """Return how large Σ_ii may be, given the largest x_i² seen."""
+    return max(WOUND_UP / peak, 1.0 / b) if peak > TINY else WOUND_UP / b
+
+
+@kernel
 def forget(state, r, b, x, y, m, work):
     """Learn the label with everything before it worth r times as much, and guard Σ."""
     t, w, S, peak = state
@@ -76,14 +84,59 @@ def forget(state, r, b, x, y, m, work):
         scale(1.0 / r, S[i], S[i])  # Σ ← Σ/r
         peak[i] = max(peak[i], x[i] * x[i])
     for i in range(x.size):
-        limit = max(WOUND_UP / peak[i], 1.0 / b) if peak[i] > TINY else WOUND_UP / b
-        if S[i, i] > limit:  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
+        if S[i, i] > _limit(peak[i], b):  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
             scale(math.sqrt(0.75 / S[i, i]), S[i], v)
             subtract_square(v, S)
     return FINE
 
 
-@Step
+@kernel
+def unforced(state, r, b, X, start, rows):
+    """Return how many rows can be a block: all, or 0 if Σ might have to be guarded.
+
+    Σ is kept in the units of the block's first round, rʲ too small in the j-th.
+    """
+    _, _, S, peak = state
+    rows = min(rows, int(1.0 + math.log(FADED) / math.log(r))) if r < 1.0 else rows
+    growth = r**-rows
+    for i in range(peak.size):
+        top = peak[i]
+        for j in range(start, start + rows):
+            top = max(top, X[j, i] * X[j, i])
+        if not S[i, i] * growth <= _limit(top, b):  # a peak that overflows has no limit
+            return 0
+    return rows
+
+
+@kernel
+def fade(state, r, X, start, rows):
+    """Bring Σ to the units of the round after the block."""
+    _, _, S, peak = state
+    growth = r**-rows
+    for i in range(peak.size):
+        scale(growth, S[i], S[i])
+        for j in range(start, start + rows):
+            peak[i] = max(peak[i], X[j, i] * X[j, i])
+
+
+def turn(params, j, m, chi, y):
+    """A round of a block, in the units of its first: r is then r^(j+1)."""
+    h, k = moves(y - m, chi, params[0] ** (j + 1.0))
+    return m, h, k, True
+
+
+def plan(state, params, X, y, start, rows):
+    """How many of the next rows can be a block."""
+    forgetting, b = params
+    return unforced(state, forgetting, b, X, start, rows)
+
+
+def close(state, params, X, start, rows):
+    """Finish a block."""
+    fade(state, params[0], X, start, rows)
+
+
+@Step.with_bulk(Bulk(turn, plan=plan, close=close))
 def step(state, params, x, y, work):
     """One round."""
     _, w, _, _ = state

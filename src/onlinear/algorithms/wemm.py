@@ -21,13 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter, lose
+from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter, in_bulk, lose
+from onlinear._bulk import Bulk
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, subtract_square, symv
+from onlinear._kernels import axpy, dot, kernel, subtract_square, symv
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn
+from onlinear._recursion import Gaussian, gaussian, learn, moves
 
 __all__ = ["WEMM"]
 
@@ -43,7 +44,12 @@ def init(params: WEMMParams, d: int) -> Gaussian:
     return gaussian(d, params.b)
 
 
-@Step
+def turn(params, j, m, chi, y):
+    """A round of a block."""
+    return m, 1.0, y - m, chi < 1.0
+
+
+@Step.with_bulk(Bulk(turn))
 def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
@@ -67,7 +73,26 @@ def step(state, params, x, y, work):
 WEIGHT = 3  # in the tally: a_t
 
 
-@Tally
+def weigh(params, j, m, chi, y):
+    """What a row of a block does to the comparator: it has the weight 1/(1 − χ)."""
+    h, k = moves(y - m, chi, 1.0 - chi)
+    return 0.0, h, k, chi < 1.0
+
+
+@kernel(inline="always")
+def _count(tally, notes, e, chi):
+    """Enter a row; e²/(1/a + χ) is e²."""
+    tally[WEIGHT] = 1.0 / (1.0 - chi)
+    return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)
+
+
+def accept(state, params, x, y, m, chi):
+    """Enter a row of a block."""
+    _count(state[0], state[1], y - m, chi)
+    return True
+
+
+@Tally.with_bulk(in_bulk(accept)._replace(turn=weigh))
 def bound(state, params, x, y, work):
     """L = min over u of (b‖u‖² + Σ a_t(y_t − uᵀx_t)²), by weighted least squares (Theorem 4)."""
     tally, notes, t, w, S = state
@@ -80,8 +105,7 @@ def bound(state, params, x, y, work):
     rule = learn((t, w, S), x, e, v, chi, 1.0 - chi, work[1])  # a row of weight 1/(1 − χ)
     if rule != FINE:
         return lose(tally, notes, rule, e)
-    tally[WEIGHT] = 1.0 / (1.0 - chi)
-    return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)  # e²/(1/a + χ) is e²
+    return _count(tally, notes, e, chi)
 
 
 def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:

@@ -61,7 +61,7 @@ class Behind(Step):
         self.phi = np.empty((most, features._width()))
         self.block = min(FIRST_BLOCK, most)
 
-    def _over(self, X: np.ndarray | Rows, local: bool) -> tuple[Any, Any]:
+    def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
         return self.rounds, X
 
     def rounds(self, state, params, X, y, work, labelled, out, start, stop):

@@ -117,7 +117,13 @@ class Mapped(Pair):
         return ValueError(f"{error}; the model is unchanged")
 
     def _run(
-        self, X: Any, y: Any, *, learn: bool, progress: Callable[[int, int], None] = _no_progress
+        self,
+        X: Any,
+        y: Any,
+        *,
+        learn: bool,
+        progress: Callable[[int, int], None] = _no_progress,
+        engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
         X, names = _checks.any_table(X)
@@ -131,6 +137,7 @@ class Mapped(Pair):
             if fresh:
                 self._begin(X.shape[1], names)
             step = Behind(features, learner._step)
+            step.takes_bulk(X, engine, type(self).__name__)  # never, but the word may be wrong
             predictions, bad = learner._rounds(step, X, y, learn, self._refusal, progress)
             if fresh and len(bad) == len(X):
                 self._leave(began, skipped)

@@ -1,0 +1,10 @@
+"""What a step says of a row: fine, or which rule it breaks."""
+
+__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "FULL", "OVERFLOW"]
+
+FINE = 0
+BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
+BAD_LABEL = 2  # y is not finite
+OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow
+FULL = 4  # the state has no room for what is to be kept: give it more, then the row again
+DOMAIN = 5  # DOMAIN + k: the k-th rule of the learner
