@@ -16,7 +16,7 @@ from numba.extending import get_cython_function_address, intrinsic
 
 from onlinear._kernels import kernel
 
-__all__ = ["add_product", "load", "product", "products_with", "subtract_square"]
+__all__ = ["add_product", "add_squares", "load", "product", "products_with"]
 
 SIGNATURES = {  # of the Fortran routines: characters, integers, doubles, and addresses of arrays
     "dgemm": "cciiidpipidpi",
@@ -92,9 +92,9 @@ def products_with(S, X, rows, beta, out):
 
 
 @kernel(inline="always")
-def subtract_square(V, rows, d, S):
-    """S ← S − VᵀV for the first rows of V and d columns, in S's lower triangle."""
-    _dsyrk(TRIANGLE, NO, d, rows, -1.0, _at(V, 0), _pitch(V), 1.0, _at(S, 0), _pitch(S))
+def add_squares(a, V, rows, d, S):
+    """S ← S + a·VᵀV for the first rows of V and d columns, in S's lower triangle."""
+    _dsyrk(TRIANGLE, NO, d, rows, a, _at(V, 0), _pitch(V), 1.0, _at(S, 0), _pitch(S))
 
 
 @kernel(inline="always")

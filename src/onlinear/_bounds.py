@@ -184,9 +184,14 @@ def _turn(params, j, m, chi, y):
     return 0.0, h, k, True
 
 
+def _none_beside(state, params):
+    """Return Σ, which is the only matrix, and that there are none beside it."""
+    return (state[4],), 0
+
+
 def in_bulk(accept: Callable[..., Any], drift: Callable[..., Any] = no_drift) -> Bulk:
     """Return how an account whose competitor is least squares takes rows in bulk."""
-    return Bulk(_turn, _belief, drift, accept=accept)
+    return Bulk(_turn, _belief, drift, accept=accept, others=_none_beside)
 
 
 @kernel(inline="always")
@@ -241,10 +246,10 @@ def cut_to(radius: float) -> str:
     return f"u the best of all, cut to ‖u‖ ≤ {radius:g} if it is outside"
 
 
-def _regret(state, params, x, y, m, chi):
+def _regret(state, params, x, y, m, beside):
     """Take a row of a block into the regret."""
     tally, notes = state[0], state[1]
-    gain = (y - m) * (y - m) / (1.0 + chi)
+    gain = (y - m) * (y - m) / (1.0 + beside[0])
     enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
     return True
 

@@ -5,22 +5,19 @@ A second-order round is
     v = Σx,  χ = xᵀv,  m = xᵀw,   Σ ← Σ − h·vvᵀ,  w ← w + k·v
 
 with h and k from (m, χ, y), the learner's ``turn``. Only these two numbers depend on the round
-before; the rest can be put off. For a block of rows X, P = XΣ₀ is one product. Within a leaf of a
-few rows, u_t = √h_t·v_t and
+before; the rest can be put off and done for a block of rows X at once. P = XΣ₀ is one product.
+Within a leaf of a few rows χ, m, h and k come from the small matrix PXᵀ by elimination; then
+u = √h·v of all its rows is one product, and P of rows to come is made good by two: after leaf n the
+last (n & −n) leaves are pushed onto as many following ones, so that most of these products are of
+large matrices. At the end of the block Σ ← Σ₀ − UᵀU. A drift of Σ by a·I a round adds j·a·x_j to
+row j of P, and is added to the end's Σ. Matrices that a learner keeps beside Σ go along, if they
+take one update a row in the direction of x.
 
-    u_sᵀx_t,   χ_t,   m_t                 come from G = PXᵀ, small, by elimination
-    U = TP                                T the small triangular matrix of that elimination
-
-and P of the rows to come is made good by P ← P − (XUᵀ)U: after leaf n the last (n & −n) leaves are
-pushed onto as many following ones, so that all but the last of these products are of large
-matrices. At the end of the block Σ ← Σ₀ − UᵀU. A drift of Σ by a·I a round adds j·a·x_j to row j of
-P, and is added to the end's Σ.
-
-The result agrees with the rounds taken one by one to rounding, as long as χ under Σ₀ is not far
-above χ_t: where it is (a vague prior, large rows), or Σ is as small as floating point lets it be,
-or the learner's rules speak, the block ends before that row, and the learner's step takes it, and
-more rows after it the more often that happens. Where blocks begin and end depends on the rows
-alone.
+The result agrees with the rounds taken one by one to rounding, as long as χ under Σ₀ is not very
+far above the noise: where it is (a vague prior, large rows), or Σ is as small as floating point
+lets it be, or the learner's rules speak, the block ends before that row, and the learner's step
+takes it, and more rows after it the more often that happens. Where blocks begin and end depends on
+the rows alone.
 """
 
 import math
@@ -32,15 +29,25 @@ import numpy as np
 from onlinear import _blas
 from onlinear._kernels import ROUNDING, axpy, dot, finite, kernel, shift
 from onlinear._rules import FINE
+from onlinear._wing import (
+    LEAF,
+    aligned,
+    eliminate,
+    expand,
+    fold,
+    gram,
+    mirror,
+    push,
+    wing,
+)
 
 __all__ = ["Bulk", "Space", "block", "bulk", "grain", "no_drift", "space"]
 
-LEAF = 8  # rows
 SHORTEST = 4  # rows: fewer are not worth a block
 MOST_IN_A_ROW = 1024  # rows taken one by one before a block is tried again
 VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits
 
-MEAN, CHI, VALUE, ROOT, MOVE, PRIOR, ROUGH = range(7)  # rows of the numbers of a block
+MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
 
 
 def first_three(state):
@@ -58,13 +65,23 @@ def as_many(state, params, X, y, start, rows):
     return rows
 
 
-def always(state, params, x, y, m, chi):
+def always(state, params, x, y, m, beside):
     """Take every row that ``turn`` takes."""
     return True
 
 
 def nothing(state, params, X, start, rows):
     """Leave the state as the block leaves it."""
+
+
+def none_beside(state, params):
+    """Σ is the only matrix (a tuple cannot be empty in compiled code)."""
+    return (state[2],), 0
+
+
+def no_turn(params, k, chi):
+    """There is no other matrix."""
+    return 0.0, 1.0, True
 
 
 class Bulk(NamedTuple):
@@ -78,10 +95,15 @@ class Bulk(NamedTuple):
         What is added to Σ's diagonal before every round but the first.
     ``plan(state, params, X, y, start, rows)``
         How many of the next rows can be a block, as far as the learner knows beforehand.
-    ``accept(state, params, x, y, m, chi)``
-        Whether the row is one to take, with w after it; the place for accounts.
+    ``accept(state, params, x, y, m, beside)``
+        Whether the row is one to take, w being that after it; the place for accounts. ``beside``
+        is (χ, the wings of the other matrices, the row's place in them, memory of the block).
     ``close(state, params, X, start, rows)``
         Finish the block, t, w and Σ being those after its last row.
+    ``others(state, params)``
+        The matrices beside Σ, and how many of them to take along.
+    ``turn_other(params, k, chi)``
+        For the k-th of these, given its χ = xᵀAx: h, σ of A ← A + σ·h·Ax xᵀA, and whether to go on.
     """
 
     turn: Callable[..., Any]
@@ -90,19 +112,21 @@ class Bulk(NamedTuple):
     plan: Callable[..., Any] = as_many
     accept: Callable[..., Any] = always
     close: Callable[..., Any] = nothing
+    others: Callable[..., Any] = none_beside
+    turn_other: Callable[..., Any] = no_turn
+    matrices: int = 1  # how many there are beside Σ
 
 
 class Space(NamedTuple):
     """Scratch for blocks of rows of one width."""
 
     X: np.ndarray
-    P: np.ndarray
-    U: np.ndarray
-    G: np.ndarray
-    T: np.ndarray
     W: np.ndarray
     numbers: np.ndarray
     scratch: np.ndarray
+    memory: np.ndarray
+    main: tuple[np.ndarray, ...]
+    wings: tuple[tuple[np.ndarray, ...], ...]
 
 
 def grain(d: int) -> int:
@@ -110,40 +134,18 @@ def grain(d: int) -> int:
     return 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
 
 
-def space(d: int) -> Space:
-    """Return scratch for blocks of width d."""
+def space(d: int, matrices: int) -> Space:
+    """Return scratch for blocks of width d, with so many matrices beside Σ."""
     rows = grain(d)
     return Space(
-        X=_aligned(rows, d),
-        P=_aligned(rows, d),
-        U=_aligned(rows, d),
-        G=_aligned(LEAF, LEAF),
-        T=_aligned(LEAF, LEAF),
-        W=_aligned(rows, rows),
+        X=aligned(rows, d),
+        W=aligned(rows, rows),
         numbers=np.zeros((ROUGH + 1, rows)),
         scratch=np.zeros((2, d)),
+        memory=np.zeros(2),
+        main=tuple(wing(rows, d)),
+        wings=tuple(tuple(wing(rows, d)) for _ in range(matrices)),
     )
-
-
-def _aligned(rows: int, d: int) -> np.ndarray:
-    """Return rows of d numbers or more that begin with a cache line, not all in the same ones."""
-    pitch = -(-d // 8) * 8
-    if pitch % 512 == 0:
-        pitch += 8
-    flat = np.zeros(rows * pitch + 8)
-    first = -flat.ctypes.data % 64 // 8
-    return flat[first : first + rows * pitch].reshape(rows, pitch)
-
-
-@kernel
-def _mirror(S):
-    """Copy the lower triangle to the upper one, in squares that stay in cache."""
-    d = S.shape[0]
-    for top in range(0, d, 32):
-        for left in range(0, top + 1, 32):
-            for i in range(top, min(top + 32, d)):
-                for j in range(left, min(left + 32, i)):
-                    S[j, i] = S[i, j]
 
 
 @kernel
@@ -175,87 +177,74 @@ def _prior(X, P, rows, numbers):
         numbers[PRIOR, j] = dot(X[j], P[j])
 
 
-@kernel
-def _invert(G, numbers, first, rows, T):
-    """T ← the matrix with U = TP: u_t = √h_t·(p_t − Σ_{s<t} (u_sᵀx_t)·u_s)."""
-    for t in range(rows):
-        for j in range(rows):
-            T[t, j] = 0.0
-        T[t, t] = 1.0
-        for s in range(t):
-            f = G[s, t]
-            for j in range(s + 1):
-                T[t, j] -= f * T[s, j]
-        root = numbers[ROOT, first + t]
-        for j in range(t + 1):
-            T[t, j] *= root
-
-
-@kernel
-def _eliminate(G, t, rows, root, move, numbers, first):
-    """Take row t of the leaf out of χ, m and the products of those after it."""
-    for j in range(t + 1, rows):
-        G[t, j] *= root  # u_tᵀx_j
-    for s in range(t + 1, rows):
-        f = G[t, s]
-        for j in range(s, rows):
-            G[s, j] -= f * G[t, j]
-        numbers[MEAN, first + s] += move * f
-
-
 def _placeholder(*arguments):
     """Stand for a function of the learner or the engine, put in when a template is compiled."""
     raise NotImplementedError
 
 
-one = keep = turn = belief = drift_of = plan = accept = close = _placeholder
+one = keep = turn = belief = drift_of = plan = accept = close = others = turn_other = _placeholder
 
 
 def block(state, params, table, y, out, start, rows, space):
     """Take up to so many rows as a block; return how many were taken."""
-    X, P, U, G, T, W, numbers, scratch = space
+    X, W, numbers, scratch, memory, main, wings = space
     before = scratch[0]
     t, w, S = belief(state)
+    matrices, count = others(state, params)
     d = w.size
     drift = drift_of(params)
     first = 1.0 if t[0] > 0.0 else 0.0
-    rows = _fill(table, y, start, rows, drift, first, S, X, P, numbers, scratch)
+    rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, scratch)
     if rows == 0:
         return 0
-    _blas.products_with(S, X, rows, 1.0 if drift > 0.0 else 0.0, P)
-    _prior(X, P, rows, numbers)
+    memory[:] = 0.0
+    _blas.products_with(S, X, rows, 1.0 if drift > 0.0 else 0.0, main[0])
+    _prior(X, main[0], rows, numbers)
+    for k in range(count):
+        _blas.products_with(matrices[k], X, rows, 0.0, wings[k][0])
     done = leaf = 0
     while done < rows:
         n = min(LEAF, rows - done)
-        _blas.product(P, done, n, X, done, n, d, G)  # G[s, t] = p_sᵀx_t
+        gram(main, X, done, n, d)
+        for k in range(count):
+            gram(wings[k], X, done, n, d)
         for j in range(n):
             numbers[MEAN, done + j] = dot(w, X[done + j])
         taken = n
         for j in range(n):
             at = done + j
+            G = main[2]
             chi, m = G[j, j], numbers[MEAN, at]
-            value, h, k, fine = turn(params, at, m, chi, y[start + at])
+            value, h, move, fine = turn(params, at, m, chi, y[start + at])
             noise = 1.0 - h * chi  # r/(r + χ)
             clear = chi * noise > numbers[ROUGH, at] or numbers[ROUGH, at] == 0.0
             sane = h >= 0.0 and numbers[PRIOR, at] * h <= VAGUE * noise
-            if not (fine and clear and sane and math.isfinite(k) and math.isfinite(value)):
+            fine = fine and clear and sane and math.isfinite(move) and math.isfinite(value)
+            for k in range(count):
+                h_other, sign, fine_too = turn_other(params, k, wings[k][2][j, j])
+                fine = fine and fine_too and h_other >= 0.0
+                if fine:
+                    eliminate(wings[k], j, n, done, h_other, sign)
+            if not fine:
                 taken = j
                 break
-            root = math.sqrt(h)
-            numbers[CHI, at], numbers[VALUE, at], numbers[ROOT, at] = chi, value, root
-            numbers[MOVE, at] = k / root if root > 0.0 else 0.0
-            _eliminate(G, j, n, root, numbers[MOVE, at], numbers, done)
-        _invert(G, numbers, done, taken, T)
+            eliminate(main, j, n, done, h, -1.0)
+            root = main[5][at]
+            numbers[VALUE, at] = value
+            numbers[MOVE, at] = move / root if root > 0.0 else 0.0
+            for s in range(j + 1, n):
+                numbers[MEAN, done + s] += numbers[MOVE, at] * G[j, s]
         if taken > 0:
-            _blas.add_product(1.0, T, taken, P, done, taken, d, 0.0, U, done)
+            expand(main, done, taken, -1.0, d)
+            for k in range(count):
+                expand(wings[k], done, taken, turn_other(params, k, 0.0)[1], d)
         for j in range(taken):
             at = done + j
             for i in range(d):
                 before[i] = w[i]
-            axpy(numbers[MOVE, at], U[at, :d], w)
-            if not accept(
-                state, params, X[at, :d], y[start + at], numbers[MEAN, at], numbers[CHI, at]
-            ):
+            axpy(numbers[MOVE, at], main[1][at, :d], w)
+            beside = main[4][at], wings, at, memory
+            if not accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside):
                 for i in range(d):
                     w[i] = before[i]
                 taken = j
@@ -268,12 +257,15 @@ def block(state, params, table, y, out, start, rows, space):
         leaf += 1
         span = (leaf & -leaf) * LEAF
         if done < rows:
-            count = min(span, rows - done)
-            _blas.product(X, done, count, U, done - span, span, d, W)  # W = XUᵀ
-            _blas.add_product(-1.0, W, count, U, done - span, span, d, 1.0, P, done)
+            following = min(span, rows - done)
+            push(main, X, W, done, span, following, -1.0, d)
+            for k in range(count):
+                push(wings[k], X, W, done, span, following, turn_other(params, k, 0.0)[1], d)
     if done > 0:
-        _blas.subtract_square(U, done, d, S)
+        fold(main, S, done, -1.0, d)
         shift(drift * (done - 1.0 + first), S)
+        for k in range(count):
+            fold(wings[k], matrices[k], done, turn_other(params, k, 0.0)[1], d)
     return done
 
 
@@ -285,12 +277,12 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
     """
     table, space, pace = X
     _, _, S = belief(state)
+    matrices, count = others(state, params)
     grain = space[0].shape[0]
     i = start
     while i < stop:
         rows = min(grain - i % grain, stop - i)
         planned = plan(state, params, table, y, i, rows) if labelled and pace[0] == 0 else 0
-        taken = 0
         if planned >= SHORTEST:
             taken = block(state, params, table, y, out, i, planned, space)
             close(state, params, table, i, taken)
@@ -298,11 +290,16 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
             if taken == planned:
                 pace[1] = SHORTEST
                 continue
-            pace[0] = pace[1]
-            pace[1] = min(2 * pace[1], MOST_IN_A_ROW)
+            if 2 * taken >= planned:
+                pace[0] = 1
+            else:
+                pace[0] = pace[1]
+                pace[1] = min(2 * pace[1], MOST_IN_A_ROW)
         elif pace[0] == 0:
             pace[0] = planned if planned > 0 else rows
-        _mirror(S)
+        mirror(S)
+        for k in range(count):
+            mirror(matrices[k])
         while pace[0] > 0 and i < stop:
             label = y[i] if labelled else math.nan
             value, rule = one(state, params, table[i], label, work, labelled)
@@ -311,5 +308,7 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
             keep(out, i, value, state)
             pace[0] -= 1
             i += 1
-    _mirror(S)
+    mirror(S)
+    for k in range(count):
+        mirror(matrices[k])
     return stop, FINE, 0.0

@@ -303,11 +303,10 @@ class Step:
         """The compiled rounds in blocks; see :mod:`onlinear._bulk`."""
         assert self.in_bulk is not None
         _blas.load()
-        turn, belief, drift, plan, accept, close = self.in_bulk
-        block = _bound(
-            _bulk.block, turn=turn, belief=belief, drift_of=drift, accept=accept, keep=self._keep
-        )
-        names = {"belief": belief, "plan": plan, "close": close, "block": block}
+        names = self.in_bulk._asdict()
+        names["drift_of"] = names.pop("drift")
+        names.pop("matrices")
+        names["block"] = _bound(_bulk.block, keep=self._keep, **names)
         return self._rounds(_bulk.bulk, **{name: _inlined(each) for name, each in names.items()})
 
     @cached_property
@@ -328,8 +327,9 @@ class Step:
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
         """Return the compiled rounds for such a table, and the table as they take it."""
         if isinstance(X, np.ndarray):
-            if in_bulk:
-                return self.bulk, (X, tuple(_bulk.space(X.shape[1])), np.array([0, SHORTEST]))
+            if in_bulk and self.in_bulk is not None:
+                space = _bulk.space(X.shape[1], self.in_bulk.matrices)
+                return self.bulk, (X, tuple(space), np.array([0, SHORTEST]))
             return self.chunk, X
         arrays = X.data, X.indices, X.indptr
         if local:

@@ -40,6 +40,7 @@ from onlinear._bounds import (
     take_in,
     unknown,
 )
+from onlinear._bulk import Bulk
 from onlinear._checks import asked, number, whole
 from onlinear._engine import FINE, Step, Tally
 from onlinear._kernels import (
@@ -57,7 +58,7 @@ from onlinear._kernels import (
 )
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import gaussian, learn
+from onlinear._recursion import gaussian, learn, moves
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["ARCOR"]
@@ -140,7 +141,57 @@ def _start_afresh_if_too_certain(params, theta, x, S, N, u, segment, U):
     return True
 
 
-@Step.with_scratch(lambda d: d + 2)
+@kernel(inline="always")
+def _surely_certain_enough(r, x, N, beside):
+    """Whether N's next update is beyond doubt, and no reset; ``memory`` keeps tr(N) in a block."""
+    nu, direction, memory = beside
+    if memory[0] == 0.0:
+        for i in range(x.size):
+            memory[0] += N[i, i]
+    if not r - nu > UNDECIDED * memory[0] * dot(x, x):
+        return False
+    memory[0] += dot(direction, direction)
+    return True
+
+
+def turn(params, j, m, chi, y):
+    """A round of a block."""
+    h, k = moves(y - m, chi, params[0])
+    return m, h, k, True
+
+
+def turn_other(params, k, nu):
+    """N ← N + Nx xᵀN / (r − xᵀNx)."""
+    gap = params[0] - nu
+    return 1.0 / gap, 1.0, gap > 0.0
+
+
+def others(state, params):
+    """N goes along, unless nothing is ever reset."""
+    return (state[3],), 0 if math.isinf(_compiled_theta(params, state[4][0])) else 1
+
+
+def plan(state, params, X, y, start, rows):
+    """All rows, as long as N is to be trusted."""
+    return rows if state[4][1] else 0
+
+
+def accept(state, params, x, y, m, beside):
+    """Whether the round neither resets nor projects."""
+    r, radius, _, _ = params
+    _, wings, at, memory = beside
+    if norm(state[1]) > radius:
+        return False
+    if math.isinf(_compiled_theta(params, state[4][0])):
+        return True
+    _, U, _, _, nu, _ = wings[0]
+    return _surely_certain_enough(r, x, state[3], (nu[at], U[at], memory))
+
+
+@Step.with_scratch(
+    lambda d: d + 2,
+    Bulk(turn, plan=plan, accept=accept, others=others, turn_other=turn_other),
+)
 def step(state, params, x, y, work):
     """One round."""
     t, w, S, N, segment = state

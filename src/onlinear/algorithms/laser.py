@@ -111,8 +111,9 @@ def _count(tally, notes, params, y, gain, chi):
     return enter(tally, notes, tally[COMPARATOR] + gain, factor, extra)
 
 
-def accept(state, params, x, y, m, chi):
+def accept(state, params, x, y, m, beside):
     """Enter a row of a block."""
+    chi = beside[0]
     _count(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
     return True
 

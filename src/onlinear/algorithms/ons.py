@@ -65,7 +65,7 @@ def turn(params, j, m, chi, y):
     return m, s * s / share, -s / (gamma * share), True
 
 
-def accept(state, params, x, y, m, chi):
+def accept(state, params, x, y, m, beside):
     """Whether w needs no projection."""
     _, _, radius = params
     return norm(state[1]) <= radius
@@ -111,9 +111,9 @@ def _count(tally, notes, params, x, y, gain, w):
     return enter(tally, notes, least, 1.0, extra)
 
 
-def count(state, params, x, y, m, chi):
+def count(state, params, x, y, m, beside):
     """Enter a row of a block."""
-    _count(state[0], state[1], params, x, y, (y - m) * (y - m) / (1.0 + chi), state[3])
+    _count(state[0], state[1], params, x, y, (y - m) * (y - m) / (1.0 + beside[0]), state[3])
     return True
 
 

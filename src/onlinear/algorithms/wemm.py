@@ -86,9 +86,9 @@ def _count(tally, notes, e, chi):
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)
 
 
-def accept(state, params, x, y, m, chi):
+def accept(state, params, x, y, m, beside):
     """Enter a row of a block."""
-    _count(state[0], state[1], y - m, chi)
+    _count(state[0], state[1], y - m, beside[0])
     return True
 
 
