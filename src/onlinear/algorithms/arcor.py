@@ -35,6 +35,7 @@ from onlinear._bounds import (
     competitor,
     cut_to,
     enter,
+    in_bulk,
     inside_ball,
     lose,
     take_in,
@@ -52,6 +53,7 @@ from onlinear._kernels import (
     observe,
     project_ellipsoid,
     reset,
+    rounding_of,
     scale,
     symv,
     symv_both,
@@ -217,7 +219,64 @@ SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u
 # segment; and the segment's Λ⁻¹
 
 
-@Tally.with_scratch(lambda d: d + 4)
+@kernel(inline="always")
+def _count(state, params, x, y, gain, chi, length):
+    """Enter a row that adds ``gain`` to the minimum over all u, given the learner's χ and ‖x‖."""
+    tally, notes, _, w, _, sums, _, _, _ = state
+    r, radius, _, _ = params
+    tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
+    sums[SQUARES] += y * y
+    sums[LEAST] += gain
+    farthest = radius * length + abs(y)
+    extra = tally[EXTRA] + farthest * farthest * chi / (r + chi)
+    return enter(tally, notes, inside_ball(sums[LEAST], sums[SQUARES], w, radius), 1.0, extra)
+
+
+def others_of_account(state, params):
+    """The learner's Σ and N go along with the comparator's Σ."""
+    return (state[6], state[7]), 1 if math.isinf(state[5][THETA]) else 2
+
+
+def turn_other_of_account(params, k, chi):
+    """The learner's Σ ← Σ − Σx xᵀΣ / (r + χ), and N."""
+    if k == 0:
+        return 1.0 / (params[0] + chi), -1.0, True
+    gap = params[0] - chi
+    return 1.0 / gap, 1.0, gap > 0.0
+
+
+def plan_of_account(state, params, X, y, start, rows):
+    """All rows, as long as N is to be trusted."""
+    return rows if state[8][1] else 0
+
+
+def enter_in_bulk(state, params, x, y, m, beside):
+    """Enter a row of a block, if it is no reset."""
+    _, _, _, _, _, sums, own, N, _ = state
+    r, _, _, _ = params
+    least_chi, wings, at, memory = beside
+    _, _, _, _, chis, _ = wings[0]
+    _, U, _, _, nus, _ = wings[1]
+    chi = chis[at]
+    if not chi * r > rounding_of(own, x) * (r + chi):
+        return False
+    if sums[THETA] < math.inf and not _surely_certain_enough(r, x, N, (nus[at], U[at], memory)):
+        return False
+    length = norm(x)
+    sums[LENGTHS] += length * length
+    _count(state, params, x, y, (y - m) * (y - m) / (1.0 + least_chi), chi, length)
+    return True
+
+
+@Tally.with_scratch(
+    lambda d: d + 4,
+    in_bulk(enter_in_bulk)._replace(
+        plan=plan_of_account,
+        others=others_of_account,
+        turn_other=turn_other_of_account,
+        matrices=2,
+    ),
+)
 def bound(state, params, x, y, work):
     """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
 
@@ -226,7 +285,7 @@ def bound(state, params, x, y, work):
     threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
     """
     tally, notes, t, w, S, sums, own, N, segment = state
-    r, radius, _, _ = params
+    r, _, _, _ = params
     v, p, n, scratch = work[0], work[1], work[2], work[3]
     symv_both(S, own, x, v, p)  # Σx of the comparator, and with the resets
     chi = dot(x, p)
@@ -240,12 +299,7 @@ def bound(state, params, x, y, work):
     if _start_afresh_if_too_certain(params, sums[THETA], x, own, N, n, segment, work[4:]):
         sums[LENGTHS] = 0.0
         sums[THETA] = _compiled_theta(params, segment[0])
-    tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
-    sums[SQUARES] += y * y
-    sums[LEAST] += gain
-    farthest = radius * length + abs(y)
-    extra = tally[EXTRA] + farthest * farthest * chi / (r + chi)
-    return enter(tally, notes, inside_ball(sums[LEAST], sums[SQUARES], w, radius), 1.0, extra)
+    return _count(state, params, x, y, gain, chi, length)
 
 
 class ARCOR(SecondOrder):
