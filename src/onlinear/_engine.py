@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from onlinear._kernels import finite, kernel
+from onlinear._layout import at
 from onlinear._rows import Rows
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Prepared",
     "Step",
     "Tally",
+    "next_block",
 ]
 
 FINE = 0
@@ -144,6 +146,51 @@ def gathered(state, params, X, y, work, labelled, out, start, stop):
                     vector[columns[j]] = parts[k, j]
         keep(out, i, value, state)
     return stop, FINE, 0.0
+
+
+def each(state, params, x, y, work, labelled, where, values, rules):
+    """One round of every model of a team; return how many refuse the row.
+
+    What model k gives, a prediction or what breaks a rule, goes to place where[k].
+    """
+    refused = 0
+    for k in range(where.size):
+        value, rule = one(at(state, k), at(params, k), x, y, work, labelled)
+        values[where[k]] = value
+        rules[where[k]] = rule
+        if rule != FINE:
+            refused += 1
+    return refused
+
+
+def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, last, start, stop):
+    """Rounds start..stop of the models first..last of a team, model by model.
+
+    Model k writes its predictions in row where[k] of ``out``. If it skips a row that breaks a rule,
+    that is marked in ``bad`` and the row predicted all the same if it can be, else its prediction
+    is NaN. If not, the models after it stop before that row. Return row, model, rule and value of
+    the earliest such row.
+    """
+    who, broken, by = 0, FINE, 0.0
+    for k in range(first, last):
+        own, numbers, place = at(state, k), at(params, k), where[k]
+        i, learn = start, labelled
+        while i < stop:
+            label = y[i] if learn else math.nan
+            value, rule = one(own, numbers, X[i], label, work, learn)
+            if rule != FINE:
+                if not skips[place]:
+                    stop, who, broken, by = i, k, rule, value
+                    break
+                if not bad[place, i]:
+                    bad[place, i] = True
+                    learn = False
+                    continue
+                value = math.nan
+            out[place, i] = value
+            i += 1
+            learn = labelled
+    return stop, who, broken, by
 
 
 @cache
@@ -277,11 +324,14 @@ class Step:
         """
         return self._compiled(one, {}, step=_inlined(self.function))
 
+    def _round(self) -> Any:
+        """Return the round, to be compiled into a template."""
+        names = {**globals(), "step": _inlined(self.function)}
+        return _inlined(FunctionType(one.__code__, names, "one"))
+
     def _rounds(self, template: Callable[..., Any]) -> Any:
-        inner = FunctionType(one.__code__, {**globals(), "step": _inlined(self.function)}, "one")
-        return self._compiled(
-            template, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep)
-        )
+        names = {"one": self._round(), "keep": _inlined(self._keep)}
+        return self._compiled(template, {"nogil": True}, **names)
 
     @cached_property
     def chunk(self) -> Any:
@@ -297,6 +347,16 @@ class Step:
     def gathered(self) -> Any:
         """The compiled rounds of a local step over sparse rows; see :func:`gathered`."""
         return self._rounds(gathered)
+
+    @cached_property
+    def each(self) -> Any:
+        """The compiled round of a team; see :func:`each`. It keeps Python's lock, as ``one``."""
+        return self._compiled(each, {}, one=self._round())
+
+    @cached_property
+    def banked(self) -> Any:
+        """The compiled rounds of a team over an array; see :func:`banked`."""
+        return self._rounds(banked)
 
     def _over(self, X: np.ndarray | Rows, local: bool) -> tuple[Any, Any]:
         """Return the compiled rounds for such a table, and the table as they take it."""
@@ -348,12 +408,17 @@ class Step:
                 if rounds(state, params, table, y, work, False, out, row, row + 1)[1] != FINE:
                     out[row] = math.nan
                 row += 1
-            elif time.perf_counter() - began < BLOCK_SECONDS:
-                block *= 2
-            elif block > FIRST_BLOCK:  # rounds grow longer with the examples a learner keeps
-                block //= 2
+            else:
+                block = next_block(block, time.perf_counter() - began)
             progress(row, rows)
         return out
+
+
+def next_block(block: int, seconds: float) -> int:
+    """Return how many rows to run next, after a block that took so long."""
+    if seconds < BLOCK_SECONDS:
+        return block * 2
+    return max(FIRST_BLOCK, block // 2)  # rounds grow longer with the examples a learner keeps
 
 
 class Tally(Step):
