@@ -70,6 +70,8 @@ class Bank:
         self.threads = threads
         self._cores()
         self._models = [copy.deepcopy(model) for model in given]
+        self._count = len(given)
+        self._outcomes = empty(self._count), empty(self._count, INTEGER)  # of learning a row
         self._skips = np.array([model.on_bad == "skip" for model in given])
         self._skipped = np.array([model.n_skipped_ for model in given])
         self._fresh = np.array([model._state is None for model in given])  # have learnt no row
@@ -173,7 +175,7 @@ class Bank:
         array([1.5, 1. ])
         """
         header: dict[str, Any] = {"bank": [], "threads": self.threads}
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for k, model in enumerate(self):
             about, own = _saving.described(model, _full_name(type(model)))
             header["bank"].append(about)
@@ -207,8 +209,8 @@ class Bank:
             if x.__class__ is Rows:
                 return self._sparse(x, np.array([nan]), learn=False, in_table=False)[0][:, 0]
         x = ascontiguousarray(x)
-        values, rules, refused = self._each(x, nan, False)
-        if refused:
+        values, rules = empty(self._count), empty(self._count, INTEGER)
+        if self._each(x, nan, False, values, rules):
             self._refuse(values, rules, x)
             values[rules != FINE] = nan
         return values
@@ -241,25 +243,27 @@ class Bank:
             y = _checks.label(y)
         x = ascontiguousarray(x)
         if self._journal is None:
-            self._journal = Journal([team.states.memory for team in self._teams], x.size)
+            self._journal = Journal([team.states.memory for team in self._teams])
+        values, rules = self._outcomes
         try:
-            values, rules, refused = self._each(x, y, True)
+            refused = self._each(x, y, True, values, rules)
             if refused:
                 self._refuse(values, rules, x)
             self._journal.enter(x, y)
         except BaseException:
-            self._journal.go_back(lambda x, y: self._each(x, y, True))
+            self._journal.go_back(lambda x, y: self._each(x, y, True, values, rules))
             raise
         if refused or self._any_fresh:
             self._learnt((rules != FINE)[:, None])
 
-    def _each(self, x: np.ndarray, y: float, labelled: bool) -> tuple[np.ndarray, np.ndarray, int]:
-        """One round of every learner; return what they give, by which rules, how many refuse."""
-        values, rules = empty(len(self._models)), empty(len(self._models), INTEGER)
+    def _each(
+        self, x: np.ndarray, y: float, labelled: bool, values: np.ndarray, rules: np.ndarray
+    ) -> int:
+        """One round of every learner, what they give into values and rules; how many refuse."""
         refused = 0
         for each, state, params, work, where in self._calls:
             refused += each(state, params, x, y, work, labelled, where, values, rules)
-        return values, rules, refused
+        return refused
 
     def _learnt(self, bad: np.ndarray) -> None:
         """Take note of rows that were learnt, or skipped where ``bad`` (a row for each learner)."""

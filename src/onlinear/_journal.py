@@ -17,31 +17,31 @@ ROWS = 64  # between two copies
 class Journal:
     """The states of some rows ago, and the rows learnt since."""
 
-    def __init__(self, memories: list[np.ndarray], d: int) -> None:
+    def __init__(self, memories: list[np.ndarray]) -> None:
         self._memories = memories
-        self._copies = [memory.copy() for memory in memories]
-        self._rows, self._labels = np.empty((ROWS, d)), np.empty(ROWS)
-        self._n = 0
-
-    def enter(self, x: np.ndarray, y: float) -> None:
-        """Enter a row that was learnt."""
-        n = self._n
-        self._rows[n] = x
-        self._labels[n] = y
-        if n + 1 == ROWS:
-            self._copy()
-        else:
-            self._n = n + 1
-
-    def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
-        """Make the states what they were after the last row entered, ``learn`` learning a row."""
-        for memory, copy in zip(self._memories, self._copies, strict=True):
-            memory[:] = copy
-        for x, y in zip(self._rows[: self._n], self._labels[: self._n].tolist(), strict=True):
-            learn(x, y)
         self._copy()
 
     def _copy(self) -> None:
-        for memory, copy in zip(self._memories, self._copies, strict=True):
-            copy[:] = memory
-        self._n = 0
+        since: list[tuple[np.ndarray, float]] = []
+        self._kept = [memory.copy() for memory in self._memories], since  # in one, or not at all
+
+    def enter(self, x: np.ndarray, y: float) -> None:
+        """Enter a row that was learnt."""
+        since = self._kept[1]
+        since.append((x.copy(), y))
+        if len(since) >= ROWS:
+            self._copy()
+
+    def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
+        """Make the states what they were after the last row entered, ``learn`` learning a row."""
+        while True:
+            try:
+                copies, since = self._kept
+                for memory, copy in zip(self._memories, copies, strict=True):
+                    memory[:] = copy
+                for x, y in since:
+                    learn(x, y)
+                self._copy()
+                return
+            except KeyboardInterrupt:  # there is an error on its way already
+                continue

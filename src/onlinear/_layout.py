@@ -67,7 +67,7 @@ def at(arrays: tuple[np.ndarray, ...], k: int) -> tuple[Any, ...]:
 
 @overload(at, inline="always")
 def _at(arrays, k):
-    return lambda arrays, k: _parts(arrays, k)
+    return lambda arrays, k: _parts(arrays, k)  # type: ignore[call-arg]
 
 
 @intrinsic
