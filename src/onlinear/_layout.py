@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import populate_array
 
 __all__ = ["Block", "at"]
 
@@ -79,6 +78,8 @@ def _parts(typing_context, arrays, k):
     ]
 
     def generate(context, builder, signature, values):
+        from numba.np.arrayobj import populate_array  # slow, and loaded anyway when Numba compiles
+
         given, index = values
         parts = []
         for j, (array, kind) in enumerate(zip(arrays, kinds, strict=True)):
