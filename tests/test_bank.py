@@ -224,7 +224,36 @@ def test_a_row_that_one_learner_refuses_is_learnt_by_none(learnt):
         fresh.learn_one([1.0], 0.0)  # the row that was refused did not say how wide rows are
 
 
-def test_learners_of_several_widths_of_experience_go_on_together():
+def test_a_refused_row_undoes_nothing_but_itself():
+    """Whatever was learnt between it and the copy that the bank goes back to."""
+    from scipy.sparse import csr_array
+
+    X, y = stream(ROWS)
+    bank = ol.Bank([ol.Ridge(), ol.WEMM(), ol.NLMS(on_bad="skip")])
+    for learn in [
+        lambda: bank.learn_one(X[0], y[0]),
+        lambda: ol.replay(bank, X, y),
+        lambda: bank.learn_one(X[1], y[1]),
+        lambda: bank.learn_one(csr_array(X[[2]]), y[2]),
+        lambda: ol.replay(bank, csr_array(X), y),
+        lambda: bank.learn_one(X[3].tolist(), int(y[3])),
+    ]:
+        before = states(bank)
+        learn()
+        learnt = states(bank)
+        assert learnt != before
+        with pytest.raises(ValueError, match="WEMM"):
+            bank.learn_one(9 * X[0], 0.0)
+        assert states(bank) == learnt
+    with pytest.raises(ValueError, match="WEMM"):
+        bank.learn_one(csr_array(9 * X[[0]]), 0.0)
+    with pytest.raises(ValueError, match="WEMM"):
+        ol.replay(bank, np.vstack([X, 9 * X]), np.append(y, y))
+    assert states(bank) == learnt
+    assert [model.rounds_ for model in bank] == [2 * ROWS + 4] * 3
+
+
+def test_learners_that_know_more_and_less_go_on_together():
     X, y = stream(ROWS)
     alone = [ol.Ridge().fit(X[:7], y[:7]), ol.LASER(), ol.Ridge(b=3.0).fit(X[:3], y[:3])]
     bank = ol.Bank(alone)
