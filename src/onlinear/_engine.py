@@ -174,22 +174,19 @@ def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, l
     who, broken, by = 0, FINE, 0.0
     for k in range(first, last):
         own, numbers, place = at(state, k), at(params, k), where[k]
-        i, learn = start, labelled
-        while i < stop:
-            label = y[i] if learn else math.nan
-            value, rule = one(own, numbers, X[i], label, work, learn)
-            if rule != FINE:
-                if not skips[place]:
-                    stop, who, broken, by = i, k, rule, value
-                    break
-                if not bad[place, i]:
-                    bad[place, i] = True
-                    learn = False
-                    continue
-                value = math.nan
-            out[place, i] = value
-            i += 1
-            learn = labelled
+        row = start
+        while row < stop:
+            row, rule, value = chunk(own, numbers, X, y, work, labelled, out[place], row, stop)
+            if rule == FINE:
+                break
+            if not skips[place]:
+                stop, who, broken, by = row, k, rule, value
+                break
+            bad[place, row] = True
+            again = chunk(own, numbers, X, y, work, False, out[place], row, row + 1)
+            if again[1] != FINE:
+                out[place, row] = math.nan
+            row += 1
     return stop, who, broken, by
 
 
@@ -324,14 +321,11 @@ class Step:
         """
         return self._compiled(one, {}, step=_inlined(self.function))
 
-    def _round(self) -> Any:
-        """Return the round, to be compiled into a template."""
-        names = {**globals(), "step": _inlined(self.function)}
-        return _inlined(FunctionType(one.__code__, names, "one"))
-
     def _rounds(self, template: Callable[..., Any]) -> Any:
-        names = {"one": self._round(), "keep": _inlined(self._keep)}
-        return self._compiled(template, {"nogil": True}, **names)
+        inner = FunctionType(one.__code__, {**globals(), "step": _inlined(self.function)}, "one")
+        return self._compiled(
+            template, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep)
+        )
 
     @cached_property
     def chunk(self) -> Any:
@@ -351,12 +345,12 @@ class Step:
     @cached_property
     def each(self) -> Any:
         """The compiled round of a team; see :func:`each`. It keeps Python's lock, as ``one``."""
-        return self._compiled(each, {}, one=self._round())
+        return self._compiled(each, {}, one=self.one)
 
     @cached_property
     def banked(self) -> Any:
         """The compiled rounds of a team over an array; see :func:`banked`."""
-        return self._rounds(banked)
+        return self._compiled(banked, {"nogil": True}, chunk=self.chunk)
 
     def _over(self, X: np.ndarray | Rows, local: bool) -> tuple[Any, Any]:
         """Return the compiled rounds for such a table, and the table as they take it."""
