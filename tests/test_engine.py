@@ -108,6 +108,23 @@ def test_the_compiled_blocks_are_kept_between_processes(copy_of_the_package):
     assert run_copy(copy_of_the_package, BULK) == ["1", "0", answer]
 
 
+BANK = """
+import onlinear as ol
+from onlinear.algorithms import ridge
+for count in (1, 2, 5):  # compiled once for any number of models
+    bank = ol.Bank([ol.Ridge() for _ in range(count)])
+    bank.learn_one([1.0, 2.0], 3.0)
+    ol.replay(bank, [[1.0, 1.0]], [1.0])
+for stats in (form.stats for form in (ridge.step.each, ridge.step.banked)):
+    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def test_the_forms_for_banks_are_kept_too_one_for_any_number_of_models(copy_of_the_package):
+    assert run_copy(copy_of_the_package, BANK) == ["0", "1", "0", "1"]
+    assert run_copy(copy_of_the_package, BANK) == ["1", "0", "1", "0"]
+
+
 LEARNER = """
 import math
 import numpy as np

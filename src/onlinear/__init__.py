@@ -8,13 +8,14 @@
 """
 
 from onlinear import bregman, features, filtering, hindsight, kernels, streams
+from onlinear._bank import Bank
 from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
 from onlinear._files import StateFileError
 from onlinear._model import Learner, load
 from onlinear._plot import regret_plot
-from onlinear._replay import Replay, replay
+from onlinear._replay import BankReplay, Replay, replay
 from onlinear.algorithms import (
     AAR,
     ARCOR,
@@ -71,6 +72,8 @@ __all__ = [
     "RLS",
     "WEMM",
     "AppleTasting",
+    "Bank",
+    "BankReplay",
     "Certificate",
     "Certified",
     "Filter",

@@ -28,6 +28,7 @@ import numpy as np
 from onlinear import _blas, _bulk
 from onlinear._bulk import SHORTEST, Bulk
 from onlinear._kernels import finite, kernel
+from onlinear._layout import at
 from onlinear._rows import Rows
 from onlinear._rules import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW
 
@@ -42,6 +43,7 @@ __all__ = [
     "Prepared",
     "Step",
     "Tally",
+    "next_block",
 ]
 
 FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
@@ -144,6 +146,48 @@ def gathered(state, params, X, y, work, labelled, out, start, stop):
                     vector[columns[j]] = parts[k, j]
         keep(out, i, value, state)
     return stop, FINE, 0.0
+
+
+def each(state, params, x, y, work, labelled, where, values, rules):
+    """One round of every model of a team; return how many refuse the row.
+
+    What model k gives, a prediction or what breaks a rule, goes to place where[k].
+    """
+    refused = 0
+    for k in range(where.size):
+        value, rule = one(at(state, k), at(params, k), x, y, work, labelled)
+        values[where[k]] = value
+        rules[where[k]] = rule
+        if rule != FINE:
+            refused += 1
+    return refused
+
+
+def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, last, start, stop):
+    """Rounds start..stop of the models first..last of a team, model by model.
+
+    Model k writes its predictions in row where[k] of ``out``. If it skips a row that breaks a rule,
+    that is marked in ``bad`` and the row predicted all the same if it can be, else its prediction
+    is NaN. If not, the models after it stop before that row. Return row, model, rule and value of
+    the earliest such row.
+    """
+    who, broken, by = 0, FINE, 0.0
+    for k in range(first, last):
+        own, numbers, place = at(state, k), at(params, k), where[k]
+        row = start
+        while row < stop:
+            row, rule, value = chunk(own, numbers, X, y, work, labelled, out[place], row, stop)
+            if rule == FINE:
+                break
+            if not skips[place]:
+                stop, who, broken, by = row, k, rule, value
+                break
+            bad[place, row] = True
+            again = chunk(own, numbers, X, y, work, False, out[place], row, row + 1)
+            if again[1] != FINE:
+                out[place, row] = math.nan
+            row += 1
+    return stop, who, broken, by
 
 
 @cache
@@ -324,6 +368,16 @@ class Step:
         """The compiled rounds of a local step over sparse rows; see :func:`gathered`."""
         return self._rounds(gathered)
 
+    @cached_property
+    def each(self) -> Any:
+        """The compiled round of a team; see :func:`each`. It keeps Python's lock, as ``one``."""
+        return self._compiled(each, {}, one=self.one)
+
+    @cached_property
+    def banked(self) -> Any:
+        """The compiled rounds of a team over an array; see :func:`banked`."""
+        return self._compiled(banked, {"nogil": True}, chunk=self.chunk)
+
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
         """Return the compiled rounds for such a table, and the table as they take it."""
         if isinstance(X, np.ndarray):
@@ -391,12 +445,17 @@ class Step:
                 if rounds(state, params, table, y, work, False, out, row, row + 1)[1] != FINE:
                     out[row] = math.nan
                 row += 1
-            elif time.perf_counter() - began < BLOCK_SECONDS:
-                block *= 2
-            elif block > first:  # rounds grow longer with the examples a learner keeps
-                block //= 2
+            else:
+                block = next_block(block, time.perf_counter() - began, first)
             progress(row, rows)
         return out
+
+
+def next_block(block: int, seconds: float, least: int = FIRST_BLOCK) -> int:
+    """Return how many rows to run next, after a block that took so long."""
+    if seconds < BLOCK_SECONDS:
+        return block * 2
+    return max(least, block // 2)  # rounds grow longer with the examples a learner keeps
 
 
 class Tally(Step):

@@ -319,7 +319,9 @@ class Learner(Estimator):
         )
         return float(predictions[0])
 
-    def _refusal(self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+    def _refusal(
+        self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool, whole: str = "the model"
+    ) -> ValueError:
         error = _checks.refusal(
             type(self).__name__,
             self.algorithm.rules,
@@ -329,7 +331,7 @@ class Learner(Estimator):
             names=self._names,
             params=self.get_params(),
         )
-        return ValueError(f"{error}; the model is unchanged")
+        return ValueError(f"{error}; {whole} is unchanged")
 
     def _run(
         self,

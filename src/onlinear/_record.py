@@ -4,21 +4,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["joined", "views"]
+__all__ = ["LINE", "before_matrix", "joined", "views"]
 
-LINE = 64  # bytes: matrices whose rows cross cache lines cost a fifth more
+LINE = 64  # bytes of a cache line: matrices whose rows cross lines cost a fifth more
+
+
+def before_matrix(arrays: Sequence[np.ndarray]) -> int:
+    """Return how many numbers lie before the first matrix, of arrays one after another."""
+    before = 0
+    for array in arrays:
+        if array.ndim == 2:
+            return before
+        before += array.size
+    return 0
 
 
 def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Return the arrays one after another in one new vector, the first matrix on a cache line."""
-    before = 0
-    for array in arrays:
-        if array.ndim == 2:
-            break
-        before += array.size
     size = sum(array.size for array in arrays)
     flat = np.empty(size + LINE // 8)
-    first = -(flat.ctypes.data + 8 * before) % LINE // 8
+    first = -(flat.ctypes.data + 8 * before_matrix(arrays)) % LINE // 8
     record = flat[first : first + size]
     for view, array in zip(views(record, arrays), arrays, strict=True):
         view[...] = array

@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
+from onlinear._bank import Bank
 from onlinear._model import Learner
 from onlinear._progress import bar
 from onlinear.features import Mapped
 
-__all__ = ["Engine", "Replay", "replay"]
+__all__ = ["BankReplay", "Engine", "Replay", "replay"]
 
 Engine = Literal["auto", "rank-one", "bulk"]
 
@@ -55,13 +56,66 @@ class Replay:
         return f"<Replay of {rows} rows{note}: mean squared error {mean}>"
 
 
+@dataclass(frozen=True, eq=False)
+class BankReplay:
+    """What happened in the replay of a bank, round by round: a column for each learner.
+
+    Attributes
+    ----------
+    predictions : array
+        The predictions of each row, made before its label was learnt; NaN where a learner skipped a
+        bad row that it could not predict.
+    labels : array
+        The labels, one a row.
+    skipped : array of bool
+        Where a learner skipped a row (only with its ``on_bad="skip"``).
+    """
+
+    predictions: np.ndarray
+    labels: np.ndarray
+    skipped: np.ndarray
+
+    def learner(self, k: int) -> Replay:
+        """Return what happened to learner k, as if it had been replayed alone."""
+        return Replay(self.predictions[:, k], self.labels, np.flatnonzero(self.skipped[:, k]))
+
+    def _columns(self, what: str) -> np.ndarray:
+        learners = range(self.predictions.shape[1])
+        return np.column_stack([getattr(self.learner(k), what) for k in learners])
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """Squared errors of each row; NaN where a bad row was skipped."""
+        return self._columns("losses")
+
+    @cached_property
+    def cumulative_loss(self) -> np.ndarray:
+        """Sums of the losses up to and with each row; skipped rows count as 0."""
+        return self._columns("cumulative_loss")
+
+    def __repr__(self) -> str:
+        """Show the size and the least loss."""
+        (rows, learners), skipped = self.predictions.shape, int(self.skipped.sum())
+        note = f", {skipped} skipped" if skipped else ""
+        scored = np.isfinite(self.losses).sum(axis=0)
+        means = self.cumulative_loss[-1] / np.where(scored, scored, np.nan)
+        least = "of no row"
+        if scored.any():
+            best = int(np.nanargmin(means))
+            least = f"{means[best]:.6g}, of learner {best}"
+        return (
+            f"<BankReplay of {rows} rows by {learners} learners{note}: least mean squared error "
+            f"{least}>"
+        )
+
+
+@overload
+def replay(model: Bank, X: Any, y: Any, *, engine: Engine = "auto") -> BankReplay: ...
+@overload
+def replay(model: Learner | Mapped, X: Any, y: Any, *, engine: Engine = "auto") -> Replay: ...
 def replay(
-    model: Learner | Mapped,
-    X: Any,
-    y: Any,
-    *,
-    engine: Engine = "auto",
-) -> Replay:
+    model: Learner | Mapped | Bank, X: Any, y: Any, *, engine: Engine = "auto"
+) -> Replay | BankReplay:
     """Predict each row, then learn its label, in order; the model is changed in place.
 
     The replay goes on from the model's present state, and gives what calling ``predict_one`` and
@@ -72,8 +126,9 @@ def replay(
 
     Parameters
     ----------
-    model : Learner or features.Mapped
-        Any learner, or one behind a map.
+    model : Learner, features.Mapped or Bank
+        Any learner, or one behind a map, or a bank of them, whose result is a
+        :class:`BankReplay`.
     X : array, list of rows, DataFrame, or sparse matrix
         One row per round; any DataFrame that narwhals knows, column names are kept and checked; any
         matrix or array of ``scipy.sparse``.
@@ -93,6 +148,10 @@ def replay(
     >>> run.predictions
     array([0.        , 0.5       , 0.66666667])
     """
+    if isinstance(model, Bank):
+        with bar("replay") as advance:
+            columns, labels, skipped = model._run(X, y, learn=True, progress=advance, engine=engine)
+        return BankReplay(columns, labels.copy(), skipped)
     if not isinstance(model, (Learner, Mapped)):
         raise TypeError(f"replay needs a learner, got {type(model).__name__}")
     with bar("replay") as advance:
