@@ -9,18 +9,14 @@ against a given comparator too: the best one in hindsight costs O(d²) a round, 
 does.
 """
 
-import argparse
-import os
-import time
-from collections.abc import Callable
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import timing
 
-import numpy as np  # noqa: E402  the number of threads is read when it is loaded
+# isort: split
+import numpy as np
 
-import onlinear as ol  # noqa: E402
+import onlinear as ol
 
 LIMIT = 2.5
 CUBIC = ("CIRR", "OSLOG")
@@ -46,41 +42,28 @@ def settings(name: str) -> dict[str, Any]:
     return {"WEMM": {"b": 1.1}, "EGPM": {"U": 2.0}}.get(name, {})
 
 
-def least(contenders: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Return the least time of each, over interleaved repeats."""
-    times = dict.fromkeys(contenders, np.inf)
-    for _ in range(repeats):
-        for name, run in contenders.items():
-            began = time.perf_counter()
-            run()
-            times[name] = min(times[name], time.perf_counter() - began)
-    return times
-
-
 def ratios(name: str, rows: int, d: int, repeats: int) -> tuple[float, float | None]:
     """Return certificate / replay, with the best comparator and with a given one."""
     rows = rows // 4 if name in CUBIC else 10 * rows if name in LINEAR else rows
     X, y = stream(rows, d)
     kind: Any = ol.LEARNERS[name]
     params, u = settings(name), np.full(d, 1.0 / d)
-    contenders: dict[str, Callable[[], Any]] = {
+    contenders: dict[str, timing.Run] = {
         "replay": lambda: ol.replay(kind(**params), X, y),
         "best": lambda: ol.certificate(kind(**params), X, y),
     }
     if name in LINEAR:
         contenders["given"] = lambda: ol.certificate(kind(**params), X, y, comparator=u)
-    least(contenders, 1)  # compiled
-    times = least(contenders, repeats)
+    times = timing.least(contenders, repeats)
     given = times["given"] / times["replay"] if "given" in times else None
     return times["best"] / times["replay"], given
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = timing.parser(__doc__, 15)
     linear = [name for name in ol.LEARNERS if not name.startswith("Kernel")]  # those have no bound
     parser.add_argument("learners", nargs="*", default=linear)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=15)
     arguments = parser.parse_args()
     worst = 0.0
     print(f"{'certificate / replay':22}{'d = 20':>10}{'d = 100':>10}")

@@ -1,39 +1,42 @@
 """Time the learners against what people use now, in one run on this machine.
 
-    python benchmarks/speed.py [--d 20] [--rows 20000] [--repeats 5]
+    python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 5]
 
-One thread. Each figure is the least over interleaved repeats, so that a busy moment of the machine
-touches no single contender. Peers that are not installed are said to be missing. Absolute times
-mean little; the ratios are the result.
+One thread; --rows are those at d = 20, and fewer of wider rows are taken. Each figure is the least
+over interleaved repeats. Peers that are not installed are said to be missing. Absolute times mean
+little; the ratios are the result. The loops are those of benchmarks/loops.py: as one would write
+them in NumPy, written with care, and compiled; "rank-one" is what a replay of narrow rows does.
 """
 
-import argparse
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import timing
 
-import numpy as np  # noqa: E402  the number of threads is read when it is loaded
+# isort: split
+import loops
+import numpy as np
 
-import onlinear as ol  # noqa: E402
-from onlinear.bregman import lift_simplex  # noqa: E402
+import onlinear as ol
+from onlinear.bregman import lift_simplex
 
-Contender = Callable[[], None]
+Run = timing.Run
+LASER = "onlinear LASER, rank-one"
+RIVER = "river BayesianLinearRegression"
+TARGETS: dict[str, dict[int, str]] = {  # of the time of each over LASER's, by d
+    "NumPy loop": {20: "≥ 45", 100: "≥ 10"},
+    "careful NumPy loop": {},
+    "padasip FilterRLS": {},
+    RIVER: {20: "≥ 100"},
+}
 
 
-def stream(rows: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, d))
-    return X, X @ rng.normal(size=d) + rng.normal(size=rows)
-
-
-def replays(X: np.ndarray, y: np.ndarray) -> dict[str, Contender]:
+def replays(X: np.ndarray, y: np.ndarray) -> dict[str, Run]:
     """Return every learner replaying the stream, inside its domain."""
     longest = float(np.max(np.sum(X * X, axis=1)))
     reach = float(np.max(np.abs(X)))
@@ -46,7 +49,7 @@ def replays(X: np.ndarray, y: np.ndarray) -> dict[str, Contender]:
         "WEMM": {"b": 1.1 * longest},
     }
 
-    def contender(name: str) -> Contender:
+    def contender(name: str) -> Run:
         positive = name == "EGU"
         rows, labels = (np.abs(X), np.abs(y)) if positive else (X, y)
         kind: Any = ol.LEARNERS[name]
@@ -68,19 +71,7 @@ def row_by_row(model: ol.Learner, X: np.ndarray, y: np.ndarray) -> None:
         learn(x, label)
 
 
-def numpy_loop(X: np.ndarray, y: np.ndarray) -> None:
-    """Recursive least squares as one would write it with NumPy."""
-    d = X.shape[1]
-    w, S = np.zeros(d), np.eye(d)
-    for x, label in zip(X, y, strict=True):
-        v = S @ x
-        error = label - w @ x
-        v_scaled = v / (1.0 + x @ v)
-        w += error * v_scaled
-        S -= np.outer(v_scaled, v)
-
-
-def river(kind: str, X: np.ndarray, y: np.ndarray) -> Contender:
+def river(kind: str, X: np.ndarray, y: np.ndarray) -> Run:
     from river import linear_model
 
     rows = [dict(enumerate(x)) for x in X.tolist()]
@@ -95,7 +86,7 @@ def river(kind: str, X: np.ndarray, y: np.ndarray) -> Contender:
     return run
 
 
-def padasip(kind: str, X: np.ndarray, y: np.ndarray) -> Contender:
+def padasip(kind: str, X: np.ndarray, y: np.ndarray) -> Run:
     from padasip import filters
 
     def run() -> None:
@@ -107,7 +98,7 @@ def padasip(kind: str, X: np.ndarray, y: np.ndarray) -> Contender:
     return run
 
 
-def sklearn(X: np.ndarray, y: np.ndarray) -> Contender:
+def sklearn(X: np.ndarray, y: np.ndarray) -> Run:
     from sklearn.linear_model import SGDRegressor
 
     def run() -> None:
@@ -119,15 +110,18 @@ def sklearn(X: np.ndarray, y: np.ndarray) -> Contender:
     return run
 
 
-def contenders(rows: int, d: int) -> dict[str, tuple[int, Contender]]:
+def contenders(rows: int, d: int) -> dict[str, tuple[int, Run]]:
     """Return name → (rows it runs over, what to time); slow ones get fewer rows."""
-    X, y = stream(rows, d)
-    few = max(200, rows // 20)
-    table = {name: (rows, run) for name, run in replays(X, y).items()}
+    X, y = timing.stream(rows, d)
+    few = min(rows, max(200, rows // 20))
+    table: dict[str, tuple[int, Run]] = {name: (rows, run) for name, run in replays(X, y).items()}
     some = X[: rows // 4], y[: rows // 4]
     table["onlinear LASER, one by one"] = (len(some[0]), lambda: row_by_row(ol.LASER(), *some))
-    table["NumPy loop, rank one"] = (len(some[0]), lambda: numpy_loop(*some))
-    peers: list[tuple[str, str, int, Callable[[np.ndarray, np.ndarray], Contender]]] = [
+    table[LASER] = (rows, lambda: ol.replay(ol.LASER(), X, y, engine="rank-one"))
+    table["compiled loop"] = (rows, partial(loops.compiled, X, y))
+    table["NumPy loop"] = (len(some[0]), partial(loops.as_written, *some))
+    table["careful NumPy loop"] = (len(some[0]), partial(loops.careful, *some))
+    peers: list[tuple[str, str, int, Callable[[np.ndarray, np.ndarray], Run]]] = [
         ("river", "LinearRegression", rows // 4, lambda a, b: river("LinearRegression", a, b)),
         (
             "river",
@@ -147,31 +141,17 @@ def contenders(rows: int, d: int) -> dict[str, tuple[int, Contender]]:
     return table
 
 
-def measure(table: dict[str, tuple[int, Contender]], repeats: int) -> dict[str, float]:
-    """Return µs a row: the least over repeats, interleaved; the first round only warms up."""
-    best = dict.fromkeys(table, np.inf)
-    for repeat in range(repeats + 1):
-        for name, (size, run) in table.items():
-            began = time.perf_counter()
-            run()
-            if repeat:
-                best[name] = min(best[name], (time.perf_counter() - began) / size * 1e6)
-    return best
-
-
 def seconds(programs: dict[str, str], repeats: int) -> dict[str, float]:
-    """Return the least time of a new process for each program, interleaved.
+    """Return the least time of a new process for each program.
 
     Bytecode is kept, as it is in an ordinary installation.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    best = dict.fromkeys(programs, np.inf)
-    for _ in range(repeats + 1):
-        for name, code in programs.items():
-            began = time.perf_counter()
-            subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-            best[name] = min(best[name], time.perf_counter() - began)
-    return best
+
+    def process(code: str) -> None:
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+    return timing.least({name: partial(process, code) for name, code in programs.items()}, repeats)
 
 
 def first_call(repeats: int) -> float:
@@ -187,7 +167,7 @@ def first_call(repeats: int) -> float:
     return min(float(run.stdout) for run in runs[1:])
 
 
-def projections(n: int) -> dict[str, tuple[int, Contender]]:
+def projections(n: int) -> dict[str, tuple[int, Run]]:
     """Return EG's projection of n weights, and the same by sorting them with NumPy."""
     w = np.random.default_rng(0).dirichlet(np.ones(n))
     floor = 0.5 / n
@@ -201,42 +181,59 @@ def projections(n: int) -> dict[str, tuple[int, Contender]]:
     def by_passes() -> None:
         lift_simplex(w.copy(), 0.5)  # what a round of EG calls
 
-    return {"passes": (n, by_passes), "sort": (n, by_sorting)}
+    times = 1 + 10**5 // n
+    return {
+        "passes": (times, timing.again(times, by_passes)),
+        "sort": (times, timing.again(times, by_sorting)),
+    }
 
 
-def report(best: dict[str, float]) -> None:
-    """Print a row each, with the ratio to LASER's replay, then the ratios that matter."""
-    laser, single = best["onlinear LASER, replay"], best["onlinear LASER, one by one"]
-    print(f"\n{'':40}{'µs/row':>10}{'× LASER replay':>16}")
-    for name, value in sorted(best.items(), key=lambda item: item[1]):
-        print(f"{name:40}{value:10.3f}{value / laser:16.1f}")
-    print()
-    for name, base, words in [
-        ("river BayesianLinearRegression", laser, "LASER replay"),
-        ("padasip FilterRLS", laser, "LASER replay"),
-        ("NumPy loop, rank one", laser, "LASER replay"),
-        ("river BayesianLinearRegression", single, "LASER one by one"),
-        ("river LinearRegression", single, "LASER one by one"),
-    ]:
-        if name in best:
-            print(f"{words} is {best[name] / base:.1f} times faster than {name}")
+def peers(d: int, rows: int, repeats: int) -> list[tuple[str, float, str]]:
+    """Print a row each, with the ratio to LASER's, and return the ratios that matter."""
+    best = timing.microseconds(contenders(rows, d), repeats)
+    laser, single = best[LASER], best["onlinear LASER, one by one"]
+    timing.table(
+        (f"d = {d}, {rows:,} rows", "µs/row", f"× {LASER.removeprefix('onlinear ')}"),
+        [
+            (name, f"{value:.3f}", f"{value / laser:.2f}")
+            for name, value in sorted(best.items(), key=lambda item: item[1])
+        ],
+    )
+    figures = [
+        (f"d = {d}: {name} / LASER, rank-one", best[name] / laser, target.get(d, ""))
+        for name, target in TARGETS.items()
+        if name in best
+    ]
+    plain = best["compiled loop"]
+    target = "≤ 2" if d == 20 else ""
+    figures.append((f"d = {d}: LASER, rank-one / compiled loop", laser / plain, target))
+    return figures + [
+        (f"d = {d}: {name} / LASER, one by one", best[name] / single, "")
+        for name in (RIVER, "river LinearRegression")
+        if name in best
+    ]
+
+
+def main() -> None:
+    parser = timing.parser(__doc__, 5)
+    parser.add_argument("--d", type=int, nargs="+", default=[20, 100])
+    parser.add_argument("--rows", type=int, default=20_000)
+    arguments = parser.parse_args()
+    repeats = arguments.repeats
+    figures = []
+    for d in arguments.d:
+        figures += peers(d, arguments.rows * 20 // max(20, d), repeats)
+    for n in (100, 1_000_000):
+        times = timing.microseconds(projections(n), repeats)
+        ratio = times["sort"] / times["passes"]
+        figures.append((f"projecting {n:,} weights on the simplex: by a sort / ours", ratio, ""))
+    programs = {"nothing": "pass", "numba": "import numba", "onlinear": "import onlinear"}
+    start = seconds(programs, repeats)
+    ratio = (start["onlinear"] - start["nothing"]) / (start["numba"] - start["nothing"])
+    figures.append(("import onlinear / import numba", ratio, ""))
+    figures.append(("seconds of the first cached call in a new process", first_call(repeats), ""))
+    timing.targets(figures)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--d", type=int, default=20)
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    args = parser.parse_args()
-    print(f"d = {args.d}, {args.rows} rows, one thread, least of {args.repeats} repeats")
-    report(measure(contenders(args.rows, args.d), args.repeats))
-    for n in (100, 1_000_000):
-        times = measure(projections(n), args.repeats)
-        ratio = times["sort"] / times["passes"]
-        print(f"projecting {n} weights on the simplex is {ratio:.1f} times faster than by a sort")
-    start = seconds(
-        {"nothing": "pass", "numba": "import numba", "onlinear": "import onlinear"}, args.repeats
-    )
-    ratio = (start["onlinear"] - start["nothing"]) / (start["numba"] - start["nothing"])
-    print(f"import onlinear takes {ratio:.2f} times as long as import numba")
-    print(f"the first cached call in a new process takes {first_call(args.repeats):.2f} s")
+    main()

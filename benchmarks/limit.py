@@ -1,0 +1,133 @@
+"""Replays in bulk against what the machine can do: matrix products, memory, loops one by one.
+
+    python benchmarks/limit.py [--repeats 5]
+
+One thread, all in one process, least times of interleaved repeats. A row is counted as 3d²
+floating-point operations; the rate of dgemm is that of NumPy's product of two d × d matrices. The
+loops are those of benchmarks/loops.py. "Copies of Σ" is the time of a row over that of copying a
+d × d matrix, which reads and writes as much as a round that updates Σ must.
+"""
+
+from functools import partial
+
+import timing
+
+# isort: split
+import loops
+import numpy as np
+
+import onlinear as ol
+from onlinear._replay import Engine
+
+WIDTHS = (64, 128, 256, 512, 1024)
+NARROW = (16, 24, 32, 40, 48, 56, 64, 80, 96)
+LEARNERS: dict[str, type[ol.Learner]] = {"LASER": ol.LASER, "AAR": ol.AAR}
+MEMORY = 2**24  # numbers, more than a cache holds
+ROWS = 100_000  # of narrow streams
+
+Contenders = dict[str, tuple[int, timing.Run]]
+
+
+def replay(kind: type[ol.Learner], X: np.ndarray, y: np.ndarray, engine: Engine) -> None:
+    ol.replay(kind(), X, y, engine=engine)
+
+
+def engines(X: np.ndarray, y: np.ndarray, fewer: int) -> Contenders:
+    """Return both learners by both engines, one by one over fewer rows."""
+    table: Contenders = {}
+    for name, kind in LEARNERS.items():
+        table[f"{name} bulk"] = len(X), partial(replay, kind, X, y, "bulk")
+        one_by_one = partial(replay, kind, X[:fewer], y[:fewer], "rank-one")
+        table[f"{name} rank-one"] = fewer, one_by_one
+    return table
+
+
+def copy(size: tuple[int, ...]) -> timing.Run:
+    return partial(np.copyto, np.empty(size), np.ones(size))
+
+
+def at(d: int, repeats: int) -> dict[str, float]:
+    """Return µs a row, a product and a copy of Σ; slow loops have fewer rows."""
+    rows, some, few = max(4 * d, 10**9 // d**2), max(200, 4 * 10**8 // d**2), 48 + 10**8 // d**2
+    X, y = timing.stream(rows, d)
+    A, B = np.random.default_rng(1).normal(size=(2, d, d))
+    products, copies = 1 + 10**9 // d**3, 1 + 10**8 // d**2
+    product = partial(np.matmul, A, B, out=np.empty((d, d)))
+    table = engines(X, y, some)
+    table["dgemm"] = products, timing.again(products, product)
+    table["copy"] = copies, timing.again(copies, copy((d, d)))
+    for loop, size in ((loops.fused, some), (loops.as_written, few), (loops.careful, few)):
+        table[loop.__name__] = size, partial(loop, X[:size], y[:size])
+    return timing.microseconds(table, repeats)
+
+
+def compare(name: str, d: int, cost: dict[str, float]) -> dict[str, float]:
+    """Return a learner's figures in bulk."""
+    bulk = cost[f"{name} bulk"]
+    return {
+        "µs/row": bulk,
+        "share of dgemm": 3 * d**2 / bulk / (2 * d**3 / cost["dgemm"]),
+        "× rank-one": cost[f"{name} rank-one"] / bulk,
+        "× fused loop": cost["fused"] / bulk,
+        "× NumPy loop": cost["as_written"] / bulk,
+        "× careful NumPy loop": cost["careful"] / bulk,
+        "copies of Σ": bulk / cost["copy"],
+    }
+
+
+def crossover(gains: dict[int, float]) -> float:
+    """Return the least width from which on bulk is faster."""
+    won: float = np.inf
+    for d in sorted(gains, reverse=True):
+        if gains[d] <= 1:
+            break
+        won = d
+    return won
+
+
+def main() -> None:
+    repeats = timing.parser(__doc__, 5).parse_args().repeats
+    memory = timing.least({"copy": copy((MEMORY,))}, repeats)["copy"]
+    wide = {d: at(d, repeats) for d in WIDTHS}
+    speeds = [
+        (f"{d}", f"{2 * d**3 / cost['dgemm'] / 1e3:.1f}", f"{16 * d**2 / cost['copy'] / 1e3:.1f}")
+        for d, cost in wide.items()
+    ]
+    speeds.append(("128 MB", "", f"{16 * MEMORY / memory / 1e9:.1f}"))
+    timing.table(("d", "dgemm, GFLOP/s", "copy, GB/s read and written"), speeds)
+
+    found = {(name, d): compare(name, d, wide[d]) for name in LEARNERS for d in WIDTHS}
+    timing.table(
+        ("in bulk", *found["LASER", 64]),
+        [
+            (f"{name}, d = {d}", *(f"{figure:.2f}" for figure in figures.values()))
+            for (name, d), figures in found.items()
+        ],
+    )
+
+    near = {d: timing.microseconds(engines(*timing.stream(ROWS, d), ROWS), repeats) for d in NARROW}
+    gains = {
+        name: {d: cost[f"{name} rank-one"] / cost[f"{name} bulk"] for d, cost in near.items()}
+        for name in LEARNERS
+    }
+    timing.table(
+        ("rank-one / bulk", *(f"d = {d}" for d in NARROW)),
+        [(name, *(f"{gain:.2f}" for gain in each.values())) for name, each in gains.items()],
+    )
+
+    figures = []
+    for name in LEARNERS:
+        for d, target in ((128, "≥ 0.40"), (512, "≥ 0.45"), (1024, "≥ 0.45")):
+            share = found[name, d]["share of dgemm"]
+            figures.append((f"{name}: share of dgemm, d = {d}", share, target))
+        fused = min(found[name, d]["× fused loop"] for d in (512, 1024))
+        figures.append((f"{name}: × fused loop, least of d = 512, 1024", fused, "≥ 2"))
+        numpy = min(found[name, d]["× NumPy loop"] for d in WIDTHS)
+        figures.append((f"{name}: × NumPy loop, least of d = 64…1024", numpy, "≥ 15"))
+        wider = {d: found[name, d]["× rank-one"] for d in WIDTHS}
+        figures.append((f"{name}: crossover d", crossover(wider | gains[name]), "≤ 64"))
+    timing.targets(figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Recursive least squares without checks, to compare with: all give the predictions of Ridge(b=1).
+
+v = Σx,  χ = xᵀv,   w ← w + v (y − xᵀw) / (1 + χ),   Σ ← Σ − vvᵀ / (1 + χ),   Σ₀ = I
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from onlinear._kernels import dot
+
+
+def as_written(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The equations in NumPy."""
+    rows, d = X.shape
+    w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
+    for t in range(rows):
+        x = X[t]
+        v = S @ x
+        chi = x @ v
+        predictions[t] = m = w @ x
+        w = w + v * (y[t] - m) / (1 + chi)
+        S = S - np.outer(v, v) / (1 + chi)
+    return predictions
+
+
+def careful(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The same in NumPy, in place and with one temporary matrix, kept."""
+    rows, d = X.shape
+    w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
+    v, u, square = np.empty(d), np.empty(d), np.empty((d, d))
+    for t in range(rows):
+        x = X[t]
+        np.dot(S, x, out=v)
+        predictions[t] = m = w.dot(x)
+        np.divide(v, 1.0 + x.dot(v), out=u)
+        np.multiply(u[:, None], v, out=square)
+        S -= square
+        u *= y[t] - m
+        w += u
+    return predictions
+
+
+@njit(error_model="numpy")
+def compiled(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The same as plain loops, compiled."""
+    rows, d = X.shape
+    w, v, S, predictions = np.zeros(d), np.zeros(d), np.eye(d), np.empty(rows)
+    for t in range(rows):
+        x = X[t]
+        for j in range(d):
+            v[j] = 0.0
+        for i in range(d):
+            for j in range(d):
+                v[j] += x[i] * S[i, j]
+        chi = m = 0.0
+        for j in range(d):
+            chi += x[j] * v[j]
+            m += w[j] * x[j]
+        predictions[t] = m
+        gain = 1.0 / (1.0 + chi)
+        for i in range(d):
+            w[i] += gain * (y[t] - m) * v[i]
+            a = gain * v[i]
+            for j in range(d):
+                S[i, j] -= a * v[j]
+    return predictions
+
+
+@njit(error_model="numpy")
+def _one_pass(S: np.ndarray, u: np.ndarray, x: np.ndarray, v: np.ndarray) -> None:
+    """Σ ← Σ − uuᵀ and v ← Σx, four rows at a time; their number must be a multiple of four."""
+    n = x.size
+    for j in range(n):
+        v[j] = 0.0
+    for i in range(0, n, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        e, f, g, h = u[i], u[i + 1], u[i + 2], u[i + 3]
+        for j in range(n):
+            p = S[i, j] - e * u[j]
+            q = S[i + 1, j] - f * u[j]
+            r = S[i + 2, j] - g * u[j]
+            s = S[i + 3, j] - h * u[j]
+            S[i, j], S[i + 1, j], S[i + 2, j], S[i + 3, j] = p, q, r, s
+            v[j] += (a * p + b * q) + (c * r + d * s)
+
+
+@njit(error_model="numpy")
+def _fused(X: np.ndarray, y: np.ndarray, S: np.ndarray) -> np.ndarray:
+    rows, d = X.shape
+    w, u, v, predictions = np.zeros(d), np.zeros(d), np.zeros(d), np.empty(rows)
+    _one_pass(S, u, X[0], v)
+    for t in range(rows):
+        x = X[t]
+        chi, m = dot(x, v), dot(w, x)
+        predictions[t] = m
+        gain = 1.0 / (1.0 + chi)
+        root = math.sqrt(gain)
+        for i in range(d):
+            u[i] = root * v[i]
+            w[i] += (y[t] - m) * (gain * v[i])
+        _one_pass(S, u, X[min(t + 1, rows - 1)], v)
+    return predictions
+
+
+def fused(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The fastest one by one: the update of a round and Σx of the next in one pass over Σ.
+
+    It has the bits of the rank-one engine: every sum is taken in the same order.
+    """
+    d = X.shape[1]
+    flat = np.zeros(d * d + 8)
+    first = -flat.ctypes.data % 64 // 8  # Σ begins with a cache line
+    S = flat[first : first + d * d].reshape(d, d)
+    np.fill_diagonal(S, 1.0)
+    return np.asarray(_fused(X, y, S))

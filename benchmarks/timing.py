@@ -1,0 +1,105 @@
+"""What the benchmarks share: one thread, a stream, least times, tables in Markdown.
+
+A benchmark imports it before NumPy, which reads the number of threads when it is loaded.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np  # noqa: E402
+
+Run = Callable[[], Any]
+
+
+def parser(doc: str | None, repeats: int) -> argparse.ArgumentParser:
+    """Return a parser that knows --repeats, with a script's docstring."""
+    options = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--repeats", type=int, default=repeats)
+    return options
+
+
+def stream(rows: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return normal rows, and labels of a fixed predictor with noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, d))
+    return X, X @ rng.normal(size=d) + rng.normal(size=rows)
+
+
+def again(times: int, run: Run) -> Run:
+    """Return a run of so many runs, where one is too short to time."""
+
+    def repeated() -> None:
+        for _ in range(times):
+            run()
+
+    return repeated
+
+
+def least(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
+    """Return the least seconds of each over interleaved repeats; the first round only warms up.
+
+    So a busy moment of the machine touches no single contender.
+    """
+    times = dict.fromkeys(contenders, np.inf)
+    for repeat in range(repeats + 1):
+        for name, run in contenders.items():
+            began = time.perf_counter()
+            run()
+            if repeat:
+                times[name] = min(times[name], time.perf_counter() - began)
+    return times
+
+
+def microseconds(contenders: Mapping[str, tuple[int, Run]], repeats: int) -> dict[str, float]:
+    """Return µs a row of name → (rows, what runs over them): the least, as above."""
+    times = least({name: run for name, (_, run) in contenders.items()}, repeats)
+    return {name: times[name] / rows * 1e6 for name, (rows, _) in contenders.items()}
+
+
+def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
+    """Return p of the fit cost ∝ size^p."""
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a Markdown table that is legible as it stands."""
+    cells = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    print()
+    for row in (cells[0], rule, *cells[1:]):
+        first, *others = (
+            f"{cell:{'>' if i else '<'}{width}}"
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("|", " | ".join([first, *others]), "|")
+    print(flush=True)
+
+
+def verdict(value: float, target: str) -> str:
+    """Return whether a figure meets "≥ 3", "≤ 3" or "1 ± .05"."""
+    first, *_, last = target.split()
+    if "±" in target:
+        met = abs(value - float(first)) <= float(last)
+    else:
+        met = value >= float(last) if first == "≥" else value <= float(last)
+    return "met" if met else "NOT MET"
+
+
+def targets(figures: Iterable[tuple[str, float, str]]) -> None:
+    """Print figures against their targets; an empty target is none."""
+    table(
+        ("", "measured", "target", "verdict"),
+        [
+            (words, f"{value:.2f}", target, verdict(value, target) if target else "")
+            for words, value, target in figures
+        ],
+    )
