@@ -13,9 +13,10 @@ A of Algorithm 1, line 6, is S.
 
 With the paper's ``floor = 0`` an exact zero is absorbing: a weight that underflows never returns,
 and the regret can grow linearly. All of D moves in every round, so the O(n²) step the paper speaks
-of does not exist: this one is a Cholesky factorisation, n³/3. While there are fewer rounds than
-inputs and a is small, the recursion is chaotic on dense data: a change of 1e-15 in a label can
-become one of 16–100 % in a prediction.
+of does not exist. :mod:`onlinear._reweighted` has the one made here: a factorisation of the part of
+the weights that are not near zero. While there are fewer rounds than inputs and a is small, the
+recursion is chaotic on dense data: a change of 1e-15 in a label can become one of 16–100 % in a
+prediction.
 
 The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and their
 telescoping sums forget it. The bounds below (and OSLOG's) pay for the change.
@@ -35,7 +36,7 @@ from onlinear._engine import FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import add_square, axpy, dot, finite, kernel
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
-from onlinear._reweighted import SCRATCH, SMALL, factorise, solve, weigh
+from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
 
 __all__ = [
     "CIRR",
@@ -46,6 +47,7 @@ __all__ = [
     "start",
     "starting_weights",
 ]
+
 
 class CIRRParams(NamedTuple):
     """The penalty, and the smallest |w_i| in D."""
@@ -105,16 +107,17 @@ def step(state, params, x, y, work):
     a, floor, _ = params
     root, order, v, c, scratch, U = work[0], work[1], work[2], work[3], work[4:7], work[7:]
     weigh(w, floor, root)
-    k = factorise(root, A, x, a, SMALL, order, U)
+    system = root, A, x, a, order, U
+    k = factorise(system, SMALL)
     if k >= 0:
-        k = solve(root, A, x, a, b, k, order, U, v, scratch)
+        k = solve(system, k, b, ROUNDING, v, scratch)
     if k < 0:
         return a, OVERFLOW
     prediction = dot(x, v)  # xᵀMb
     if math.isnan(y):
         return prediction, FINE
     moved(b, x, y, c)
-    if solve(root, A, x, a, c, k, order, U, v, scratch) < 0:
+    if solve(system, k, c, ROUNDING, v, scratch) < 0:
         return a, OVERFLOW
     return prediction, absorb(state, v, x, y)
 
@@ -136,14 +139,15 @@ def bound(state, params, x, y, work):
     root, order, u, v, new = work[0], work[1], work[2], work[3], work[4]
     scratch, U = work[5:8], work[8:]
     weigh(w, floor, root)
-    k = factorise(root, A, x, a, SMALL, order, U)
-    if k >= 0:
-        k = solve(root, A, x, a, b, k, order, U, v, scratch)
+    system = root, A, x, a, order, U
+    k = factorise(system, SMALL)
+    if k >= 0:  # both as in the step, or the bits may differ
+        k = solve(system, k, b, ROUNDING, v, scratch)
     if k >= 0:
         moved(b, x, y, u)
-        k = solve(root, A, x, a, u, k, order, U, new, scratch)
+        k = solve(system, k, u, ROUNDING, new, scratch)
     if k >= 0:
-        k = solve(root, A, x, a, x, k, order, U, u, scratch)
+        k = solve(system, k, x, FIGURES, u, scratch)
     if k < 0:
         return lose(tally, notes, OVERFLOW, a)
     q, gamma = dot(x, u), dot(x, v)
@@ -185,7 +189,8 @@ def starting_weights(owner: Any) -> np.ndarray:
 class CIRR(Learner):
     """Competitive iterative ridge regression: many inputs, few of which matter.
 
-    Costs a Cholesky factorisation, n³/3, a round.
+    Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
+    O(n² + k²) a round: O(n²) where few inputs matter, n³/3 where all of them do.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from onlinear._engine import FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import clipped, dot
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
-from onlinear._reweighted import SCRATCH, SMALL, factorise, solve, weigh
+from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
 from onlinear.algorithms.cirr import (
     ShrinkageState,
     absorb,
@@ -62,10 +62,11 @@ def step(state, params, x, y, work):
     if math.isnan(y):
         return prediction, FINE
     weigh(w, floor, root)
-    k = factorise(root, A, x, a, SMALL, order, U)
+    system = root, A, x, a, order, U
+    k = factorise(system, SMALL)
     if k >= 0:
         moved(b, x, y, c)
-        k = solve(root, A, x, a, c, k, order, U, v, scratch)
+        k = solve(system, k, c, ROUNDING, v, scratch)
     if k < 0 or not math.isfinite(m):
         return prediction, OVERFLOW
     return prediction, absorb(state, v, x, y)
@@ -96,12 +97,14 @@ def bound(state, params, x, y, work):
         if first:
             before[i] = root[i]
             order[i] = i  # and none is large, no row being in S
-    k = solve(before, A, zero, a, x, int(large[0]), order, factor, kept, scratch)
+    # kept ← (aD_{t−2}⁻¹ + S_{t−1})⁻¹x, by the factor of the round before
+    k = solve((before, A, zero, a, order, factor), int(large[0]), x, FIGURES, kept, scratch)
+    system = root, A, x, a, order, factor
     if k >= 0:
-        k = factorise(root, A, x, a, SMALL, order, factor)
+        k = factorise(system, SMALL)
     if k >= 0:
         moved(b, x, y, c)
-        k = solve(root, A, x, a, c, k, order, factor, new, scratch)
+        k = solve(system, k, c, ROUNDING, new, scratch)
     chi = dot(x, kept)
     e = y if first else y - dot(w, x)
     if k < 0 or not math.isfinite(chi):
@@ -135,7 +138,8 @@ def bound(state, params, x, y, work):
 class OSLOG(Learner):
     """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used a round later.
 
-    Costs a Cholesky factorisation, n³/3, a round.
+    Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
+    O(n² + k²) a round: O(n²) where few inputs matter, n³/3 where all of them do.
 
     Parameters
     ----------
