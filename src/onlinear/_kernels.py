@@ -40,6 +40,7 @@ kernel: Any = partial(njit, error_model="numpy", _nrt=False)
 
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
 ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
+BAND = 16  # rows of cholesky(), a multiple of four
 NEWTON_STEPS = 100  # the secular equation needs about five
 
 
@@ -254,24 +255,29 @@ def cholesky(A, least, slack):
     diagonal, where it is rounding, is raised to it. With both 0 nothing is raised. Returns whether
     A, so raised, is positive definite.
 
-    Four rows are taken at a time, from which four rows above are subtracted at a time.
+    Rows are taken in fours, from each of which four rows above are subtracted at a time, for a
+    band of fours while the rows above are at hand.
     """
     n = A.shape[0]
     whole = n - n % 4
-    for k in range(0, whole, 4):
-        lowest = (
-            max(least, slack * A[k, k]),
-            max(least, slack * A[k + 1, k + 1]),
-            max(least, slack * A[k + 2, k + 2]),
-            max(least, slack * A[k + 3, k + 3]),
-        )
-        for i in range(0, k, 4):
-            _subtract_four_from_four(A, i, k)
-        for j in range(4):
-            if not _finish_row(A, k, k + j, lowest[j]):
-                return False
+    for k in range(1, n):
+        A[k, 0] = max(least, slack * A[k, k])  # the least its pivot may be, kept out of the way
+        for j in range(max(4, k - k % 4), k):
+            A[k, j] = 0.0  # below the diagonal, in the way of the rows taken with it
+    for first in range(0, whole, BAND):
+        end = min(first + BAND, whole)
+        for i in range(0, first, 4):
+            for k in range(first, end, 4):
+                _subtract_four_from_four(A, i, k)
+        for k in range(first, end, 4):
+            for i in range(first, k, 4):
+                _subtract_four_from_four(A, i, k)
+            for j in range(k, k + 4):
+                lowest = A[j, 0] if j > 0 else max(least, slack * A[0, 0])
+                if not _finish_row(A, k, j, lowest):
+                    return False
     for k in range(whole, n):
-        lowest = max(least, slack * A[k, k])
+        lowest = A[k, 0] if k > 0 else max(least, slack * A[0, 0])
         for i in range(0, whole, 4):
             a, b, c, d = A[i, k], A[i + 1, k], A[i + 2, k], A[i + 3, k]
             p, q, r, s, row = A[i, k:], A[i + 1, k:], A[i + 2, k:], A[i + 3, k:], A[k, k:]
