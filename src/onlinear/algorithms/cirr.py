@@ -190,7 +190,7 @@ class CIRR(Learner):
     """Competitive iterative ridge regression: many inputs, few of which matter.
 
     Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
-    O(n² + k²) a round: O(n²) where few inputs matter, n³/3 where all of them do.
+    O(n²) a round: O(n²) in all where few inputs matter, n³/3 where all of them do.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ class OSLOG(Learner):
     """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used a round later.
 
     Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
-    O(n² + k²) a round: O(n²) where few inputs matter, n³/3 where all of them do.
+    O(n²) a round: O(n²) in all where few inputs matter, n³/3 where all of them do.
 
     Parameters
     ----------
