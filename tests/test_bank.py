@@ -544,12 +544,12 @@ def test_parameters_may_be_whole_numbers_and_truth_values():
     assert len(bank._teams) == 2
 
 
-def test_records_begin_with_a_cache_line_and_are_the_learners_states():
+def test_matrices_begin_with_a_cache_line_and_records_are_the_learners_states():
     block = _layout.Block(3, [np.zeros(1), np.zeros((2, 3)), np.zeros(0)])
     block.put(1, ([7.0], np.arange(6).reshape(2, 3), []))
     assert block.records.tolist() == [[0] * 7, [7, 0, 1, 2, 3, 4, 5], [0] * 7]
     assert [a.shape for a in block.arrays] == [(3, 1), (3, 2, 3), (3, 0)]
-    assert all(row.ctypes.data % _layout.LINE == 0 for row in block.records)
+    assert all(matrix.ctypes.data % _layout.LINE == 0 for matrix in block.arrays[1])
     assert _layout.at(block.arrays, 1)[0].tolist() == [7.0]
 
 

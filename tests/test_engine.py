@@ -341,7 +341,23 @@ def test_a_large_observation_is_taken_in_parts():
     np.testing.assert_allclose(v, x / (1e16 + 2.0), rtol=1e-3)  # the gain, (I + xxᵀ)⁻¹x
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 17])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 17, 23, 40])
+def test_a_pivot_that_is_rounding_is_raised(n):
+    """Of two equal columns the second has nothing of its own: 0, or less, is left of its pivot."""
+    A = np.random.default_rng(n).normal(size=(n + 3, n + 1))
+    A[:, n] = A[:, n // 2]
+    S = A.T @ A
+    U, raised = S.copy(), S.copy()
+    assert _kernels.cholesky(U, 0.0, 1e-10)
+    assert _kernels.cholesky(raised, 1e-3, 0.0)
+    np.testing.assert_allclose(U[n, n] ** 2, 1e-10 * S[n, n], rtol=1e-3)
+    np.testing.assert_allclose(raised[n, n] ** 2, 1e-3, rtol=1e-12)
+    U, raised = np.triu(U), np.triu(raised)
+    np.testing.assert_allclose((U.T @ U)[:n, :n], S[:n, :n], rtol=1e-12, atol=1e-12 * n)
+    np.testing.assert_allclose(raised[:n, :n], U[:n, :n], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 17, 18, 35, 70])
 def test_kernels_are_the_linear_algebra_they_name(n):
     rng = np.random.default_rng(n)
     a, b = rng.normal(size=(2, n))

@@ -51,7 +51,7 @@ from onlinear.filtering import (
     filter_replay,
 )
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "AAR",

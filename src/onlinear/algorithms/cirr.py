@@ -13,9 +13,10 @@ A of Algorithm 1, line 6, is S.
 
 With the paper's ``floor = 0`` an exact zero is absorbing: a weight that underflows never returns,
 and the regret can grow linearly. All of D moves in every round, so the O(n²) step the paper speaks
-of does not exist: this one is a Cholesky factorisation, n³/3. While there are fewer rounds than
-inputs and a is small, the recursion is chaotic on dense data: a change of 1e-15 in a label can
-become one of 16–100 % in a prediction.
+of does not exist. :mod:`onlinear._reweighted` has the one made here: a factorisation of the part of
+the weights that are not near zero. While there are fewer rounds than inputs and a is small, the
+recursion is chaotic on dense data: a change of 1e-15 in a label can become one of 16–100 % in a
+prediction.
 
 The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and their
 telescoping sums forget it. The bounds below (and OSLOG's) pay for the change.
@@ -32,30 +33,20 @@ import numpy as np
 from onlinear._bounds import COMPARATOR, EXTRA, ROWS, Guarantee, Path, enter, lose, tallied
 from onlinear._checks import number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import (
-    add_square,
-    axpy,
-    cholesky,
-    dot,
-    finite,
-    kernel,
-    solve_lower,
-    solve_upper,
-)
+from onlinear._kernels import add_square, axpy, dot, finite, kernel
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
+from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
 
 __all__ = [
     "CIRR",
     "ShrinkageState",
     "absorb",
-    "factorise",
+    "moved",
     "own_ceiling",
     "start",
     "starting_weights",
 ]
-
-ROUNDING = 1e-13  # a pivot below this share of its diagonal entry has no digits left
 
 
 class CIRRParams(NamedTuple):
@@ -89,67 +80,49 @@ def init(params: CIRRParams, d: int) -> ShrinkageState:
 
 
 @kernel
-def factorise(w, A, x, a, floor, root, U):
-    """Set root ← √D, U ← the factor of aI + √D (S + xxᵀ) √D; return whether the numbers fit."""
-    n = w.size
-    trace = 0.0
-    for i in range(n):
-        root[i] = math.sqrt(max(abs(w[i]), floor))
-        trace += root[i] * root[i] * (A[i, i] + x[i] * x[i])
-    if not math.isfinite(trace):
-        return False
-    for i in range(n):
-        for j in range(i, n):
-            U[i, j] = root[i] * root[j] * (A[i, j] + x[i] * x[j])
-        U[i, i] += a
-    return cholesky(U, a, ROUNDING * n)  # every pivot of aI + a positive matrix is at least a
-
-
-@kernel
-def _halve(root, U, x, out):
-    """out ← U⁻ᵀ√D x, so that xᵀMb is the product of two such halves."""
-    for i in range(x.size):
-        out[i] = root[i] * x[i]
-    solve_lower(U, out)
-
-
-@kernel
-def absorb(state, root, U, x, y, z):
-    """S ← S + xxᵀ, b ← b + yx, w ← Mb; FINE, or OVERFLOW untouched."""
+def absorb(state, new, x, y):
+    """S ← S + xxᵀ, b ← b + yx, w ← new, which is Mb; FINE, or OVERFLOW untouched."""
     t, w, A, b = state
-    for i in range(x.size):
-        z[i] = root[i] * (b[i] + y * x[i])
-    solve_lower(U, z)
-    solve_upper(U, z)
-    for i in range(x.size):
-        z[i] *= root[i]
-    if not finite(z) or not math.isfinite(dot(b, b) + y * y * dot(x, x)):
+    if not finite(new) or not math.isfinite(dot(b, b) + y * y * dot(x, x)):
         return OVERFLOW
     add_square(x, A)
     axpy(y, x, b)
     for i in range(x.size):
-        w[i] = z[i]
+        w[i] = new[i]
     t[0] += 1
     return FINE
 
 
-@Step.with_scratch(lambda d: d + 3)
+@kernel
+def moved(b, x, y, out):
+    """out ← b + yx."""
+    for i in range(x.size):
+        out[i] = b[i] + y * x[i]
+
+
+@Step.with_scratch(lambda d: d + 4 + SCRATCH)
 def step(state, params, x, y, work):
     """One round."""
     _, w, A, b = state
     a, floor, _ = params
-    root, p, z, U = work[0], work[1], work[2], work[3:]
-    if not factorise(w, A, x, a, floor, root, U):
+    root, order, v, c, scratch, U = work[0], work[1], work[2], work[3], work[4:7], work[7:]
+    weigh(w, floor, root)
+    system = root, A, x, a, order, U
+    k = factorise(system, SMALL)
+    if k >= 0:
+        k = solve(system, k, b, ROUNDING, v, scratch)
+    if k < 0:
         return a, OVERFLOW
-    _halve(root, U, b, p)
-    _halve(root, U, x, z)
-    prediction = dot(p, z)  # bᵀMx
+    prediction = dot(x, v)  # xᵀMb
     if math.isnan(y):
         return prediction, FINE
-    return prediction, absorb(state, root, U, x, y, z)
+    moved(b, x, y, c)
+    if solve(system, k, c, ROUNDING, v, scratch) < 0:
+        return a, OVERFLOW
+    return prediction, absorb(state, v, x, y)
 
 
-@Tally.with_scratch(lambda d: d + 3)
+@Tally.with_scratch(lambda d: d + 5 + SCRATCH)
 def bound(state, params, x, y, work):
     """L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}).
 
@@ -163,24 +136,32 @@ def bound(state, params, x, y, work):
     """
     tally, notes, t, w, A, b, before = state
     a, floor, _ = params
-    root, p, z, U = work[0], work[1], work[2], work[3:]
-    if not factorise(w, A, x, a, floor, root, U):
+    root, order, u, v, new = work[0], work[1], work[2], work[3], work[4]
+    scratch, U = work[5:8], work[8:]
+    weigh(w, floor, root)
+    system = root, A, x, a, order, U
+    k = factorise(system, SMALL)
+    if k >= 0:  # both as in the step, or the bits may differ
+        k = solve(system, k, b, ROUNDING, v, scratch)
+    if k >= 0:
+        moved(b, x, y, u)
+        k = solve(system, k, u, ROUNDING, new, scratch)
+    if k >= 0:
+        k = solve(system, k, x, FIGURES, u, scratch)
+    if k < 0:
         return lose(tally, notes, OVERFLOW, a)
-    _halve(root, U, b, p)
-    _halve(root, U, x, z)
-    q, gamma = dot(z, z), dot(p, z)
+    q, gamma = dot(x, u), dot(x, v)
     left = max(1.0 - q, 1e-16)  # 1/(1 + xᵀMx)
-    axpy(gamma / left, z, p)
-    solve_upper(U, p)  # v = √D p
+    axpy(gamma / left, u, v)  # v = Nb + Nx·γ/(1 − q)
     least = above = 0.0
     for i in range(x.size):
         if root[i] > 0.0 and notes[ROWS] > 0.0:
-            change = p[i] * (root[i] / before[i] - 1.0 / root[i])
+            change = v[i] / before[i] - v[i] / root[i] / root[i]
             least -= w[i] * change
-            above += (root[i] * p[i] - w[i]) * change
+            above += (v[i] - w[i]) * change
         before[i] = root[i] * root[i]
     miss = y - gamma / left
-    rule = absorb((t, w, A, b), root, U, x, y, z)
+    rule = absorb((t, w, A, b), new, x, y)
     if rule != FINE:
         return lose(tally, notes, rule, y)
     grown = (y - gamma) * (y - gamma) + gamma * gamma * q / left + max(a * above, 0.0)
@@ -208,7 +189,8 @@ def starting_weights(owner: Any) -> np.ndarray:
 class CIRR(Learner):
     """Competitive iterative ridge regression: many inputs, few of which matter.
 
-    Costs a Cholesky factorisation, n³/3, a round.
+    Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
+    O(n²) a round: O(n²) in all where few inputs matter, n³/3 where all of them do.
 
     Parameters
     ----------

@@ -20,13 +20,14 @@ import numpy as np
 from onlinear._bounds import COMPARATOR, ROWS, Guarantee, broke, enter, lose, tallied, unknown
 from onlinear._checks import choice, limit, number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import clipped, dot, solve_lower, solve_upper
+from onlinear._kernels import clipped, dot
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
+from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
 from onlinear.algorithms.cirr import (
     ShrinkageState,
     absorb,
-    factorise,
+    moved,
     own_ceiling,
     start,
     starting_weights,
@@ -50,25 +51,31 @@ def init(params: OSLOGParams, d: int) -> ShrinkageState:
     return start(params.w0, d)
 
 
-@Step.with_scratch(lambda d: d + 2)
+@Step.with_scratch(lambda d: d + 4 + SCRATCH)
 def step(state, params, x, y, work):
     """One round."""
-    t, w, A, _ = state
+    t, w, A, b = state
     a, floor, eager, _, clip = params
-    root, z, U = work[0], work[1], work[2:]
+    root, order, v, c, scratch, U = work[0], work[1], work[2], work[3], work[4:7], work[7:]
     m = dot(w, x) if eager or t[0] > 0.0 else 0.0
     prediction = clipped(m, clip)
     if math.isnan(y):
         return prediction, FINE
-    if not math.isfinite(m) or not factorise(w, A, x, a, floor, root, U):
+    weigh(w, floor, root)
+    system = root, A, x, a, order, U
+    k = factorise(system, SMALL)
+    if k >= 0:
+        moved(b, x, y, c)
+        k = solve(system, k, c, ROUNDING, v, scratch)
+    if k < 0 or not math.isfinite(m):
         return prediction, OVERFLOW
-    return prediction, absorb(state, root, U, x, y, z)
+    return prediction, absorb(state, v, x, y)
 
 
 BASE, LARGEST = 3, 4  # in the tally: Σ ℓ_t/(1+χ_t) with what the changes of D cost, 1 + max χ
 
 
-@Tally.with_scratch(lambda d: d + 3)
+@Tally.with_scratch(5 + SCRATCH)
 def bound(state, params, x, y, work):
     """Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}), ŷ_1 = 0.
 
@@ -80,37 +87,42 @@ def bound(state, params, x, y, work):
     what w_t costs under D_{t−2} above the least, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
     1/D_{t−1,i}) ≥ 0, where w' is the weight vector of the round if D_{t−2} were kept.
     """
-    tally, notes, t, w, A, b, before, factor = state
+    tally, notes, t, w, A, b, before, large, order, factor = state
     a, floor, _, _, clip = params
-    root, z, kept, U = work[0], work[1], work[2], work[3:]
-    if not factorise(w, A, x, a, floor, root, U):
-        return lose(tally, notes, OVERFLOW, a)
+    root, kept, new, zero, c, scratch = work[0], work[1], work[2], work[3], work[4], work[5:]
+    weigh(w, floor, root)
     first = notes[ROWS] == 0.0
     for i in range(x.size):
+        zero[i] = 0.0
         if first:
-            before[i] = root[i] * root[i]
-            factor[i, i] = math.sqrt(a)  # of aI, no row being in S
-        z[i] = math.sqrt(before[i]) * x[i]
-    solve_lower(factor, z)
-    chi = dot(z, z)
+            before[i] = root[i]
+            order[i] = i  # and none is large, no row being in S
+    # kept ← (aD_{t−2}⁻¹ + S_{t−1})⁻¹x, by the factor of the round before
+    k = solve((before, A, zero, a, order, factor), int(large[0]), x, FIGURES, kept, scratch)
+    system = root, A, x, a, order, factor
+    if k >= 0:
+        k = factorise(system, SMALL)
+    if k >= 0:
+        moved(b, x, y, c)
+        k = solve(system, k, c, ROUNDING, new, scratch)
+    chi = dot(x, kept)
     e = y if first else y - dot(w, x)
-    solve_upper(factor, z)
+    if k < 0 or not math.isfinite(chi):
+        return lose(tally, notes, OVERFLOW, chi)
     for i in range(x.size):
-        kept[i] = math.sqrt(before[i]) * z[i] * e / (1.0 + chi)
+        kept[i] *= e / (1.0 + chi)
         if not first:
             kept[i] += w[i]
-    rule = absorb((t, w, A, b), root, U, x, y, z)
-    if rule != FINE or not math.isfinite(chi):
+    if absorb((t, w, A, b), new, x, y) != FINE:
         return lose(tally, notes, OVERFLOW, chi)
     least = above = 0.0
     for i in range(x.size):
         if root[i] > 0.0:
-            change = w[i] / before[i] - w[i] / (root[i] * root[i])
+            change = w[i] / before[i] / before[i] - w[i] / root[i] / root[i]
             least -= kept[i] * change
             above += (w[i] - kept[i]) * change
-        before[i] = root[i] * root[i]
-        for j in range(x.size):
-            factor[i, j] = U[i, j]
+        before[i] = root[i]
+    large[0] = k
     comparator = tally[COMPARATOR] + e * e / (1.0 + chi) + a * least  # F_T
     tally[BASE] += e * e / (1.0 + chi) + max(a * above, 0.0)
     size = abs(y)
@@ -126,7 +138,8 @@ def bound(state, params, x, y, work):
 class OSLOG(Learner):
     """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used a round later.
 
-    Costs a Cholesky factorisation, n³/3, a round.
+    Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
+    O(n²) a round: O(n²) in all where few inputs matter, n³/3 where all of them do.
 
     Parameters
     ----------
@@ -179,7 +192,8 @@ class OSLOG(Learner):
             return unknown("OSLOG", 'OSLOG that begins with w0ᵀx (first="w0")')
 
         def begin(d: int) -> tuple[np.ndarray, ...]:
-            return tallied(*init(params, d), np.zeros(d), np.zeros((d, d)), extra=2)
+            kept = np.zeros(d), np.zeros(1), np.zeros(d), np.zeros((d, d))  # √D, k, order, factor
+            return tallied(*init(params, d), *kept, extra=2)
 
         changes = "what the changes of D cost"
         if params.clip < math.inf:

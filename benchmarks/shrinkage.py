@@ -1,0 +1,226 @@
+"""Time CIRR and OSLOG against a textbook factorisation of the whole matrix in every round.
+
+    python benchmarks/shrinkage.py [--rows 600] [--repeats 5] [N ...]
+
+One process, one thread, the least over interleaved repeats. The rows are Gaussian; the truth has n
+weights, or ten of them that are not zero. Three ways of making the same step:
+
+- ``textbook``: aI + √D (S + xxᵀ) √D factorised row by row, as up to version 0.3;
+- ``whole``: the present step, told that no weight is small: all of the matrix is factorised;
+- ``fast``: the present step.
+
+``difference`` is the largest between the predictions of the first and the last, beside the largest
+prediction. The penalty is one at which the textbook step is itself reproducible: ``moved`` is the
+difference it shows when the labels change by 2e-16 of themselves. ``one round`` is the largest
+difference of the weights after one round from the same state, beside the largest weight, in rounds
+that include chaotic ones: a = 1.
+"""
+
+import argparse
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np  # noqa: E402  the number of threads is read when it is loaded
+
+import onlinear as ol  # noqa: E402
+from onlinear._engine import FINE, Step  # noqa: E402
+from onlinear._kernels import add_square, axpy, clipped, dot, kernel  # noqa: E402
+
+SPARSE = 10
+PENALTIES = {"dense": 50.0, "sparse": 20.0}
+NOISE = 0.1
+
+
+# --- the textbook ---------------------------------------------------------------------------
+
+
+@kernel
+def factorise(w: Any, A: Any, x: Any, a: float, floor: float, root: Any, U: Any) -> None:
+    """root ← √D, U ← the factor of aI + √D (S + xxᵀ) √D."""
+    n = w.size
+    for i in range(n):
+        root[i] = math.sqrt(max(abs(w[i]), floor))
+    for i in range(n):
+        for j in range(i, n):
+            U[i, j] = root[i] * root[j] * (A[i, j] + x[i] * x[j])
+        U[i, i] += a
+    for k in range(n):
+        for i in range(k):
+            c = U[i, k]
+            for j in range(k, n):
+                U[k, j] -= c * U[i, j]
+        pivot = math.sqrt(max(U[k, k], a))
+        U[k, k] = pivot
+        for j in range(k + 1, n):
+            U[k, j] /= pivot
+
+
+@kernel
+def halve(root: Any, U: Any, b: Any, out: Any) -> None:
+    """out ← U⁻ᵀ√D b."""
+    n = b.size
+    for k in range(n):
+        out[k] = root[k] * b[k]
+    for k in range(n):
+        out[k] /= U[k, k]
+        c = out[k]
+        for j in range(k + 1, n):
+            out[j] -= c * U[k, j]
+
+
+@kernel
+def learn(state: Any, root: Any, U: Any, x: Any, y: float, z: Any) -> None:
+    """S ← S + xxᵀ, b ← b + yx, w ← Mb."""
+    t, w, A, b = state
+    n = x.size
+    add_square(x, A)
+    axpy(y, x, b)
+    halve(root, U, b, z)
+    for k in range(n - 1, -1, -1):
+        s = z[k]
+        for j in range(k + 1, n):
+            s -= U[k, j] * z[j]
+        z[k] = s / U[k, k]
+    for i in range(n):
+        w[i] = root[i] * z[i]
+    t[0] += 1
+
+
+def textbook_cirr(state: Any, params: Any, x: Any, y: float, work: Any) -> tuple[float, int]:
+    """One round of CIRR."""
+    _, w, A, b = state
+    a, floor, _ = params
+    root, p, z, U = work[0], work[1], work[2], work[3:]
+    factorise(w, A, x, a, floor, root, U)
+    halve(root, U, b, p)
+    halve(root, U, x, z)
+    prediction = dot(p, z)
+    if not math.isnan(y):
+        learn(state, root, U, x, y, z)
+    return prediction, FINE
+
+
+def textbook_oslog(state: Any, params: Any, x: Any, y: float, work: Any) -> tuple[float, int]:
+    """One round of OSLOG."""
+    t, w, A, _ = state
+    a, floor, eager, _, clip = params
+    root, z, U = work[0], work[1], work[2:]
+    prediction = clipped(dot(w, x) if eager or t[0] > 0.0 else 0.0, clip)
+    if not math.isnan(y):
+        factorise(w, A, x, a, floor, root, U)
+        learn(state, root, U, x, y, z)
+    return prediction, FINE
+
+
+TEXTBOOK = {"CIRR": textbook_cirr, "OSLOG": textbook_oslog}
+
+
+# --- the comparison -------------------------------------------------------------------------
+
+
+def steps(name: str) -> dict[str, Step]:
+    """Return the three ways of making a learner's step."""
+    fast: Step = ol.LEARNERS[name].algorithm.step
+    whole = FunctionType(
+        fast.function.__code__, {**fast.function.__globals__, "SMALL": -1.0}, "whole"
+    )
+    return {
+        "textbook": Step(TEXTBOOK[name], lambda d: d + 3),
+        "whole": Step(whole, fast.scratch),
+        "fast": fast,
+    }
+
+
+def stream(kind: str, n: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, n))
+    truth = rng.normal(size=n)
+    if kind == "sparse":
+        truth[SPARSE:] = 0.0
+    return X, X @ truth + NOISE * rng.normal(size=rows)
+
+
+def replay(step: Step, model: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the predictions of a fresh learner whose rounds are made by this step."""
+    d, out = X.shape[1], np.empty(len(X))
+    state: Any = model.algorithm.init(model._params(), d)
+    row, rule, _ = step.chunk(
+        tuple(state), model._numbers(), X, y, step.work(d), True, out, 0, len(X)
+    )
+    if rule != FINE:
+        raise ArithmeticError(f"row {row} was refused")
+    return out
+
+
+def one_round(name: str, X: np.ndarray, y: np.ndarray) -> float:
+    """Return the largest difference of the weights after one round from the same state."""
+    learner: Any = ol.LEARNERS[name]
+    model, worst = learner(a=1.0), 0.0
+    model._begin(X.shape[1])
+    numbers, textbook = model._numbers(), steps(name)["textbook"]
+    work = textbook.work(X.shape[1])
+    for x, label in zip(X, y, strict=True):
+        state = tuple(array.copy() for array in model._state)
+        textbook.one(state, numbers, x, label, work, True)
+        model.learn_one(x, label)
+        worst = max(worst, difference(model.coef_, state[1]))
+    return worst
+
+
+def least(contenders: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Return the least time of each, over interleaved repeats."""
+    times = dict.fromkeys(contenders, np.inf)
+    for _ in range(repeats):
+        for name, run in contenders.items():
+            began = time.perf_counter()
+            run()
+            times[name] = min(times[name], time.perf_counter() - began)
+    return times
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("sizes", nargs="*", type=int, default=[20, 50, 100, 200, 400])
+    parser.add_argument("--rows", type=int, default=600)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    print(f"{arguments.rows} rows, one thread, least of {arguments.repeats} repeats; µs a round")
+    print(
+        f"{'':8}{'truth':8}{'n':>5}{'textbook':>10}{'whole':>9}{'fast':>9}"
+        f"{'ratio':>8}{'difference':>12}{'moved':>10}{'one round':>11}"
+    )
+    for kind in ("dense", "sparse"):
+        for n in arguments.sizes:
+            X, y = stream(kind, n, arguments.rows)
+            for name in TEXTBOOK:
+                learner: Any = ol.LEARNERS[name]
+                model = learner(a=PENALTIES[kind])
+                made = steps(name)
+                found = {way: replay(step, model, X, y) for way, step in made.items()}
+                moved = replay(made["textbook"], model, X, y * (1.0 + 2e-16))
+                runs = {way: partial(replay, step, model, X, y) for way, step in made.items()}
+                times = least(runs, arguments.repeats)
+                each = {way: seconds / len(X) * 1e6 for way, seconds in times.items()}
+                print(
+                    f"{name:8}{kind:8}{n:5}{each['textbook']:10.1f}{each['whole']:9.1f}"
+                    f"{each['fast']:9.1f}{each['textbook'] / each['fast']:8.1f}"
+                    f"{difference(found['fast'], found['textbook']):12.1e}"
+                    f"{difference(moved, found['textbook']):10.1e}"
+                    f"{one_round(name, X[:300], y[:300]):11.1e}"
+                )
+
+
+if __name__ == "__main__":
+    main()
