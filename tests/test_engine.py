@@ -62,7 +62,7 @@ def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
     assert (hits, misses) == ("2", "0")
     assert again == answer
     # an edit of the learner, then one of a kernel it imports
-    edit(package / "algorithms" / "ridge.py", "y - m, v, chi, 1.0", "2.0 * (y - m), v, chi, 1.0")
+    edit(package / "algorithms" / "ridge.py", "x, y - m, chi, 1.0", "x, 2.0 * (y - m), chi, 1.0")
     hits, misses, *doubled = run_copy(copy_of_the_package)
     assert (hits, misses) == ("0", "2")
     assert float(doubled[0]) == 2 * float(answer[0])

@@ -182,7 +182,9 @@ def _placeholder(*arguments):
     raise NotImplementedError
 
 
-one = keep = turn = belief = drift_of = plan = accept = close = others = turn_other = _placeholder
+one = keep = settle = turn = belief = drift_of = plan = accept = close = others = turn_other = (
+    _placeholder
+)
 
 
 def block(state, params, table, y, out, start, rows, space):
@@ -304,10 +306,12 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
             label = y[i] if labelled else math.nan
             value, rule = one(state, params, table[i], label, work, labelled)
             if rule != FINE:
+                settle(state, work)
                 return i, rule, value
             keep(out, i, value, state)
             pace[0] -= 1
             i += 1
+        settle(state, work)
     mirror(S)
     for k in range(count):
         mirror(matrices[k])

@@ -65,6 +65,10 @@ def step(state, params, x, y, work):
     raise NotImplementedError
 
 
+def settle(state, work):
+    """Finish what a step has put off for the next round; nothing, unless the step says what."""
+
+
 def one(state, params, x, y, work, labelled):
     """One round: predict x, and learn y if it is labelled."""
     if not finite(x):
@@ -91,14 +95,23 @@ def keep_tally(out, i, value, state):
         out[j, i] = tally[j]
 
 
+def single(state, params, x, y, work, labelled):
+    """One round by itself."""
+    value, rule = one(state, params, x, y, work, labelled)
+    settle(state, work)
+    return value, rule
+
+
 def chunk(state, params, X, y, work, labelled, out, start, stop):
     """Rounds start..stop of an array, outcomes into ``out``, until a row breaks a rule."""
     for i in range(start, stop):
         label = y[i] if labelled else math.nan
         value, rule = one(state, params, X[i], label, work, labelled)
         if rule != FINE:
+            settle(state, work)
             return i, rule, value
         keep(out, i, value, state)
+    settle(state, work)
     return stop, FINE, 0.0
 
 
@@ -114,8 +127,10 @@ def spread(state, params, X, y, work, labelled, out, start, stop):
         for k in entries:
             x[indices[k]] = 0.0
         if rule != FINE:
+            settle(state, work)
             return i, rule, value
         keep(out, i, value, state)
+    settle(state, work)
     return stop, FINE, 0.0
 
 
@@ -284,10 +299,12 @@ class Step:
         function: Callable[..., Any],
         scratch: int | Callable[[int], int] = 2,
         bulk: Bulk | None = None,
+        settle: Callable[..., None] = settle,
     ) -> None:
         self.function = function
         self.scratch = scratch
         self.in_bulk = bulk
+        self.settle = settle
         self.__doc__ = function.__doc__
 
     @classmethod
@@ -298,9 +315,11 @@ class Step:
         return lambda function: cls(function, scratch, bulk)
 
     @classmethod
-    def with_bulk(cls, bulk: Bulk) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step whose rounds can be taken in bulk."""
-        return lambda function: cls(function, bulk=bulk)
+    def with_bulk(
+        cls, bulk: Bulk, settle: Callable[..., None] = settle
+    ) -> Callable[[Callable[..., Any]], Self]:
+        """Decorate a step whose rounds can be taken in bulk; ``settle`` does what it puts off."""
+        return lambda function: cls(function, 3, bulk, settle)
 
     def work(self, d: int) -> np.ndarray:
         """Return scratch for rows of width d."""
@@ -334,12 +353,18 @@ class Step:
 
         It is short and keeps Python's lock, so threads may share its scratch.
         """
-        return self._compiled(one, {}, step=_inlined(self.function))
+        inner = _bound(one, step=self.function)
+        return self._compiled(single, {}, one=_inlined(inner), settle=_inlined(self.settle))
 
     def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
         inner = _bound(one, step=self.function)
         return self._compiled(
-            template, {"nogil": True}, one=_inlined(inner), keep=_inlined(self._keep), **names
+            template,
+            {"nogil": True},
+            one=_inlined(inner),
+            keep=_inlined(self._keep),
+            settle=_inlined(self.settle),
+            **names,
         )
 
     @cached_property

@@ -22,6 +22,7 @@ __all__ = [
     "kernel",
     "norm",
     "observe",
+    "observe_later",
     "project_ellipsoid",
     "reset",
     "rounding_of",
@@ -30,6 +31,7 @@ __all__ = [
     "solve_lower",
     "solve_upper",
     "subtract_square",
+    "subtract_square_and_multiply",
     "symv",
     "symv_both",
 ]
@@ -202,6 +204,27 @@ def subtract_square(u, S):
 
 
 @kernel
+def subtract_square_and_multiply(u, S, x, out):
+    """S ← S − uuᵀ and out ← Sx in one pass; the bits of one after the other.
+
+    Their number must be a multiple of four: with a rest the compiler does not vectorise the loop.
+    """
+    n = x.size
+    for j in range(n):
+        out[j] = 0.0
+    for i in range(0, n, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        e, f, g, h = u[i], u[i + 1], u[i + 2], u[i + 3]
+        for j in range(n):
+            p = S[i, j] - e * u[j]
+            q = S[i + 1, j] - f * u[j]
+            r = S[i + 2, j] - g * u[j]
+            s = S[i + 3, j] - h * u[j]
+            S[i, j], S[i + 1, j], S[i + 2, j], S[i + 3, j] = p, q, r, s
+            out[j] += (a * p + b * q) + (c * r + d * s)
+
+
+@kernel
 def observe(S, x, v, chi, r, u):
     """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
 
@@ -211,10 +234,18 @@ def observe(S, x, v, chi, r, u):
     rounding, Σ is as small in that direction as its other entries let floating point say: it is
     left there, or it would lose its sign. ``u`` is scratch.
     """
+    if observe_later(S, x, v, chi, r, u):
+        subtract_square(u, S)
+
+
+@kernel
+def observe_later(S, x, v, chi, r, u):
+    """As :func:`observe`, but Σ ← Σ − uuᵀ may be left to be done; return whether it is."""
     if chi <= LARGEST_STEP * r and chi * r > rounding_of(S, x) * (r + chi):
-        _take(S, v, chi, r, 1.0, u)
-    else:
-        _observe_in_parts(S, x, v, chi, r, u)
+        _weigh(v, chi, r, 1.0, u)
+        return True
+    _observe_in_parts(S, x, v, chi, r, u)
+    return False
 
 
 @kernel
@@ -228,7 +259,8 @@ def _observe_in_parts(S, x, v, chi, r, u):
             return
         room = chi / noise - 1.0  # χ may still shrink by a factor 1 + room
         part = min(remaining, min(LARGEST_STEP, room) * r / chi)
-        _take(S, v, chi, r, part, u)
+        _weigh(v, chi, r, part, u)
+        subtract_square(u, S)
         if part == remaining:
             return
         remaining -= part
@@ -237,11 +269,10 @@ def _observe_in_parts(S, x, v, chi, r, u):
 
 
 @kernel
-def _take(S, v, chi, r, part, u):
-    """Observe a part of x: Σ ← (Σ⁻¹ + part·xxᵀ/r)⁻¹, v ← Σ_new·x/r."""
+def _weigh(v, chi, r, part, u):
+    """Set u so that Σ − uuᵀ is (Σ⁻¹ + part·xxᵀ/r)⁻¹ = Σ_new, and v ← Σ_new·x/r."""
     gain = 1.0 / (r + part * chi)
     scale(math.sqrt(part * gain), v, u)
-    subtract_square(u, S)
     scale(gain, v, v)
 
 

@@ -17,9 +17,36 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._engine import FINE, OVERFLOW
-from onlinear._kernels import axpy, dot, kernel, observe, shift, symv
+from onlinear._kernels import (
+    axpy,
+    dot,
+    kernel,
+    observe,
+    observe_later,
+    shift,
+    subtract_square,
+    subtract_square_and_multiply,
+    symv,
+)
 
-__all__ = ["Gaussian", "Weights", "follow", "gaussian", "learn", "look", "moves", "weights"]
+__all__ = [
+    "Gaussian",
+    "Weights",
+    "drifted",
+    "follow",
+    "follow_later",
+    "gaussian",
+    "learn",
+    "learn_later",
+    "look",
+    "moves",
+    "put_off",
+    "see",
+    "settle",
+    "weights",
+]
+
+WIDE = 96  # columns from which one pass over Σ a round is faster than two
 
 
 class Weights(NamedTuple):
@@ -60,6 +87,64 @@ def learn(state, x, e, v, chi, r, u):
 
 
 @kernel(inline="always")
+def see(state, x, work):
+    """v ← Σx, v being work[0], Σ first taking what the round before has put off; return χ = xᵀv."""
+    _, _, S = state
+    v, u, owed = work[0], work[1], work[2]
+    if owed[0] == 0.0:
+        symv(S, x, v)
+    else:
+        subtract_square_and_multiply(u, S, x, v)
+        owed[0] = 0.0
+    return dot(x, v)
+
+
+@kernel(inline="always")
+def learn_later(state, x, e, chi, r, work):
+    """As :func:`learn` after :func:`see`, but the update of a wide Σ is put off.
+
+    The next round makes it in one pass with its Σx. The engine has it settled when rounds end.
+    """
+    t, w, S = state
+    v, u = work[0], work[1]
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    if observe_later(S, x, v, chi, r, u):
+        put_off(S, work)
+    axpy(e, v, w)
+    t[0] += 1
+    return FINE
+
+
+@kernel(inline="always")
+def put_off(S, work):
+    """Σ ← Σ − uuᵀ, u being work[1]: now, or if Σ is wide in the next round."""
+    u, owed = work[1], work[2]
+    if u.size >= WIDE and u.size % 4 == 0:
+        owed[0] = 1.0
+    else:
+        subtract_square(u, S)
+
+
+@kernel(inline="always")
+def follow_later(state, drift, x, e, chi, work):
+    """Σ ← Σ_{t−1} + I/c, then learn the residual e, as :func:`learn_later`."""
+    _, _, S = state
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    shift(drift, S)
+    return learn_later(state, x, e, chi, 1.0, work)
+
+
+def settle(state, work):
+    """Make the update of Σ that :func:`learn_later` has put off, if any."""
+    u, owed = work[1], work[2]
+    if owed[0] != 0.0:
+        subtract_square(u, state[2])
+        owed[0] = 0.0
+
+
+@kernel(inline="always")
 def moves(e, chi, r):
     """Return h and k of Σ ← Σ − h·vvᵀ, w ← w + k·v: as :func:`learn`, for a block."""
     h = 1.0 / (r + chi)
@@ -69,9 +154,16 @@ def moves(e, chi, r):
 @kernel(inline="always")
 def look(state, c, x, v):
     """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and what is to be added to Σ_{t−1}."""
-    t, _, S = state
-    drift = 1.0 / c if t[0] > 0.0 else 0.0
+    _, _, S = state
     symv(S, x, v)
+    return drifted(state, c, x, v)
+
+
+@kernel(inline="always")
+def drifted(state, c, x, v):
+    """The same, given v = Σ_{t−1}x."""
+    t, _, _ = state
+    drift = 1.0 / c if t[0] > 0.0 else 0.0
     axpy(drift, x, v)
     return dot(x, v), drift
 

@@ -17,9 +17,9 @@ from onlinear._bounds import Guarantee
 from onlinear._bulk import Bulk
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, Step
-from onlinear._kernels import clipped, dot, kernel, symv
+from onlinear._kernels import clipped, dot, kernel
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn, moves
+from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AAR"]
@@ -50,18 +50,16 @@ def turn(params, j, m, chi, y):
     return forecast(params, m, chi), h, k, True
 
 
-@Step.with_bulk(Bulk(turn))
+@Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
     """One round."""
-    _, w, S = state
-    v = work[0]
-    symv(S, x, v)  # v = Σx
-    chi = dot(x, v)
+    _, w, _ = state
+    chi = see(state, x, work)  # xᵀΣx
     m = dot(w, x)
     prediction = forecast(params, m, chi)
     if math.isnan(y):
         return prediction, FINE
-    return prediction, learn(state, x, y - m, v, chi, 1.0, work[1])
+    return prediction, learn_later(state, x, y - m, chi, 1.0, work)
 
 
 class AAR(SecondOrder):

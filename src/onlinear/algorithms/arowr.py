@@ -17,9 +17,9 @@ from onlinear._bounds import Guarantee
 from onlinear._bulk import Bulk
 from onlinear._checks import number
 from onlinear._engine import FINE, Step
-from onlinear._kernels import dot, symv
+from onlinear._kernels import dot
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn, moves
+from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AROWR"]
@@ -44,18 +44,16 @@ def turn(params, j, m, chi, y):
     return m, h, k, True
 
 
-@Step.with_bulk(Bulk(turn))
+@Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
     """One round."""
-    _, w, S = state
+    _, w, _ = state
     r, _ = params
-    v = work[0]
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    symv(S, x, v)  # v = Σx
-    chi = dot(x, v)
-    return m, learn(state, x, y - m, v, chi, r, work[1])
+    chi = see(state, x, work)  # xᵀΣx
+    return m, learn_later(state, x, y - m, chi, r, work)
 
 
 class AROWR(SecondOrder):

@@ -43,7 +43,7 @@ from onlinear._engine import FINE, Step, Tally
 from onlinear._kernels import clipped, dot, kernel
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, follow, gaussian, look, moves
+from onlinear._recursion import Gaussian, drifted, follow_later, gaussian, moves, see, settle
 
 __all__ = ["LASER", "LaserParams", "guarantee"]
 
@@ -80,18 +80,17 @@ def turn(params, j, m, chi, y):
     return forecast(params, m, chi), h, k, True
 
 
-@Step.with_bulk(Bulk(turn, drift=drift))
+@Step.with_bulk(Bulk(turn, drift=drift), settle)
 def step(state, params, x, y, work):
     """One round."""
     _, w, _ = state
-    _, c, _, _ = params
-    v = work[0]
-    chi, grown = look(state, c, x, v)
+    see(state, x, work)
+    chi, grown = drifted(state, params[1], x, work[0])  # Σ = Σ_{t−1} + I/c
     m = dot(w, x)
     prediction = forecast(params, m, chi)
     if math.isnan(y):
         return prediction, FINE
-    return prediction, follow(state, grown, x, y - m, v, chi, work[1])
+    return prediction, follow_later(state, grown, x, y - m, chi, work)
 
 
 @kernel(inline="always")

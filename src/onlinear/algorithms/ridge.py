@@ -18,9 +18,9 @@ from onlinear._bounds import Guarantee
 from onlinear._bulk import Bulk
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, Step
-from onlinear._kernels import clipped, dot, symv
+from onlinear._kernels import clipped, dot
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn, moves
+from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["Ridge"]
@@ -45,19 +45,17 @@ def turn(params, j, m, chi, y):
     return clipped(m, clip), h, k, True
 
 
-@Step.with_bulk(Bulk(turn))
+@Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
     """One round."""
-    _, w, S = state
+    _, w, _ = state
     _, clip = params
-    v = work[0]
     m = dot(w, x)
     prediction = clipped(m, clip)
     if math.isnan(y):  # no label: predict, touch nothing
         return prediction, FINE
-    symv(S, x, v)  # v = Σx
-    chi = dot(x, v)
-    return prediction, learn(state, x, y - m, v, chi, 1.0, work[1])
+    chi = see(state, x, work)  # xᵀΣx
+    return prediction, learn_later(state, x, y - m, chi, 1.0, work)
 
 
 class Ridge(SecondOrder):

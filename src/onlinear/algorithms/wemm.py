@@ -25,10 +25,10 @@ from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter, in_
 from onlinear._bulk import Bulk
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, kernel, subtract_square, symv
+from onlinear._kernels import axpy, dot, kernel, scale, symv
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn, moves
+from onlinear._recursion import Gaussian, gaussian, learn, moves, put_off, see, settle
 
 __all__ = ["WEMM"]
 
@@ -49,22 +49,22 @@ def turn(params, j, m, chi, y):
     return m, 1.0, y - m, chi < 1.0
 
 
-@Step.with_bulk(Bulk(turn))
+@Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
-    v = work[0]
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    symv(S, x, v)  # v = Σx
-    chi = dot(x, v)
+    chi = see(state, x, work)  # xᵀΣx
+    v = work[0]
     e = y - m
     if not math.isfinite(chi * e):
         return e, OVERFLOW
     if chi >= 1.0:
         return chi, DOMAIN
-    subtract_square(v, S)  # Σ ← Σ − vvᵀ
+    scale(1.0, v, work[1])
+    put_off(S, work)  # Σ ← Σ − vvᵀ
     axpy(e, v, w)  # w ← w + ev
     t[0] += 1
     return m, FINE
