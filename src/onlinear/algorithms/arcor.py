@@ -49,7 +49,6 @@ from onlinear._kernels import (
     kernel,
     norm,
     observe,
-    project_ellipsoid,
     reset,
     scale,
     symv,
@@ -57,6 +56,7 @@ from onlinear._kernels import (
 )
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
+from onlinear._projection import SCRATCH, project_ellipsoid
 from onlinear._recursion import gaussian, learn
 from onlinear.algorithms.laser import LaserParams, guarantee
 
@@ -140,7 +140,7 @@ def _start_afresh_if_too_certain(params, theta, x, S, N, u, segment, U):
     return True
 
 
-@Step.with_scratch(lambda d: d + 2)
+@Step.with_scratch(lambda d: d + SCRATCH)
 def step(state, params, x, y, work):
     """One round."""
     t, w, S, N, segment = state
@@ -156,7 +156,7 @@ def step(state, params, x, y, work):
     theta = _compiled_theta(params, segment[0])
     if math.isfinite(theta):
         symv(N, x, v)
-        _start_afresh_if_too_certain(params, theta, x, S, N, v, segment, work[2:])
+        _start_afresh_if_too_certain(params, theta, x, S, N, v, segment, work[2 : x.size + 2])
     project_ellipsoid(S, w, radius, work)
     return m, FINE
 
@@ -200,8 +200,8 @@ def bound(state, params, x, y, work):
 class ARCOR(SecondOrder):
     """Adaptive regularisation with covariance reset, for a truth that drifts or switches.
 
-    It forgets what it was certain of whenever it grows too certain. Costs O(d²) a round, and a
-    Cholesky factorisation or a few in rounds where ‖w‖ exceeds the radius.
+    It forgets what it was certain of whenever it grows too certain. Costs O(d²) a round, and in
+    rounds where ‖w‖ exceeds the radius a few times that (O(d³) where Σ is very far from round).
 
     Parameters
     ----------

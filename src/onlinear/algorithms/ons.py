@@ -34,9 +34,10 @@ from onlinear._bounds import (
 )
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, norm, observe, project_ellipsoid, scale, symv
+from onlinear._kernels import axpy, dot, norm, observe, scale, symv
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
+from onlinear._projection import SCRATCH, project_ellipsoid
 from onlinear._recursion import Gaussian, gaussian
 
 __all__ = ["ONS"]
@@ -55,7 +56,7 @@ def init(params: ONSParams, d: int) -> Gaussian:
     return gaussian(d, params.epsilon)
 
 
-@Step.with_scratch(lambda d: d + 3)
+@Step.with_scratch(lambda d: d + SCRATCH)
 def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
@@ -105,7 +106,8 @@ def bound(state, params, x, y, work):
 class ONS(SecondOrder):
     """The online Newton step: second-order descent on the square loss.
 
-    Costs O(d²) a round, and a few Cholesky factorisations in rounds where ‖w‖ exceeds the radius.
+    Costs O(d²) a round, and in rounds where ‖w‖ exceeds the radius a few times that (O(d³) where Σ
+    is very far from round).
 
     Parameters
     ----------
