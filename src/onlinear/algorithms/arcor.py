@@ -177,13 +177,16 @@ def bound(state, params, x, y, work):
     tally, notes, t, w, S, sums, own, N, segment = state
     r, radius, _, _ = params
     v, p, n, scratch = work[0], work[1], work[2], work[3]
-    symv_both(S, own, x, v, p)  # Σx of the comparator, and with the resets
+    symv(S, x, v)  # Σx of the comparator
+    if math.isfinite(sums[THETA]):
+        symv_both(own, N, x, p, n)  # Σx and Nx with the resets
+    else:
+        symv(own, x, p)
     chi = dot(x, p)
     gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), scratch)
     if rule != FINE:
         return lose(tally, notes, rule, gain)
     observe(own, x, p, chi, r, scratch)
-    symv(N, x, n)
     length = norm(x)
     sums[LENGTHS] += length * length
     if _start_afresh_if_too_certain(params, sums[THETA], x, own, N, n, segment, work[4:]):
