@@ -64,7 +64,7 @@ class Ledger:
         if record.shape != (sum(sizes),):
             raise ValueError(f"the accounts need {sum(sizes)} numbers, got {record.size}")
         for array, part in zip(self.state, np.split(record, np.cumsum(sizes)[:-1]), strict=True):
-            array.flat = part
+            array[...] = part.reshape(array.shape)
 
     def add_one(self, x: np.ndarray, y: float) -> None:
         """Enter one row."""
