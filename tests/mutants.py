@@ -7,7 +7,7 @@ run as plain Python (the kernels stay compiled). Its guarantee is that of the so
 from types import FunctionType
 
 import onlinear as ol
-from onlinear import _engine, _kernels, _recursion
+from onlinear import _engine, _kernels, _projection, _recursion
 from onlinear.algorithms import cirr, eg, gd, rls
 
 
@@ -99,7 +99,7 @@ def drift_backwards(a, S):
 
 def project_too_far(S, w, radius, work):
     """Onto a ball a tenth as large."""
-    _kernels.project_ellipsoid(S, w, 0.1 * radius, work)
+    _projection.project_ellipsoid(S, w, 0.1 * radius, work)
 
 
 def tenfold_norm(a):

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from onlinear import bregman
-from onlinear._kernels import project_ellipsoid
+from onlinear._projection import SCRATCH, project_ellipsoid
 
 SLSQP = 1e-6  # a numerical minimiser is known to the root of the precision of its minimum
 
@@ -127,7 +127,7 @@ def test_the_ellipsoid_projection_is_the_nearest_point_in_the_metric(seed):
     w, radius = 2 * rng.normal(size=d), rng.uniform(0.1, 3.0)
     by_search = slow.slsqp_ball(w, radius, metric=np.linalg.inv(S))
     by_eigenvalues = slow.project_ellipsoid(S, w, radius)
-    project_ellipsoid(S, w, radius, np.empty((d + 2, d)))
+    project_ellipsoid(S, w, radius, np.empty((d + SCRATCH, d)))
     assert_allclose(w, by_eigenvalues, rtol=1e-9, atol=1e-12)
     # slower to converge along the long axes of the metric
     assert_allclose(w, by_search, atol=10 * SLSQP)
@@ -141,7 +141,7 @@ def test_the_ellipsoid_projection_bears_long_and_flat_ellipsoids(seed):
     S = (S + S.T) / 2
     w, radius = rng.normal(size=5), 10.0 ** rng.uniform(-4, 0)
     wanted = slow.project_ellipsoid(S, w, radius)
-    project_ellipsoid(S, w, radius, np.empty((7, 5)))
+    project_ellipsoid(S, w, radius, np.empty((5 + SCRATCH, 5)))
     assert np.linalg.norm(w) <= radius * (1 + 1e-12)
     # the eigenvalues of S are known to 1e-16 of the largest, the smallest to 1e-8 of itself
     assert_allclose(w, wanted, atol=1e-7 * radius)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from streams import STREAMS, as_given, positive, within_unit_ball, within_unit_box
 
 import onlinear as ol
+from onlinear._ledger import Ledger
 from onlinear.kernels import RBF, Linear, Polynomial
 
 # learner: the domain its streams are brought into, and the parameters tried there
@@ -119,6 +120,13 @@ def test_learners_agree_with_their_oracles(name, params, stream, seed):
         assert model.resets_ == len(wanted.resets)
 
 
+def resets_of_the_account(model, X, y):
+    """Return how often the account of the bound, which sees no learner, thinks ARCOR resets."""
+    ledger = Ledger(model._guarantee().account)
+    ledger.add(X, y)
+    return int(ledger.state[-1][0]) - 1
+
+
 def resets(model, X, y):
     """Return the rounds, counted from 1, in which ARCOR resets."""
     counts = [0]
@@ -128,7 +136,7 @@ def resets(model, X, y):
     return tuple(np.flatnonzero(np.diff(counts)) + 1)
 
 
-@pytest.mark.parametrize("seed", range(240))
+@pytest.mark.parametrize("seed", range(400))
 def test_arcor_resets_when_the_eigenvalues_say_so(seed):
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 7))
@@ -147,8 +155,10 @@ def test_arcor_resets_when_the_eigenvalues_say_so(seed):
     }
     if seed % 5 == 0:
         params["thresholds"] = np.sort(rng.uniform(0.001, 0.9, size=6))[::-1]
-    model = ol.ARCOR(**params)
-    assert resets(model, X, y) == oracles.arcor(X, y, **params).resets
+    wanted = oracles.arcor(X, y, **params).resets
+    assert resets(ol.ARCOR(**params), X, y) == wanted
+    if math.isfinite(params["radius"]):
+        assert resets_of_the_account(ol.ARCOR(**params), X, y) == len(wanted)
 
 
 def test_arcor_resets_at_the_same_rounds_however_a_tied_stream_is_turned():
@@ -171,3 +181,4 @@ def test_arcor_resets_at_the_same_rounds_however_a_tied_stream_is_turned():
         turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
         assert resets(ol.ARCOR(), X @ turn, y) == tuple(wanted)
         assert oracles.arcor(X @ turn, y).resets == tuple(wanted)
+        assert resets_of_the_account(ol.ARCOR(radius=1.0), X @ turn, y) == len(wanted)

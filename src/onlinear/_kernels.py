@@ -23,7 +23,6 @@ __all__ = [
     "norm",
     "observe",
     "observe_later",
-    "project_ellipsoid",
     "reset",
     "rounding_of",
     "scale",
@@ -43,7 +42,6 @@ kernel: Any = partial(njit, error_model="numpy", _nrt=False)
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
 ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
 BAND = 16  # rows of cholesky(), a multiple of four
-NEWTON_STEPS = 100  # the secular equation needs about five
 
 
 @kernel
@@ -370,38 +368,3 @@ def solve_upper(U, x):
     """x ← U⁻¹x."""
     for k in range(x.size - 1, -1, -1):
         x[k] = (x[k] - dot(U[k, k + 1 :], x[k + 1 :])) / U[k, k]
-
-
-@kernel
-def project_ellipsoid(S, w, radius, work):
-    """w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w), nothing if ‖w‖ ≤ radius.
-
-    The minimiser is (I + αΣ)⁻¹w with ‖·‖ = radius. 1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's
-    iteration on it rises to the root from α = 0 without overshooting. ``work`` holds d + 2 rows.
-    """
-    n = w.size
-    if norm(w) <= radius:
-        return
-    u, z, U = work[0], work[1], work[2 : n + 2]
-    alpha = 0.0
-    for _ in range(NEWTON_STEPS):
-        for i in range(n):
-            u[i] = w[i]
-            for j in range(n):
-                U[i, j] = alpha * S[i, j]
-        shift(1.0, U)
-        cholesky(U, 1.0, 0.0)
-        solve_lower(U, u)
-        solve_upper(U, u)  # u = (I + αΣ)⁻¹w
-        length = norm(u)
-        scale(1.0 / length, u, u)
-        if length <= radius * (1.0 + 4e-16):
-            break
-        symv(S, u, z)
-        solve_lower(U, z)
-        solve_upper(U, z)  # z = (I + αΣ)⁻¹Σu/‖u‖
-        better = alpha + (length / radius - 1.0) / dot(u, z)
-        if not alpha < better < math.inf:
-            break
-        alpha = better
-    scale(radius, u, w)

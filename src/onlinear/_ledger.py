@@ -21,6 +21,11 @@ class Account(NamedTuple):
     rules: tuple[str, ...] = ()
 
 
+def _own(array: np.ndarray) -> np.ndarray:
+    """Return a copy that begins with a cache line."""
+    return joined([array]).reshape(array.shape)
+
+
 class Ledger:
     """A running tally: the same bits row by row and in bulk, unchanged by a row it refuses."""
 
@@ -30,11 +35,9 @@ class Ledger:
 
     def begin(self, d: int) -> None:
         """Take the initial state of dimension d."""
-        arrays = self.account.init(d)
-        self._flat = joined(arrays)
-        self.state = tuple(views(self._flat, arrays))
+        self.state = tuple(_own(array) for array in self.account.init(d))
         self.width = d
-        self._work = self.account.step.work(d)
+        self._work = _own(self.account.step.work(d))
 
     @property
     def tally(self) -> np.ndarray | None:
@@ -44,15 +47,19 @@ class Ledger:
     @property
     def record(self) -> np.ndarray:
         """The state as one vector."""
-        return np.zeros(0) if self.state is None else self._flat.copy()
+        if self.state is None:
+            return np.zeros(0)
+        return joined(self.state)
 
     @record.setter
     def record(self, record: np.ndarray) -> None:
         if self.state is None:
             return
-        if record.shape != self._flat.shape:
-            raise ValueError(f"the accounts need {self._flat.size} numbers, got {record.size}")
-        self._flat[:] = record
+        size = sum(array.size for array in self.state)
+        if record.shape != (size,):
+            raise ValueError(f"the accounts need {size} numbers, got {record.size}")
+        for array, part in zip(self.state, views(record, self.state), strict=True):
+            array[...] = part
 
     def add_one(self, x: np.ndarray, y: float) -> None:
         """Enter one row."""

@@ -51,7 +51,6 @@ from onlinear._kernels import (
     kernel,
     norm,
     observe,
-    project_ellipsoid,
     reset,
     rounding_of,
     scale,
@@ -60,6 +59,7 @@ from onlinear._kernels import (
 )
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
+from onlinear._projection import SCRATCH, project_ellipsoid
 from onlinear._recursion import gaussian, learn, moves
 from onlinear.algorithms.laser import LaserParams, guarantee
 
@@ -191,7 +191,7 @@ def accept(state, params, x, y, m, beside):
 
 
 @Step.with_scratch(
-    lambda d: d + 2,
+    lambda d: d + SCRATCH,
     Bulk(turn, plan=plan, accept=accept, others=others, turn_other=turn_other),
 )
 def step(state, params, x, y, work):
@@ -209,7 +209,7 @@ def step(state, params, x, y, work):
     theta = _compiled_theta(params, segment[0])
     if math.isfinite(theta):
         symv(N, x, v)
-        _start_afresh_if_too_certain(params, theta, x, S, N, v, segment, work[2:])
+        _start_afresh_if_too_certain(params, theta, x, S, N, v, segment, work[2 : x.size + 2])
     project_ellipsoid(S, w, radius, work)
     return m, FINE
 
@@ -287,13 +287,16 @@ def bound(state, params, x, y, work):
     tally, notes, t, w, S, sums, own, N, segment = state
     r, _, _, _ = params
     v, p, n, scratch = work[0], work[1], work[2], work[3]
-    symv_both(S, own, x, v, p)  # Σx of the comparator, and with the resets
+    symv(S, x, v)  # Σx of the comparator
+    if math.isfinite(sums[THETA]):
+        symv_both(own, N, x, p, n)  # Σx and Nx with the resets
+    else:
+        symv(own, x, p)
     chi = dot(x, p)
     gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), scratch)
     if rule != FINE:
         return lose(tally, notes, rule, gain)
     observe(own, x, p, chi, r, scratch)
-    symv(N, x, n)
     length = norm(x)
     sums[LENGTHS] += length * length
     if _start_afresh_if_too_certain(params, sums[THETA], x, own, N, n, segment, work[4:]):
@@ -305,8 +308,8 @@ def bound(state, params, x, y, work):
 class ARCOR(SecondOrder):
     """Adaptive regularisation with covariance reset, for a truth that drifts or switches.
 
-    It forgets what it was certain of whenever it grows too certain. Costs O(d²) a round, and a
-    Cholesky factorisation or a few in rounds where ‖w‖ exceeds the radius.
+    It forgets what it was certain of whenever it grows too certain. Costs O(d²) a round, and in
+    rounds where ‖w‖ exceeds the radius a few times that (O(d³) where Σ is very far from round).
 
     Parameters
     ----------

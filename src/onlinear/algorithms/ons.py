@@ -36,9 +36,10 @@ from onlinear._bounds import (
 from onlinear._bulk import Bulk
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, kernel, norm, observe, project_ellipsoid, scale, symv
+from onlinear._kernels import axpy, dot, kernel, norm, observe, scale, symv
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
+from onlinear._projection import SCRATCH, project_ellipsoid
 from onlinear._recursion import Gaussian, gaussian
 
 __all__ = ["ONS"]
@@ -71,7 +72,7 @@ def accept(state, params, x, y, m, beside):
     return norm(state[1]) <= radius
 
 
-@Step.with_scratch(lambda d: d + 3, Bulk(turn, accept=accept))
+@Step.with_scratch(lambda d: d + SCRATCH, Bulk(turn, accept=accept))
 def step(state, params, x, y, work):
     """One round."""
     t, w, S = state
@@ -133,7 +134,8 @@ def bound(state, params, x, y, work):
 class ONS(SecondOrder):
     """The online Newton step: second-order descent on the square loss.
 
-    Costs O(d²) a round, and a few Cholesky factorisations in rounds where ‖w‖ exceeds the radius.
+    Costs O(d²) a round, and in rounds where ‖w‖ exceeds the radius a few times that (O(d³) where Σ
+    is very far from round).
 
     Parameters
     ----------
