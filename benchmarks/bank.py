@@ -6,9 +6,11 @@ LASERs of K settings on the same rows. Each figure is the least over interleaved
 busy moment of the machine touches no single contender; two threads need two idle cores.
 """
 
-import argparse
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+from timing import least, parser, table
+
+# isort: split
 
 import numpy as np
 
@@ -32,28 +34,17 @@ def row_by_row(
             learn(x, label)
 
 
-def least(contenders: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the least seconds of each contender, interleaved, after one run that compiles."""
-    best = dict.fromkeys(contenders, np.inf)
-    for repeat in range(repeats + 1):
-        for name, run in contenders.items():
-            began = time.perf_counter()
-            run()
-            if repeat:
-                best[name] = min(best[name], time.perf_counter() - began)
-    return best
-
-
-def compare(count: int, d: int, rows: int, repeats: int) -> None:
+def compare(count: int, d: int, rows: int, repeats: int) -> list[tuple[str, ...]]:
     X, y = ol.streams.rotating(rows=rows, d=d, degrees=0.5)
     few, labels = X[:SINGLE_ROWS], y[:SINGLE_ROWS]
     apart = models(count)
     bank, double = ol.Bank(models(count), threads=1), ol.Bank(models(count), threads=2)
     replays = least(
         {
-            "apart": lambda: [ol.replay(model, X, y) for model in apart],
-            "bank": lambda: ol.replay(bank, X, y),
-            "two": lambda: ol.replay(double, X, y),
+            "apart": lambda: [ol.replay(model, X, y, engine="rank-one") for model in apart],
+            "bank, one thread": lambda: ol.replay(bank, X, y, engine="rank-one"),
+            "bank, two threads": lambda: ol.replay(double, X, y, engine="rank-one"),
+            "bank, default engine": lambda: ol.replay(bank, X, y),
         },
         repeats,
     )
@@ -64,20 +55,18 @@ def compare(count: int, d: int, rows: int, repeats: int) -> None:
         },
         repeats,
     )
-    print(f"{count} LASERs, d = {d}: µs a row for all of them")
-    print(f"  replay, apart                 {replays['apart'] / rows * 1e6:8.2f}")
-    for name, words in (("bank", "bank, one thread"), ("two", "bank, two threads")):
-        times = replays["apart"] / replays[name]
-        print(f"  replay, {words:20}  {replays[name] / rows * 1e6:8.2f}  {times:5.2f} × as fast")
-    times = single["apart"] / single["bank"]
-    print(f"  row by row, apart             {single['apart'] / SINGLE_ROWS * 1e6:8.2f}")
-    print(f"  row by row, bank              {single['bank'] / SINGLE_ROWS * 1e6:8.2f}", end="")
-    print(f"  {times:5.2f} × as fast")
+    return [
+        (
+            f"{count} LASERs, d = {d}, {way}: {name}",
+            f"{seconds / size * 1e6:.2f}",
+            f"{times['apart'] / seconds:.2f}",
+        )
+        for way, times, size in (("replay", replays, rows), ("row by row", single, SINGLE_ROWS))
+        for name, seconds in times.items()
+    ]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--repeats", type=int, default=7)
-    repeats = parser.parse_args().repeats
-    for count, d, rows in SIZES:
-        compare(count, d, rows, repeats)
+    repeats = parser(__doc__, repeats=7).parse_args().repeats
+    lines = [line for size in SIZES for line in compare(*size, repeats)]
+    table(("", "µs a row, all of them", "× as fast as apart"), lines)

@@ -16,23 +16,20 @@ difference of the weights after one round from the same state, beside the larges
 that include chaotic ones: a = 1.
 """
 
-import argparse
 import math
-import os
-import time
-from collections.abc import Callable, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+from timing import microseconds, parser, table
 
-import numpy as np  # noqa: E402  the number of threads is read when it is loaded
+# isort: split
 
-import onlinear as ol  # noqa: E402
-from onlinear._engine import FINE, Step  # noqa: E402
-from onlinear._kernels import add_square, axpy, clipped, dot, kernel  # noqa: E402
+import numpy as np
+
+import onlinear as ol
+from onlinear._engine import FINE, Step
+from onlinear._kernels import add_square, axpy, clipped, dot, kernel
 
 SPARSE = 10
 PENALTIES = {"dense": 50.0, "sparse": 20.0}
@@ -175,32 +172,16 @@ def one_round(name: str, X: np.ndarray, y: np.ndarray) -> float:
     return worst
 
 
-def least(contenders: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Return the least time of each, over interleaved repeats."""
-    times = dict.fromkeys(contenders, np.inf)
-    for _ in range(repeats):
-        for name, run in contenders.items():
-            began = time.perf_counter()
-            run()
-            times[name] = min(times[name], time.perf_counter() - began)
-    return times
-
-
 def difference(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("sizes", nargs="*", type=int, default=[20, 50, 100, 200, 400])
-    parser.add_argument("--rows", type=int, default=600)
-    parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    print(f"{arguments.rows} rows, one thread, least of {arguments.repeats} repeats; µs a round")
-    print(
-        f"{'':8}{'truth':8}{'n':>5}{'textbook':>10}{'whole':>9}{'fast':>9}"
-        f"{'ratio':>8}{'difference':>12}{'moved':>10}{'one round':>11}"
-    )
+    options = parser(__doc__, repeats=3)
+    options.add_argument("sizes", nargs="*", type=int, default=[20, 50, 100, 200, 400])
+    options.add_argument("--rows", type=int, default=600)
+    arguments = options.parse_args()
+    lines = []
     for kind in ("dense", "sparse"):
         for n in arguments.sizes:
             X, y = stream(kind, n, arguments.rows)
@@ -210,16 +191,22 @@ def main() -> None:
                 made = steps(name)
                 found = {way: replay(step, model, X, y) for way, step in made.items()}
                 moved = replay(made["textbook"], model, X, y * (1.0 + 2e-16))
-                runs = {way: partial(replay, step, model, X, y) for way, step in made.items()}
-                times = least(runs, arguments.repeats)
-                each = {way: seconds / len(X) * 1e6 for way, seconds in times.items()}
-                print(
-                    f"{name:8}{kind:8}{n:5}{each['textbook']:10.1f}{each['whole']:9.1f}"
-                    f"{each['fast']:9.1f}{each['textbook'] / each['fast']:8.1f}"
-                    f"{difference(found['fast'], found['textbook']):12.1e}"
-                    f"{difference(moved, found['textbook']):10.1e}"
-                    f"{one_round(name, X[:300], y[:300]):11.1e}"
+                runs = {
+                    way: (len(X), partial(replay, step, model, X, y)) for way, step in made.items()
+                }
+                each = microseconds(runs, arguments.repeats)
+                lines.append(
+                    (
+                        f"{name}, {kind} truth, n = {n}",
+                        *(f"{each[way]:.1f}" for way in ("textbook", "whole", "fast")),
+                        f"{each['textbook'] / each['fast']:.1f}",
+                        f"{difference(found['fast'], found['textbook']):.1e}",
+                        f"{difference(moved, found['textbook']):.1e}",
+                        f"{one_round(name, X[:300], y[:300]):.1e}",
+                    )
                 )
+    heads = ("textbook, µs", "whole, µs", "fast, µs", "ratio", "difference", "moved", "one round")
+    table((f"{arguments.rows} rows", *heads), lines)
 
 
 if __name__ == "__main__":

@@ -275,7 +275,8 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
     """Rounds start..stop of a table in blocks; rows that no block can take are taken one by one.
 
     ``pace`` holds how many rows are to be taken so, and how many the next time. A block ends with
-    a multiple of the grain, so that it does not matter where the engine stopped in between.
+    a multiple of the grain, so that it does not matter where the engine stopped in between. Only
+    the lower triangles of matrices are kept up, until a row is taken by itself, or the last one.
     """
     table, space, pace = X
     _, _, S = belief(state)
@@ -312,7 +313,8 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
             pace[0] -= 1
             i += 1
         settle(state, work)
-    mirror(S)
-    for k in range(count):
-        mirror(matrices[k])
+    if stop == table.shape[0]:
+        mirror(S)
+        for k in range(count):
+            mirror(matrices[k])
     return stop, FINE, 0.0

@@ -49,7 +49,7 @@ __all__ = [
 FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
 ENGINES = ("auto", "rank-one", "bulk")
-CROSSOVER = 48  # columns from which rounds in bulk are faster
+CROSSOVER = 64  # columns from which rounds in bulk are faster
 
 
 class Outcome(NamedTuple):
