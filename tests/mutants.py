@@ -60,6 +60,11 @@ def nothing(*_):
     return False
 
 
+def following(**names):
+    """Return LASER's way of learning with other kernels."""
+    return rebound(_recursion.follow_later, **names)
+
+
 def learn_backwards(state, x, e, v, chi, r, u):
     return _recursion.learn(state, x, -e, v, chi, r, u)
 
@@ -113,12 +118,21 @@ def level(w, alpha):
     return True
 
 
+def later(wrong):
+    """Return a wrong ``learn`` in the place of ``learn_later``."""
+    return lambda state, x, e, chi, r, work: wrong(state, x, e, work[0], chi, r, work[1])
+
+
 # --- the mutants ----------------------------------------------------------------------------
 
 L = ol.LEARNERS
 SIGN = {
-    **{name: mutant(L[name], learn=learn_backwards) for name in ("AAR", "ARCOR", "AROWR", "Ridge")},
-    "LASER": mutant(L["LASER"], follow=rebound(_recursion.follow, learn=learn_backwards)),
+    **{
+        name: mutant(L[name], learn_later=later(learn_backwards))
+        for name in ("AAR", "AROWR", "Ridge")
+    },
+    "ARCOR": mutant(L["ARCOR"], learn=learn_backwards),
+    "LASER": mutant(L["LASER"], follow_later=following(learn_later=later(learn_backwards))),
     "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=learn_backwards)),
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
@@ -129,16 +143,16 @@ SIGN = {
     **{name: misset(L[name], eta=lambda eta: -eta) for name in ("EG", "EGPM", "EGU")},
 }
 COVARIANCE = {
-    "AAR": mutant(L["AAR"], learn=stay_uncertain),
+    "AAR": mutant(L["AAR"], learn_later=later(stay_uncertain)),
     "ARCOR": mutant(L["ARCOR"], learn=grow_certain_at_once),
-    "AROWR": mutant(L["AROWR"], learn=grow_certain_twice),
-    "LASER": mutant(L["LASER"], follow=rebound(_recursion.follow, shift=drift_backwards)),
+    "AROWR": mutant(L["AROWR"], learn_later=later(grow_certain_twice)),
+    "LASER": mutant(L["LASER"], follow_later=following(shift=drift_backwards)),
     "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=grow_certain_twice)),
-    "Ridge": mutant(L["Ridge"], learn=grow_certain_twice),
+    "Ridge": mutant(L["Ridge"], learn_later=later(grow_certain_twice)),
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, add_square=nothing)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, add_square=nothing)),
     "ONS": mutant(L["ONS"], observe=observe_too_much),
-    "WEMM": mutant(L["WEMM"], subtract_square=nothing),
+    "WEMM": mutant(L["WEMM"], put_off=nothing),
 }
 PROJECTION = {
     "ARCOR": mutant(L["ARCOR"], project_ellipsoid=project_too_far),
@@ -150,5 +164,5 @@ PROJECTION = {
     },
     "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
 }
-FORGOTTEN_DRIFT = mutant(L["LASER"], follow=rebound(_recursion.follow, shift=nothing))
+FORGOTTEN_DRIFT = mutant(L["LASER"], follow_later=following(shift=nothing))
 NEVER_RESET = mutant(L["ARCOR"], _start_afresh_if_too_certain=nothing)

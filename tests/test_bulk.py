@@ -219,7 +219,7 @@ def test_bulk_is_chosen_where_it_pays():
     assert not aar.step.takes_bulk(wide, "rank-one", "AAR")
     assert not aar.step.takes_bulk(wide[:3], "auto", "AAR")
     assert not ol.NLMS.algorithm.step.takes_bulk(wide, "auto", "NLMS")
-    assert _engine.CROSSOVER <= 64
+    assert aar.step.in_bulk.crossover <= 64
     X, y = stream(rows=300, d=256)
     auto, bulk = ol.LASER(), ol.LASER()
     assert np.array_equal(
@@ -248,7 +248,7 @@ def test_words_for_an_engine_that_is_not_there():
 
 @every_case
 def test_accounts_in_bulk_are_those_row_by_row(case):
-    X, y = stream(rows=500, d=64)
+    X, y = stream(rows=500, d=64 if case[0] != "ARCOR" else 128)
     X[300] *= 2.0
     one = ol.certificate(make(case, on_bad="skip"), X, y, engine="rank-one")
     bulk = ol.certificate(make(case, on_bad="skip"), X, y, engine="bulk")

@@ -19,11 +19,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._bulk import Bulk, no_drift
+from onlinear._bulk import TAKE, Bulk, no_drift
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Tally
-from onlinear._kernels import dot, kernel, norm, rounding_of
+from onlinear._kernels import (
+    axpy,
+    dot,
+    kernel,
+    norm,
+    observe_later,
+    rounding_of,
+    shift,
+    subtract_square,
+)
 from onlinear._ledger import Account
-from onlinear._recursion import follow, gaussian, look, moves
+from onlinear._recursion import gaussian, look, moves
 
 __all__ = [
     "COMPARATOR",
@@ -164,13 +173,20 @@ def compete(state, c, x, y, work):
 @kernel(inline="always")
 def take_in(state, drift, x, y, v, chi, u):
     """As :func:`compete`, given v = Σx, χ = xᵀv and what is to be added to Σ; u is scratch."""
-    _, w, S = state
+    t, w, S = state
     e = y - dot(w, x)
-    rule = follow(state, drift, x, e, v, chi, u)
-    left = chi / (1.0 + chi)  # xᵀΣ_t x, unless Σ could not be made that small
-    if rule == FINE and 0.0 < left <= rounding_of(S, x):
+    if not math.isfinite(chi * e):
+        return e, chi, OVERFLOW
+    if drift > 0.0:
+        shift(drift, S)
+    left = chi / (1.0 + chi)  # xᵀΣ_t x, unless Σ cannot be made that small
+    if observe_later(S, x, v, chi, 1.0, u):  # which it says it can
+        subtract_square(u, S)
+    elif 0.0 < left <= rounding_of(S, x):
         return left, left, DOMAIN
-    return e * e / (1.0 + chi), chi, rule
+    axpy(e, v, w)
+    t[0] += 1
+    return e * e / (1.0 + chi), chi, FINE
 
 
 def _belief(state):
@@ -251,7 +267,7 @@ def _regret(state, params, x, y, m, beside):
     tally, notes = state[0], state[1]
     gain = (y - m) * (y - m) / (1.0 + beside[0])
     enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
-    return True
+    return TAKE
 
 
 @Tally.with_bulk(in_bulk(_regret))

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear import _blas
 from onlinear._kernels import ROUNDING, axpy, dot, finite, kernel, shift
 from onlinear._rules import FINE
 from onlinear._wing import (
     LEAF,
     aligned,
+    begin,
     eliminate,
     expand,
     fold,
@@ -44,9 +44,10 @@ from onlinear._wing import (
 __all__ = ["Bulk", "Space", "block", "bulk", "grain", "no_drift", "space"]
 
 SHORTEST = 4  # rows: fewer are not worth a block
-MOST_IN_A_ROW = 1024  # rows taken one by one before a block is tried again
+MOST_IN_A_ROW = 64  # rows taken one by one before a block is tried again
 VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits
 
+LEAVE, TAKE, END = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
 
 
@@ -67,7 +68,7 @@ def as_many(state, params, X, y, start, rows):
 
 def always(state, params, x, y, m, beside):
     """Take every row that ``turn`` takes."""
-    return True
+    return TAKE
 
 
 def nothing(state, params, X, start, rows):
@@ -96,8 +97,9 @@ class Bulk(NamedTuple):
     ``plan(state, params, X, y, start, rows)``
         How many of the next rows can be a block, as far as the learner knows beforehand.
     ``accept(state, params, x, y, m, beside)``
-        Whether the row is one to take, w being that after it; the place for accounts. ``beside``
-        is (χ, the wings of the other matrices, the row's place in them, memory of the block).
+        Whether to TAKE the row, to take it and END the block, or to LEAVE it to the step; w is that
+        after it. The place for accounts. ``beside`` is (χ, the wings of the other matrices, the
+        row's place in them, memory of the block).
     ``close(state, params, X, start, rows)``
         Finish the block, t, w and Σ being those after its last row.
     ``others(state, params)``
@@ -115,6 +117,7 @@ class Bulk(NamedTuple):
     others: Callable[..., Any] = none_beside
     turn_other: Callable[..., Any] = no_turn
     matrices: int = 1  # how many there are beside Σ
+    crossover: int = 64  # columns from which rounds in bulk are faster
 
 
 class Space(NamedTuple):
@@ -188,7 +191,7 @@ one = keep = settle = turn = belief = drift_of = plan = accept = close = others 
 
 
 def block(state, params, table, y, out, start, rows, space):
-    """Take up to so many rows as a block; return how many were taken."""
+    """Take up to so many rows as a block; return how many, and whether the next is the step's."""
     X, W, numbers, scratch, memory, main, wings = space
     before = scratch[0]
     t, w, S = belief(state)
@@ -196,15 +199,17 @@ def block(state, params, table, y, out, start, rows, space):
     d = w.size
     drift = drift_of(params)
     first = 1.0 if t[0] > 0.0 else 0.0
-    rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, scratch)
+    finite_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, scratch)
+    left, rows = finite_rows < rows, finite_rows
     if rows == 0:
-        return 0
+        return 0, True
     memory[:] = 0.0
-    _blas.products_with(S, X, rows, 1.0 if drift > 0.0 else 0.0, main[0])
+    begin(main, S, X, rows, 1.0 if drift > 0.0 else 0.0)
     _prior(X, main[0], rows, numbers)
     for k in range(count):
-        _blas.products_with(matrices[k], X, rows, 0.0, wings[k][0])
+        begin(wings[k], matrices[k], X, rows, 0.0)
     done = leaf = 0
+    ended = False
     while done < rows:
         n = min(LEAF, rows - done)
         gram(main, X, done, n, d)
@@ -228,7 +233,7 @@ def block(state, params, table, y, out, start, rows, space):
                 if fine:
                     eliminate(wings[k], j, n, done, h_other, sign)
             if not fine:
-                taken = j
+                taken, left = j, True
                 break
             eliminate(main, j, n, done, h, -1.0)
             root = main[5][at]
@@ -246,15 +251,19 @@ def block(state, params, table, y, out, start, rows, space):
                 before[i] = w[i]
             axpy(numbers[MOVE, at], main[1][at, :d], w)
             beside = main[4][at], wings, at, memory
-            if not accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside):
+            fate = accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside)
+            if fate == LEAVE:
                 for i in range(d):
                     w[i] = before[i]
-                taken = j
+                taken, left = j, True
                 break
             t[0] += 1.0
             keep(out, start + at, numbers[VALUE, at], state)
+            if fate == END:
+                taken, left, ended = j + 1, False, True
+                break
         done += taken
-        if taken < n:
+        if taken < n or ended:
             break
         leaf += 1
         span = (leaf & -leaf) * LEAF
@@ -268,14 +277,15 @@ def block(state, params, table, y, out, start, rows, space):
         shift(drift * (done - 1.0 + first), S)
         for k in range(count):
             fold(wings[k], matrices[k], done, turn_other(params, k, 0.0)[1], d)
-    return done
+    return done, left
 
 
 def bulk(state, params, X, y, work, labelled, out, start, stop):
     """Rounds start..stop of a table in blocks; rows that no block can take are taken one by one.
 
-    ``pace`` holds how many rows are to be taken so, and how many the next time. A block ends with
-    a multiple of the grain, so that it does not matter where the engine stopped in between. Only
+    ``pace`` holds how many rows are to be taken so, how many the next time, and how many at most a
+    block may have, which follows how early the last ones ended. A block ends with a multiple of
+    the grain at the latest, so that it does not matter where the engine stopped in between. Only
     the lower triangles of matrices are kept up, until a row is taken by itself, or the last one.
     """
     table, space, pace = X
@@ -284,13 +294,14 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
     grain = space[0].shape[0]
     i = start
     while i < stop:
-        rows = min(grain - i % grain, stop - i)
+        rows = min(grain - i % grain, stop - i, pace[2])
         planned = plan(state, params, table, y, i, rows) if labelled and pace[0] == 0 else 0
         if planned >= SHORTEST:
-            taken = block(state, params, table, y, out, i, planned, space)
+            taken, left = block(state, params, table, y, out, i, planned, space)
             close(state, params, table, i, taken)
             i += taken
-            if taken == planned:
+            pace[2] = max(2 * taken, LEAF)
+            if not left and taken >= SHORTEST:
                 pace[1] = SHORTEST
                 continue
             if 2 * taken >= planned:

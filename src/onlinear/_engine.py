@@ -49,7 +49,6 @@ __all__ = [
 FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
 ENGINES = ("auto", "rank-one", "bulk")
-CROSSOVER = 64  # columns from which rounds in bulk are faster
 
 
 class Outcome(NamedTuple):
@@ -374,7 +373,8 @@ class Step:
         _blas.load()
         names = self.in_bulk._asdict()
         names["drift_of"] = names.pop("drift")
-        names.pop("matrices")
+        for number in ("matrices", "crossover"):
+            names.pop(number)
         names["block"] = _bound(_bulk.block, keep=self._keep, **names)
         return self._rounds(_bulk.bulk, **{name: _inlined(each) for name, each in names.items()})
 
@@ -408,7 +408,7 @@ class Step:
         if isinstance(X, np.ndarray):
             if in_bulk and self.in_bulk is not None:
                 space = _bulk.space(X.shape[1], self.in_bulk.matrices)
-                return self.bulk, (X, tuple(space), np.array([0, SHORTEST]))
+                return self.bulk, (X, tuple(space), np.array([0, SHORTEST, len(space.X)]))
             return self.chunk, X
         arrays = X.data, X.indices, X.indptr
         if local:
@@ -419,12 +419,14 @@ class Step:
         """Whether to take the rows of a table in bulk; ``engine`` may ask for either way."""
         if engine not in ENGINES:
             raise ValueError(f"replay needs engine to be one of {ENGINES}, got {engine!r}")
-        able = self.in_bulk is not None and isinstance(X, np.ndarray)
-        if engine == "bulk" and not able:
-            rows = "sparse rows" if self.in_bulk else "its rounds"
-            raise ValueError(f'{owner} does not take {rows} in bulk: use engine="auto"')
-        worth = X.shape[1] >= CROSSOVER and X.shape[0] >= _bulk.grain(X.shape[1])
-        return able and (engine == "bulk" or (engine == "auto" and worth))
+        if self.in_bulk is None or not isinstance(X, np.ndarray):
+            if engine == "bulk":
+                rows = "sparse rows" if self.in_bulk else "its rounds"
+                raise ValueError(f'{owner} does not take {rows} in bulk: use engine="auto"')
+            return False
+        rows, d = X.shape
+        pays = d >= self.in_bulk.crossover and rows >= _bulk.grain(d)
+        return engine == "bulk" or (engine == "auto" and pays)
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
         """Return room for what the rounds give."""

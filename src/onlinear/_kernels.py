@@ -33,6 +33,7 @@ __all__ = [
     "subtract_square_and_multiply",
     "symv",
     "symv_both",
+    "trace",
 ]
 
 # No reference counts are kept: a round is too short to pay for them. So nothing inside a step or a
@@ -125,6 +126,22 @@ def shift(a, S):
     """S ← S + a·I."""
     for i in range(S.shape[0]):
         S[i, i] += a
+
+
+@kernel
+def trace(S):
+    """Return the sum of the diagonal, in four partial sums."""
+    n = S.shape[0]
+    whole = n - n % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += S[i, i]
+        s1 += S[i + 1, i + 1]
+        s2 += S[i + 2, i + 2]
+        s3 += S[i + 3, i + 3]
+    for i in range(whole, n):
+        s0 += S[i, i]
+    return (s0 + s1) + (s2 + s3)
 
 
 @kernel
@@ -277,10 +294,17 @@ def _weigh(v, chi, r, part, u):
 @kernel
 def rounding_of(S, x):
     """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it."""
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * x[i] * S[i, i]
-    return ROUNDING * (3 + x.size) * total
+    n = x.size
+    whole = n - n % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += x[i] * x[i] * S[i, i]
+        s1 += x[i + 1] * x[i + 1] * S[i + 1, i + 1]
+        s2 += x[i + 2] * x[i + 2] * S[i + 2, i + 2]
+        s3 += x[i + 3] * x[i + 3] * S[i + 3, i + 3]
+    for i in range(whole, n):
+        s0 += x[i] * x[i] * S[i, i]
+    return ROUNDING * (3 + n) * ((s0 + s1) + (s2 + s3))
 
 
 @kernel

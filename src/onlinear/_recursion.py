@@ -164,7 +164,8 @@ def drifted(state, c, x, v):
     """The same, given v = Σ_{t−1}x."""
     t, _, _ = state
     drift = 1.0 / c if t[0] > 0.0 else 0.0
-    axpy(drift, x, v)
+    if drift > 0.0:
+        axpy(drift, x, v)
     return dot(x, v), drift
 
 

@@ -137,7 +137,8 @@ def replay(
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         "rank-one" takes row by row: the same bits as calls one by one. "bulk" takes blocks of rows
         by matrix products, the same to 1e-10 relative or better, for second-order learners and
-        dense rows. "auto" is "bulk" where that is faster, from 64 columns, else "rank-one".
+        dense rows. "auto" is "bulk" where that is faster, from 64 columns (ARCOR 128), else
+        "rank-one".
 
     Examples
     --------

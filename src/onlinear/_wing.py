@@ -20,6 +20,7 @@ __all__ = [
     "LEAF",
     "Wing",
     "aligned",
+    "begin",
     "eliminate",
     "expand",
     "fold",
@@ -59,6 +60,43 @@ def aligned(rows: int, d: int) -> np.ndarray:
     flat = np.zeros(rows * pitch + 8)
     first = -flat.ctypes.data % 64 // 8
     return flat[first : first + rows * pitch].reshape(rows, pitch)
+
+
+@kernel
+def _multiple(A):
+    """Return a if the lower triangle of A is that of a·I, else 0."""
+    a = A[0, 0]
+    for i in range(A.shape[0]):
+        if A[i, i] != a:
+            return 0.0
+        for j in range(i):
+            if A[i, j] != 0.0:
+                return 0.0
+    return a
+
+
+@kernel(inline="always")
+def begin(wing, A, X, rows, beta):
+    """P ← XA + βP; at the beginning and after a reset, A is a multiple of I."""
+    P, d = wing[0], A.shape[0]
+    a = _multiple(A)
+    if a == 0.0:
+        _blas.products_with(A, X, rows, beta, P)
+    else:
+        _add_rows(a, X, rows, d, beta, P)
+
+
+@kernel
+def _add_rows(a, X, rows, d, beta, P):
+    """P ← aX + βP."""
+    for j in range(rows):
+        x, p = X[j, :d], P[j, :d]
+        if beta == 0.0:
+            for i in range(d):
+                p[i] = a * x[i]
+        else:
+            for i in range(d):
+                p[i] = a * x[i] + beta * p[i]
 
 
 @kernel(inline="always")

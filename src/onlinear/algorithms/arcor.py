@@ -41,10 +41,11 @@ from onlinear._bounds import (
     take_in,
     unknown,
 )
-from onlinear._bulk import Bulk
+from onlinear._bulk import END, LEAVE, TAKE, Bulk
 from onlinear._checks import asked, number, whole
 from onlinear._engine import FINE, Step, Tally
 from onlinear._kernels import (
+    ROUNDING,
     add_square,
     cholesky,
     dot,
@@ -52,10 +53,10 @@ from onlinear._kernels import (
     norm,
     observe,
     reset,
-    rounding_of,
     scale,
     symv,
     symv_both,
+    trace,
 )
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
@@ -66,6 +67,8 @@ from onlinear.algorithms.laser import LaserParams, guarantee
 __all__ = ["ARCOR"]
 
 TIE = 1e-12  # λ_max above Λ⁻¹ by less than this share is a tie
+RESET = 2.0  # in place of "N is to be trusted": the block that is being taken ends with a reset
+CROSSOVER = 128  # columns from which bulk pays, with two matrices, and blocks that resets cut short
 UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is rounding
 
 
@@ -113,10 +116,7 @@ def _too_certain(x, r, theta, S, N, u, segment, U):
     d = x.size
     if segment[1]:
         gap = r - dot(x, u)
-        trace = 0.0
-        for i in range(d):
-            trace += N[i, i]
-        if abs(gap) > UNDECIDED * trace * dot(x, x):
+        if abs(gap) > UNDECIDED * trace(N) * dot(x, x):
             if gap <= 0.0:
                 return True
             scale(math.sqrt(1.0 / gap), u, u)
@@ -136,24 +136,35 @@ def _start_afresh_if_too_certain(params, theta, x, S, N, u, segment, U):
     r, _, _, _ = params
     if math.isinf(theta) or not _too_certain(x, r, theta, S, N, u, segment, U):
         return False
+    _start_afresh(params, S, N, segment)
+    return True
+
+
+@kernel
+def _start_afresh(params, S, N, segment):
+    """Σ ← I and i ← i + 1."""
     segment[0] += 1.0
     segment[1] = 1.0
     reset(1.0, S)
     reset(1.0 / (_compiled_theta(params, segment[0]) - 1.0), N)
-    return True
 
 
 @kernel(inline="always")
-def _surely_certain_enough(r, x, N, beside):
-    """Whether N's next update is beyond doubt, and no reset; ``memory`` keeps tr(N) in a block."""
+def _fate(r, square, N, beside):
+    """Whether a row of a block, of length² ``square``, is a reset, and so the block's last.
+
+    As in :func:`_too_certain`; where that is in doubt the step decides. ``memory`` keeps tr(N).
+    """
     nu, direction, memory = beside
     if memory[0] == 0.0:
-        for i in range(x.size):
-            memory[0] += N[i, i]
-    if not r - nu > UNDECIDED * memory[0] * dot(x, x):
-        return False
+        memory[0] = trace(N)
+    gap = r - nu
+    if not abs(gap) > UNDECIDED * memory[0] * square:
+        return LEAVE
+    if gap <= 0.0:
+        return END
     memory[0] += dot(direction, direction)
-    return True
+    return TAKE
 
 
 def turn(params, j, m, chi, y):
@@ -163,9 +174,9 @@ def turn(params, j, m, chi, y):
 
 
 def turn_other(params, k, nu):
-    """N ← N + Nx xᵀN / (r − xᵀNx)."""
+    """N ← N + Nx xᵀN / (r − xᵀNx), unless the row is a reset."""
     gap = params[0] - nu
-    return 1.0 / gap, 1.0, gap > 0.0
+    return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
 
 
 def others(state, params):
@@ -179,20 +190,39 @@ def plan(state, params, X, y, start, rows):
 
 
 def accept(state, params, x, y, m, beside):
-    """Whether the round neither resets nor projects."""
+    """A round that projects is the step's, one that resets ends the block."""
+    _, w, _, N, segment = state
     r, radius, _, _ = params
     _, wings, at, memory = beside
-    if norm(state[1]) > radius:
-        return False
-    if math.isinf(_compiled_theta(params, state[4][0])):
-        return True
+    if norm(w) > radius:
+        return LEAVE
+    if math.isinf(_compiled_theta(params, segment[0])):
+        return TAKE
     _, U, _, _, nu, _ = wings[0]
-    return _surely_certain_enough(r, x, state[3], (nu[at], U[at], memory))
+    fate = _fate(r, dot(x, x), N, (nu[at], U[at], memory))
+    if fate == END:
+        segment[1] = RESET
+    return fate
+
+
+def close(state, params, X, start, rows):
+    """Reset after a block that ends so."""
+    _, _, S, N, segment = state
+    if segment[1] == RESET:
+        _start_afresh(params, S, N, segment)
 
 
 @Step.with_scratch(
     lambda d: d + SCRATCH,
-    Bulk(turn, plan=plan, accept=accept, others=others, turn_other=turn_other),
+    Bulk(
+        turn,
+        plan=plan,
+        accept=accept,
+        close=close,
+        others=others,
+        turn_other=turn_other,
+        crossover=CROSSOVER,
+    ),
 )
 def step(state, params, x, y, work):
     """One round."""
@@ -242,7 +272,7 @@ def turn_other_of_account(params, k, chi):
     if k == 0:
         return 1.0 / (params[0] + chi), -1.0, True
     gap = params[0] - chi
-    return 1.0 / gap, 1.0, gap > 0.0
+    return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
 
 
 def plan_of_account(state, params, X, y, start, rows):
@@ -251,30 +281,46 @@ def plan_of_account(state, params, X, y, start, rows):
 
 
 def enter_in_bulk(state, params, x, y, m, beside):
-    """Enter a row of a block, if it is no reset."""
-    _, _, _, _, _, sums, own, N, _ = state
+    """Enter a row of a block."""
+    _, _, _, _, _, sums, _, N, segment = state
     r, _, _, _ = params
     least_chi, wings, at, memory = beside
     _, _, _, _, chis, _ = wings[0]
     _, U, _, _, nus, _ = wings[1]
-    chi = chis[at]
-    if not chi * r > rounding_of(own, x) * (r + chi):
-        return False
-    if sums[THETA] < math.inf and not _surely_certain_enough(r, x, N, (nus[at], U[at], memory)):
-        return False
-    length = norm(x)
-    sums[LENGTHS] += length * length
+    chi, length = chis[at], norm(x)
+    square = length * length
+    if not chi * r > ROUNDING * (3 + x.size) * square * (r + chi):  # the learner's Σ is at most I
+        return LEAVE
+    fate = TAKE
+    if sums[THETA] < math.inf:
+        fate = _fate(r, square, N, (nus[at], U[at], memory))
+    if fate == LEAVE:
+        return LEAVE
+    sums[LENGTHS] += square
+    if fate == END:
+        segment[1] = RESET
+        sums[LENGTHS] = 0.0
+        sums[THETA] = _compiled_theta(params, segment[0] + 1.0)
     _count(state, params, x, y, (y - m) * (y - m) / (1.0 + least_chi), chi, length)
-    return True
+    return fate
+
+
+def close_account(state, params, X, start, rows):
+    """Reset after a block that ends so."""
+    _, _, _, _, _, _, own, N, segment = state
+    if segment[1] == RESET:
+        _start_afresh(params, own, N, segment)
 
 
 @Tally.with_scratch(
     lambda d: d + 4,
     in_bulk(enter_in_bulk)._replace(
         plan=plan_of_account,
+        close=close_account,
         others=others_of_account,
         turn_other=turn_other_of_account,
         matrices=2,
+        crossover=CROSSOVER,
     ),
 )
 def bound(state, params, x, y, work):

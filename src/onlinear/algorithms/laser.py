@@ -37,7 +37,7 @@ from onlinear._bounds import (
     in_bulk,
     lose,
 )
-from onlinear._bulk import Bulk
+from onlinear._bulk import TAKE, Bulk
 from onlinear._checks import asked, choice, limit, number, whole
 from onlinear._engine import FINE, Step, Tally
 from onlinear._kernels import clipped, dot, kernel
@@ -114,7 +114,7 @@ def accept(state, params, x, y, m, beside):
     """Enter a row of a block."""
     chi = beside[0]
     _count(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
-    return True
+    return TAKE
 
 
 @Tally.with_bulk(in_bulk(accept, drift))

@@ -33,7 +33,7 @@ from onlinear._bounds import (
     lose,
     unknown,
 )
-from onlinear._bulk import Bulk
+from onlinear._bulk import LEAVE, TAKE, Bulk
 from onlinear._checks import limit, number
 from onlinear._engine import FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import axpy, dot, kernel, norm, observe, scale, symv
@@ -69,7 +69,7 @@ def turn(params, j, m, chi, y):
 def accept(state, params, x, y, m, beside):
     """Whether w needs no projection."""
     _, _, radius = params
-    return norm(state[1]) <= radius
+    return TAKE if norm(state[1]) <= radius else LEAVE
 
 
 @Step.with_scratch(lambda d: d + SCRATCH, Bulk(turn, accept=accept))
@@ -115,7 +115,7 @@ def _count(tally, notes, params, x, y, gain, w):
 def count(state, params, x, y, m, beside):
     """Enter a row of a block."""
     _count(state[0], state[1], params, x, y, (y - m) * (y - m) / (1.0 + beside[0]), state[3])
-    return True
+    return TAKE
 
 
 @Tally.with_bulk(in_bulk(count))

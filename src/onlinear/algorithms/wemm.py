@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter, in_bulk, lose
-from onlinear._bulk import Bulk
+from onlinear._bulk import TAKE, Bulk
 from onlinear._checks import number
 from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._kernels import axpy, dot, kernel, scale, symv
@@ -89,7 +89,7 @@ def _count(tally, notes, e, chi):
 def accept(state, params, x, y, m, beside):
     """Enter a row of a block."""
     _count(state[0], state[1], y - m, beside[0])
-    return True
+    return TAKE
 
 
 @Tally.with_bulk(in_bulk(accept)._replace(turn=weigh))
