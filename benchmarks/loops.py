@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-from onlinear._kernels import dot
+from onlinear._kernels import dot, subtract_square_and_multiply
 
 
 def as_written(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -69,28 +69,10 @@ def compiled(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def _one_pass(S: np.ndarray, u: np.ndarray, x: np.ndarray, v: np.ndarray) -> None:
-    """Σ ← Σ − uuᵀ and v ← Σx, four rows at a time; their number must be a multiple of four."""
-    n = x.size
-    for j in range(n):
-        v[j] = 0.0
-    for i in range(0, n, 4):
-        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
-        e, f, g, h = u[i], u[i + 1], u[i + 2], u[i + 3]
-        for j in range(n):
-            p = S[i, j] - e * u[j]
-            q = S[i + 1, j] - f * u[j]
-            r = S[i + 2, j] - g * u[j]
-            s = S[i + 3, j] - h * u[j]
-            S[i, j], S[i + 1, j], S[i + 2, j], S[i + 3, j] = p, q, r, s
-            v[j] += (a * p + b * q) + (c * r + d * s)
-
-
-@njit(error_model="numpy")
 def _fused(X: np.ndarray, y: np.ndarray, S: np.ndarray) -> np.ndarray:
     rows, d = X.shape
     w, u, v, predictions = np.zeros(d), np.zeros(d), np.zeros(d), np.empty(rows)
-    _one_pass(S, u, X[0], v)
+    subtract_square_and_multiply(u, S, X[0], v)
     for t in range(rows):
         x = X[t]
         chi, m = dot(x, v), dot(w, x)
@@ -100,7 +82,7 @@ def _fused(X: np.ndarray, y: np.ndarray, S: np.ndarray) -> np.ndarray:
         for i in range(d):
             u[i] = root * v[i]
             w[i] += (y[t] - m) * (gain * v[i])
-        _one_pass(S, u, X[min(t + 1, rows - 1)], v)
+        subtract_square_and_multiply(u, S, X[min(t + 1, rows - 1)], v)
     return predictions
 
 

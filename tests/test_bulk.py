@@ -248,7 +248,7 @@ def test_words_for_an_engine_that_is_not_there():
 
 @every_case
 def test_accounts_in_bulk_are_those_row_by_row(case):
-    X, y = stream(rows=500, d=64 if case[0] != "ARCOR" else 128)
+    X, y = stream(rows=500, d=64)
     X[300] *= 2.0
     one = ol.certificate(make(case, on_bad="skip"), X, y, engine="rank-one")
     bulk = ol.certificate(make(case, on_bad="skip"), X, y, engine="bulk")

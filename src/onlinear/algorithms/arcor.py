@@ -45,6 +45,7 @@ from onlinear._bulk import END, LEAVE, TAKE, Bulk
 from onlinear._checks import asked, number, whole
 from onlinear._engine import FINE, Step, Tally
 from onlinear._kernels import (
+    LARGEST_STEP,
     ROUNDING,
     add_square,
     cholesky,
@@ -54,6 +55,7 @@ from onlinear._kernels import (
     observe,
     reset,
     scale,
+    subtract_square,
     symv,
     symv_both,
     trace,
@@ -111,12 +113,12 @@ _compiled_theta = kernel(_theta)
 
 
 @kernel
-def _too_certain(x, r, theta, S, N, u, segment, U):
-    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given u = Nx; takes N along if not."""
+def _too_certain(x, square, r, theta, S, N, u, segment, U):
+    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given ‖x‖², u = Nx; N goes along if not."""
     d = x.size
     if segment[1]:
         gap = r - dot(x, u)
-        if abs(gap) > UNDECIDED * trace(N) * dot(x, x):
+        if abs(gap) > UNDECIDED * trace(N) * square:
             if gap <= 0.0:
                 return True
             scale(math.sqrt(1.0 / gap), u, u)
@@ -131,10 +133,10 @@ def _too_certain(x, r, theta, S, N, u, segment, U):
 
 
 @kernel
-def _start_afresh_if_too_certain(params, theta, x, S, N, u, segment, U):
-    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > θ, given u = Nx; return whether it was so."""
+def _start_afresh_if_too_certain(params, theta, x, square, S, N, u, segment, U):
+    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > θ, given ‖x‖², u = Nx; return whether it was."""
     r, _, _, _ = params
-    if math.isinf(theta) or not _too_certain(x, r, theta, S, N, u, segment, U):
+    if math.isinf(theta) or not _too_certain(x, square, r, theta, S, N, u, segment, U):
         return False
     _start_afresh(params, S, N, segment)
     return True
@@ -239,7 +241,8 @@ def step(state, params, x, y, work):
     theta = _compiled_theta(params, segment[0])
     if math.isfinite(theta):
         symv(N, x, v)
-        _start_afresh_if_too_certain(params, theta, x, S, N, v, segment, work[2 : x.size + 2])
+        U = work[2 : x.size + 2]
+        _start_afresh_if_too_certain(params, theta, x, dot(x, x), S, N, v, segment, U)
     project_ellipsoid(S, w, radius, work)
     return m, FINE
 
@@ -247,6 +250,19 @@ def step(state, params, x, y, work):
 CERTAINTY = 3  # in the tally: what λ_max(Σ_t⁻¹) is at most
 SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u, Σ‖x‖² of the
 # segment; and the segment's Λ⁻¹
+
+
+@kernel(inline="always")
+def _length(x):
+    """Return ‖x‖² and ‖x‖."""
+    square = dot(x, x)
+    return square, math.sqrt(square) if 1e-280 < square < 1e280 else norm(x)
+
+
+@kernel(inline="always")
+def _clear(chi, r, d, square):
+    """Whether χ/(r + χ) is more than rounding, the learner's Σ being at most I."""
+    return chi * r > ROUNDING * (3 + d) * square * (r + chi)
 
 
 @kernel(inline="always")
@@ -287,9 +303,9 @@ def enter_in_bulk(state, params, x, y, m, beside):
     least_chi, wings, at, memory = beside
     _, _, _, _, chis, _ = wings[0]
     _, U, _, _, nus, _ = wings[1]
-    chi, length = chis[at], norm(x)
-    square = length * length
-    if not chi * r > ROUNDING * (3 + x.size) * square * (r + chi):  # the learner's Σ is at most I
+    chi = chis[at]
+    square, length = _length(x)
+    if not _clear(chi, r, x.size, square):
         return LEAVE
     fate = TAKE
     if sums[THETA] < math.inf:
@@ -320,7 +336,6 @@ def close_account(state, params, X, start, rows):
         others=others_of_account,
         turn_other=turn_other_of_account,
         matrices=2,
-        crossover=CROSSOVER,
     ),
 )
 def bound(state, params, x, y, work):
@@ -342,10 +357,15 @@ def bound(state, params, x, y, work):
     gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), scratch)
     if rule != FINE:
         return lose(tally, notes, rule, gain)
-    observe(own, x, p, chi, r, scratch)
-    length = norm(x)
-    sums[LENGTHS] += length * length
-    if _start_afresh_if_too_certain(params, sums[THETA], x, own, N, n, segment, work[4:]):
+    square, length = _length(x)
+    if chi <= LARGEST_STEP * r and _clear(chi, r, x.size, square):
+        scale(math.sqrt(1.0 / (r + chi)), p, scratch)
+        subtract_square(scratch, own)  # as observe() does, which would also look at own's diagonal
+    else:
+        observe(own, x, p, chi, r, scratch)
+    sums[LENGTHS] += square
+    U = work[4:]
+    if _start_afresh_if_too_certain(params, sums[THETA], x, square, own, N, n, segment, U):
         sums[LENGTHS] = 0.0
         sums[THETA] = _compiled_theta(params, segment[0])
     return _count(state, params, x, y, gain, chi, length)
