@@ -11,12 +11,15 @@ from numba import njit
 from onlinear._kernels import dot, subtract_square_and_multiply
 
 
-def as_written(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The equations in NumPy."""
+def as_written(X: np.ndarray, y: np.ndarray, drift: float = 0.0) -> np.ndarray:
+    """The equations in NumPy; with a drift they are LASER's (not shrunk), c = 1/drift."""
     rows, d = X.shape
     w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
+    step = drift * np.eye(d)
     for t in range(rows):
         x = X[t]
+        if drift and t:
+            S = S + step
         v = S @ x
         chi = x @ v
         predictions[t] = m = w @ x
