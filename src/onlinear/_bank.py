@@ -100,7 +100,10 @@ class Bank:
 
     def __getitem__(self, k: int) -> Learner:
         """Return learner k with what it has learnt, a copy: to change it leaves the bank alone."""
-        k = range(len(self))[operator.index(k)]
+        try:
+            k = range(len(self))[operator.index(k)]
+        except IndexError:
+            raise IndexError(f"the bank has {len(self)} learners, got number {k}") from None
         model = copy.deepcopy(self._models[k])
         if self._fresh[k]:
             model._forget()

@@ -27,7 +27,7 @@ def certificate(
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
     learner's state or predictions, and cost about as much as the replay does (O(d²) a round; for
-    the learners whose round is O(d), that is 4 to 22 times the learner itself, unless a
+    the learners whose round is O(d), that is 4 to 20 times the learner itself, unless a
     comparator is given). The model learns, as in :func:`onlinear.replay`.
 
     Parameters

@@ -136,9 +136,9 @@ def replay(
         One label per row.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         "rank-one" takes row by row: the same bits as calls one by one. "bulk" takes blocks of rows
-        by matrix products, the same to 1e-10 relative or better, for second-order learners and
-        dense rows. "auto" is "bulk" where that is faster, from 64 columns (ARCOR 128), else
-        "rank-one".
+        by matrix products, for second-order learners and dense rows: the same to 1e-10 of the
+        largest prediction, unless the last bits of the rows matter more. "auto" is "bulk" where
+        that is faster, from 64 columns (ARCOR 128), else "rank-one".
 
     Examples
     --------
