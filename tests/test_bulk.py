@@ -211,6 +211,57 @@ def test_bulk_goes_on_from_any_state_and_after_a_file(case, tmp_path):
     assert far(whole.coef_, parts.coef_) <= limit_of(case)
 
 
+@pytest.mark.parametrize("forgetting", [0.99, 0.97])
+@pytest.mark.parametrize("start", [2063, 2071, 1038, 1045])
+def test_a_column_that_begins_small_within_a_block_is_guarded_as_row_by_row(forgetting, start):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(start + 290, 64)), rng.normal(size=start + 290)
+    X[:start, 0] = 0.0
+    X[start:, 0] *= 1e-3
+    assert_agree(*both(("RLS", {"forgetting": forgetting}), X, y), 1e-9)
+
+
+def test_what_overflows_row_by_row_is_refused_in_bulk_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 64))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = rng.normal(size=80)
+    X[20] *= 200
+    y[20] = 1e305
+    for name in ("AAR", "LASER", "Ridge", "AROWR", "RLS", "CRRLS"):
+        assert_agree(*both((name, {"on_bad": "skip"}), X, y))
+    X[20] *= 1e8
+    y[20] = 1e150
+    one, bulk = both(("ONS", {"on_bad": "skip"}), X, y)
+    assert one[1].bad_rows.tolist() == bulk[1].bad_rows.tolist() == [20]
+    X = np.concatenate([2e153 * np.eye(64), 1e153 * rng.normal(size=(20, 64))])
+    X[70] *= 10
+    one, bulk = both(("RLS", {"forgetting": 0.999, "on_bad": "skip"}), X, np.ones(84))
+    assert one[1].bad_rows.tolist() == bulk[1].bad_rows.tolist()
+
+
+def test_on_constant_rows_and_a_vague_prior():
+    y = np.random.default_rng(0).normal(size=200)
+    model = ol.Ridge(b=0.001)
+    ol.replay(model, np.full((32, 1), 4.56), y[:32], engine="bulk")
+    assert model.covariance_[0, 0] == pytest.approx(1 / (0.001 + 32 * 4.56**2), rel=1e-12)
+    for d, b in ((512, 0.0057), (200, 0.002)):  # columns alike: Σx cancels, however it is summed
+        assert_agree(*both(("AAR", {"b": b}), np.ones((200, d)), y), 1e-6)
+
+
+def test_a_bank_in_bulk_names_the_earliest_row():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 64)) / 30, rng.normal(size=200)
+    X[90] *= 1.2 / np.linalg.norm(X[90])
+    X[150] *= 2 / np.linalg.norm(X[150])
+    messages = set()
+    for engine in ("rank-one", "bulk"):
+        with pytest.raises(ValueError, match="row 90") as error:
+            ol.replay(ol.Bank([ol.WEMM(b=1.5), ol.WEMM(b=0.9)]), X, y, engine=engine)
+        messages.add(str(error.value))
+    assert len(messages) == 1
+
+
 def test_bulk_is_chosen_where_it_pays():
     wide, narrow = np.zeros((1000, 256)), np.zeros((1000, 8))
     assert aar.step.takes_bulk(wide, "auto", "AAR")

@@ -368,18 +368,28 @@ class Bank:
         rows, models = len(X), len(self)
         predictions = np.empty((models, rows))
         bad = np.zeros((models, rows), dtype=np.bool_)
+        refusals: list[tuple[int, int, ValueError]] = []
         for k, model in enumerate(self._models):
 
             def refusal(outcome: Outcome, x: np.ndarray, k: int = k, **_: bool) -> ValueError:
-                return self._refusal(k, outcome, x, in_table=in_table)
+                error = self._refusal(k, outcome, x, in_table=in_table)
+                refusals.append((outcome.row, k, error))
+                return error
 
             def advance(row: int, rows: int, k: int = k) -> None:
                 progress(k * rows + row, models * rows)
 
-            predictions[k], skipped = model._rounds(
-                model._step, X, y, learn, refusal, advance, in_bulk=in_bulk[k]
-            )
+            try:
+                predictions[k], skipped = model._rounds(
+                    model._step, X, y, learn, refusal, advance, in_bulk=in_bulk[k]
+                )
+            except ValueError:
+                if not refusals or refusals[-1][1] != k:
+                    raise
+                continue  # another learner may refuse an earlier row
             bad[k, skipped] = True
+        if refusals:
+            raise min(refusals, key=lambda refusal: refusal[:2])[2]
         return predictions, bad
 
 

@@ -45,7 +45,8 @@ __all__ = ["Bulk", "Space", "block", "bulk", "grain", "no_drift", "space"]
 
 SHORTEST = 4  # rows: fewer are not worth a block
 MOST_IN_A_ROW = 64  # rows taken one by one before a block is tried again
-VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits
+VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits,
+COLLAPSED = 1e3  # and so does one above this many times what is left of it, noise included
 
 LEAVE, TAKE, END = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
@@ -225,8 +226,10 @@ def block(state, params, table, y, out, start, rows, space):
             value, h, move, fine = turn(params, at, m, chi, y[start + at])
             noise = 1.0 - h * chi  # r/(r + χ)
             clear = chi * noise > numbers[ROUGH, at] or numbers[ROUGH, at] == 0.0
-            sane = h >= 0.0 and numbers[PRIOR, at] * h <= VAGUE * noise
-            fine = fine and clear and sane and math.isfinite(move) and math.isfinite(value)
+            sane = h > 0.0 or (h == 0.0 and move == 0.0)
+            near = numbers[PRIOR, at] * h <= min(VAGUE * noise, COLLAPSED)
+            finite_too = math.isfinite(chi * (y[start + at] - m)) and math.isfinite(move + value)
+            fine = fine and clear and sane and near and finite_too
             for k in range(count):
                 h_other, sign, fine_too = turn_other(params, k, wings[k][2][j, j])
                 fine = fine and fine_too and h_other >= 0.0

@@ -63,7 +63,7 @@ def turn(params, j, m, chi, y):
     gamma, _, _ = params
     s = 2.0 * (m - y)
     share = 1.0 + s * s * chi
-    return m, s * s / share, -s / (gamma * share), True
+    return m, s * s / share, -s / (gamma * share), math.isfinite(share)
 
 
 def accept(state, params, x, y, m, beside):

@@ -34,6 +34,7 @@ __all__ = ["RLS", "Forgetful", "fade", "forget", "forgetful", "turn", "unforced"
 
 WOUND_UP = 1e9  # Σ_ii·x_i² beyond this is a direction the data no longer excite
 FADED = 0.1  # rows of a block are not forgotten beyond this share within it
+LARGE = 1e300  # x_i² beyond this may overflow in ‖x‖²
 TINY = 1e-200  # x_i² below this counts as 0
 
 
@@ -103,7 +104,8 @@ def unforced(state, r, b, X, start, rows):
         top = peak[i]
         for j in range(start, start + rows):
             top = max(top, X[j, i] * X[j, i])
-        if not S[i, i] * growth <= _limit(top, b):  # a peak that overflows has no limit
+        least = min(_limit(peak[i], b), _limit(top, b))  # of any row in between
+        if not (S[i, i] * growth <= least and top < LARGE):
             return 0
     return rows
 
