@@ -3,9 +3,9 @@
     python benchmarks/arcor.py [--rows 20000] [--repeats 7]
 
 One thread, d = 20, and d = 100 with a tenth of the rows; each figure is the least over interleaved
-repeats. With radius = 0.1 every round ends outside the ball, and is projected. At d = 100 the
-default engine, "auto", takes AROWR's rows in bulk and ARCOR's, from 128 columns on only, not. The
-resets are compared with those that the eigenvalues of Σ⁻¹ ask for, on the first rows.
+repeats. With radius = 0.1 every round ends outside the ball, and is projected. "auto", the default
+engine, takes the rows of both in bulk at d = 100. The resets are compared with those that the
+eigenvalues of Σ⁻¹ ask for, on the first rows.
 """
 
 from functools import partial
@@ -66,9 +66,8 @@ def main() -> None:
         engines: tuple[Engine, ...] = ("rank-one", "auto")
         for engine in engines:
             free, busy = ratios(X, y, engine, arguments.repeats)
-            limits = LIMITS[d] if engine == "rank-one" else ("", "")
-            figures.append((f"ARCOR / AROWR, d = {d}, {engine}", free, limits[0]))
-            figures.append((f"projected every round, d = {d}, {engine}", busy, limits[1]))
+            figures.append((f"ARCOR / AROWR, d = {d}, {engine}", free, LIMITS[d][0]))
+            figures.append((f"projected every round, d = {d}, {engine}", busy, LIMITS[d][1]))
         share = share_projected(0.1, X[:CHECKED], y[:CHECKED])
         figures.append((f"share of rounds projected, d = {d}", share, ""))
         agree = float(resets_agree(X[:CHECKED], y[:CHECKED]))

@@ -4,8 +4,9 @@
 
 One thread, all in one process, least times of interleaved repeats. A row is counted as 3d²
 floating-point operations; the rate of dgemm is that of NumPy's product of two d × d matrices. The
-loops are those of benchmarks/loops.py. "Copies of Σ" is the time of a row over that of copying a
-d × d matrix, which reads and writes as much as a round that updates Σ must.
+loops are those of benchmarks/loops.py; LASER is compared with a NumPy loop of LASER's round, which
+adds I/c to Σ, AAR with one of recursive least squares. "Copies of Σ" is the time of a row over that
+of copying a d × d matrix, which reads and writes as much as a round that updates Σ must.
 """
 
 from functools import partial

@@ -48,14 +48,21 @@ def least(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
 
     So a busy moment of the machine touches no single contender.
     """
-    times = dict.fromkeys(contenders, np.inf)
-    for repeat in range(repeats + 1):
+    return {name: float(several.min()) for name, several in each(contenders, repeats).items()}
+
+
+def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
+    """Return the seconds of each in every repeat, to be compared with those beside it.
+
+    Ratios of these are steadier than of the least where the machine's speed wanders.
+    """
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(repeats + 1):
         for name, run in contenders.items():
             began = time.perf_counter()
             run()
-            if repeat:
-                times[name] = min(times[name], time.perf_counter() - began)
-    return times
+            times[name].append(time.perf_counter() - began)
+    return {name: np.array(several[1:]) for name, several in times.items()}
 
 
 def microseconds(contenders: Mapping[str, tuple[int, Run]], repeats: int) -> dict[str, float]:

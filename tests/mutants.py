@@ -165,4 +165,4 @@ PROJECTION = {
     "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
 }
 FORGOTTEN_DRIFT = mutant(L["LASER"], follow_later=following(shift=nothing))
-NEVER_RESET = mutant(L["ARCOR"], _start_afresh_if_too_certain=nothing)
+NEVER_RESET = mutant(L["ARCOR"], start_afresh_if_too_certain=nothing)

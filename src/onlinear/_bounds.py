@@ -200,14 +200,9 @@ def _turn(params, j, m, chi, y):
     return 0.0, h, k, True
 
 
-def _none_beside(state, params):
-    """Return Σ, which is the only matrix, and that there are none beside it."""
-    return (state[4],), 0
-
-
 def in_bulk(accept: Callable[..., Any], drift: Callable[..., Any] = no_drift) -> Bulk:
     """Return how an account whose competitor is least squares takes rows in bulk."""
-    return Bulk(_turn, _belief, drift, accept=accept, others=_none_beside)
+    return Bulk(_turn, _belief, drift, accept=accept)
 
 
 @kernel(inline="always")

@@ -48,7 +48,7 @@ MOST_IN_A_ROW = 64  # rows taken one by one before a block is tried again
 VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits,
 COLLAPSED = 1e3  # and so does one above this many times what is left of it, noise included
 
-LEAVE, TAKE, END = range(3)  # what becomes of a row
+LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
 
 
@@ -78,7 +78,7 @@ def nothing(state, params, X, start, rows):
 
 def none_beside(state, params):
     """Σ is the only matrix (a tuple cannot be empty in compiled code)."""
-    return (state[2],), 0
+    return (belief(state)[2],), 0
 
 
 def no_turn(params, k, chi):
@@ -92,17 +92,18 @@ class Bulk(NamedTuple):
     ``turn(params, j, m, chi, y)``
         The j-th round of a block: the prediction, h, k, and whether to go on.
     ``belief(state)``
-        Which arrays of the state are t, w and Σ.
+        Which arrays of the state are t, w and Σ; w may be empty if there are no weights to learn.
     ``drift(params)``
         What is added to Σ's diagonal before every round but the first.
     ``plan(state, params, X, y, start, rows)``
         How many of the next rows can be a block, as far as the learner knows beforehand.
     ``accept(state, params, x, y, m, beside)``
-        Whether to TAKE the row, to take it and END the block, or to LEAVE it to the step; w is that
-        after it. The place for accounts. ``beside`` is (χ, the wings of the other matrices, the
-        row's place in them, memory of the block).
+        Whether to TAKE the row or to LEAVE it to the step; or to take it as the last, Σ and the
+        others being then for ``close`` to RENEW. w is that after the row. The place for accounts.
+        ``beside`` is (χ, the wings of the other matrices, the row's place in them, memory of the
+        block).
     ``close(state, params, X, start, rows)``
-        Finish the block, t, w and Σ being those after its last row.
+        Finish the block, t, w and the matrices being those after its last row.
     ``others(state, params)``
         The matrices beside Σ, and how many of them to take along.
     ``turn_other(params, k, chi)``
@@ -117,7 +118,6 @@ class Bulk(NamedTuple):
     close: Callable[..., Any] = nothing
     others: Callable[..., Any] = none_beside
     turn_other: Callable[..., Any] = no_turn
-    matrices: int = 1  # how many there are beside Σ
     crossover: int = 64  # columns from which rounds in bulk are faster
 
 
@@ -138,8 +138,8 @@ def grain(d: int) -> int:
     return 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
 
 
-def space(d: int, matrices: int) -> Space:
-    """Return scratch for blocks of width d, with so many matrices beside Σ."""
+def space(d: int) -> Space:
+    """Return scratch for blocks of width d, with a matrix beside Σ."""
     rows = grain(d)
     return Space(
         X=aligned(rows, d),
@@ -148,7 +148,7 @@ def space(d: int, matrices: int) -> Space:
         scratch=np.zeros((2, d)),
         memory=np.zeros(2),
         main=tuple(wing(rows, d)),
-        wings=tuple(tuple(wing(rows, d)) for _ in range(matrices)),
+        wings=(tuple(wing(rows, d)),),
     )
 
 
@@ -197,7 +197,7 @@ def block(state, params, table, y, out, start, rows, space):
     before = scratch[0]
     t, w, S = belief(state)
     matrices, count = others(state, params)
-    d = w.size
+    d, weights = S.shape[0], w.size
     drift = drift_of(params)
     first = 1.0 if t[0] > 0.0 else 0.0
     finite_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, scratch)
@@ -210,7 +210,7 @@ def block(state, params, table, y, out, start, rows, space):
     for k in range(count):
         begin(wings[k], matrices[k], X, rows, 0.0)
     done = leaf = 0
-    ended = False
+    fate = TAKE
     while done < rows:
         n = min(LEAF, rows - done)
         gram(main, X, done, n, d)
@@ -250,23 +250,23 @@ def block(state, params, table, y, out, start, rows, space):
                 expand(wings[k], done, taken, turn_other(params, k, 0.0)[1], d)
         for j in range(taken):
             at = done + j
-            for i in range(d):
+            for i in range(weights):
                 before[i] = w[i]
-            axpy(numbers[MOVE, at], main[1][at, :d], w)
+            axpy(numbers[MOVE, at], main[1][at, :weights], w)
             beside = main[4][at], wings, at, memory
             fate = accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside)
             if fate == LEAVE:
-                for i in range(d):
+                for i in range(weights):
                     w[i] = before[i]
                 taken, left = j, True
                 break
             t[0] += 1.0
             keep(out, start + at, numbers[VALUE, at], state)
-            if fate == END:
-                taken, left, ended = j + 1, False, True
+            if fate != TAKE:
+                taken, left = j + 1, False
                 break
         done += taken
-        if taken < n or ended:
+        if taken < n or fate != TAKE:
             break
         leaf += 1
         span = (leaf & -leaf) * LEAF
@@ -275,7 +275,7 @@ def block(state, params, table, y, out, start, rows, space):
             push(main, X, W, done, span, following, -1.0, d)
             for k in range(count):
                 push(wings[k], X, W, done, span, following, turn_other(params, k, 0.0)[1], d)
-    if done > 0:
+    if done > 0 and fate != RENEW:
         fold(main, S, done, -1.0, d)
         shift(drift * (done - 1.0 + first), S)
         for k in range(count):
@@ -287,17 +287,17 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
     """Rounds start..stop of a table in blocks; rows that no block can take are taken one by one.
 
     ``pace`` holds how many rows are to be taken so, how many the next time, and how many at most a
-    block may have, which follows how early the last ones ended. A block ends with a multiple of
-    the grain at the latest, so that it does not matter where the engine stopped in between. Only
-    the lower triangles of matrices are kept up, until a row is taken by itself, or the last one.
+    block may have, which follows how early the last ones ended. The last block may end after
+    ``stop``, so that it does not matter where the engine stops in between. Only the lower triangles
+    of matrices are kept up, until a row is taken by itself, or the last one.
     """
     table, space, pace = X
     _, _, S = belief(state)
     matrices, count = others(state, params)
-    grain = space[0].shape[0]
+    grain, end = space[0].shape[0], table.shape[0] if labelled else stop
     i = start
     while i < stop:
-        rows = min(grain - i % grain, stop - i, pace[2])
+        rows = min(grain, end - i, pace[2])
         planned = plan(state, params, table, y, i, rows) if labelled and pace[0] == 0 else 0
         if planned >= SHORTEST:
             taken, left = block(state, params, table, y, out, i, planned, space)
@@ -327,8 +327,8 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
             pace[0] -= 1
             i += 1
         settle(state, work)
-    if stop == table.shape[0]:
+    if i == table.shape[0]:
         mirror(S)
         for k in range(count):
             mirror(matrices[k])
-    return stop, FINE, 0.0
+    return i, FINE, 0.0

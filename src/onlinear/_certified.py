@@ -4,6 +4,7 @@ import contextlib
 import copy
 import os
 from collections.abc import Iterator
+from functools import partial
 from math import nan
 from typing import Any, Self, cast
 
@@ -16,8 +17,11 @@ from onlinear._ledger import Ledger
 from onlinear._model import FLOAT, Learner, _full_name
 from onlinear._parameters import _same
 from onlinear._replay import Engine, Replay, replay
+from onlinear._threads import BLAS_THREADS_PAY, beside, usable_cores
 
 __all__ = ["Certified", "certificate"]
+
+WORTH_A_THREAD = 50_000  # entries of a table from which it pays to keep accounts in a thread
 
 
 def certificate(
@@ -26,9 +30,10 @@ def certificate(
     """Replay a stream and show, at every round, the loss beside hindsight's and the ceiling.
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
-    learner's state or predictions, and cost about as much as the replay does (O(d²) a round; for
-    the learners whose round is O(d), that is 4 to 20 times the learner itself, unless a
-    comparator is given). The model learns, as in :func:`onlinear.replay`.
+    learner's state or predictions, and cost about as much as the replay does, beside which they are
+    computed where there is a second core (O(d²) a round; for the learners whose round is O(d), that
+    is 4 to 20 times the learner itself, unless a comparator is given). The model learns, as in
+    :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -64,7 +69,7 @@ class Certified:
 
     Predicts and learns as the learner, ``model``, does. The figures are those of
     :func:`certificate` (bit for bit with ``engine="rank-one"``), and are saved with the learner.
-    ``replay`` costs about twice the learner's own; row by row, where Python's calls weigh more
+    ``replay`` costs one to two times the learner's own; row by row, where Python's calls weigh more
     than the arithmetic, it is several times.
 
     Parameters
@@ -165,19 +170,39 @@ class Certified:
             labels = _checks.labels(y, len(table))
             path = given(comparator, table, labels, names, type(self.model).__name__)
         with self._all_or_nothing():
-            run = replay(self.model, X, y, engine=engine)
-            engine = "auto" if engine == "bulk" else engine
-            learnt = np.ones(len(table), dtype=bool)
-            learnt[run.bad_rows] = False
             before = self.comparator, self.ceiling
             first = self.rounds_ if self._intact else None
-            tallies = np.zeros((EXTRA + 1, 0))
-            if learnt.all():
-                tallies = self._ledger.add(table, run.labels, names, engine)
-            elif learnt.any():
-                tallies = self._ledger.add(table[learnt], run.labels[learnt], names, engine)
-                path = path and path.of(learnt)
+            run, tallies = self._run_beside(X, y, table, names, engine)
+            learnt = np.ones(len(table), dtype=bool)
+            learnt[run.bad_rows] = False
+            if tallies is None and learnt.any():
+                rows = slice(None) if learnt.all() else learnt
+                tallies = self._ledger.add(table[rows], run.labels[rows], names, _account(engine))
+            if tallies is None:
+                tallies = np.zeros((EXTRA + 1, 0))
+            if path is not None and not learnt.all() and learnt.any():
+                path = path.of(learnt)
             return self._certificate(run, tallies, path, learnt, before, first)
+
+    def _run_beside(
+        self, X: Any, y: Any, table: np.ndarray, names: list[str] | None, engine: Engine
+    ) -> tuple[Replay, np.ndarray | None]:
+        """Replay the stream, and if there is a core for it keep the accounts in a thread meanwhile.
+
+        They see the rows and labels only. If the learner skips some, they are to be kept again.
+        """
+        small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
+        if small or wide or usable_cores() == 1:
+            return replay(self.model, X, y, engine=engine), None
+        labels, ledger = _checks.labels(y, len(table)), self._ledger.twin()
+        add = partial(ledger.add, table, labels, names, _account(engine))
+        with beside(lambda advance: add(progress=advance)) as account:
+            run = replay(self.model, X, y, engine=engine)
+            if run.bad_rows.size:
+                return run, None
+            tallies = account.result()
+        self._ledger = ledger
+        return run, tallies
 
     def _certificate(
         self,
@@ -390,6 +415,11 @@ class Certified:
         figures = tally if self._intact and self._guarantee.known else np.zeros(1)
         if not all(np.isfinite(array).all() for array in (figures, *rest)):
             raise ValueError("its accounts have numbers that are not finite")
+
+
+def _account(engine: Engine) -> Engine:
+    """Return the engine of the accounts: rows go one by one where they cannot be taken in bulk."""
+    return "auto" if engine == "bulk" else engine
 
 
 def _short(u: np.ndarray) -> str:

@@ -17,7 +17,8 @@ import inspect
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache, cached_property
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -31,6 +32,7 @@ from onlinear._kernels import finite, kernel
 from onlinear._layout import at
 from onlinear._rows import Rows
 from onlinear._rules import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW
+from onlinear._threads import blas_threads
 
 __all__ = [
     "BAD_INPUT",
@@ -39,6 +41,7 @@ __all__ = [
     "FINE",
     "FULL",
     "OVERFLOW",
+    "InTurn",
     "Outcome",
     "Prepared",
     "Step",
@@ -299,11 +302,14 @@ class Step:
         scratch: int | Callable[[int], int] = 2,
         bulk: Bulk | None = None,
         settle: Callable[..., None] = settle,
+        keep: Callable[..., None] | None = None,
     ) -> None:
         self.function = function
         self.scratch = scratch
         self.in_bulk = bulk
         self.settle = settle
+        if keep is not None:
+            self._keep = keep
         self.__doc__ = function.__doc__
 
     @classmethod
@@ -373,8 +379,9 @@ class Step:
         _blas.load()
         names = self.in_bulk._asdict()
         names["drift_of"] = names.pop("drift")
-        for number in ("matrices", "crossover"):
-            names.pop(number)
+        del names["crossover"]
+        if self.in_bulk.others is _bulk.none_beside:
+            names["others"] = _bound(_bulk.none_beside, belief=self.in_bulk.belief)
         names["block"] = _bound(_bulk.block, keep=self._keep, **names)
         return self._rounds(_bulk.bulk, **{name: _inlined(each) for name, each in names.items()})
 
@@ -407,7 +414,7 @@ class Step:
         """Return the compiled rounds for such a table, and the table as they take it."""
         if isinstance(X, np.ndarray):
             if in_bulk and self.in_bulk is not None:
-                space = _bulk.space(X.shape[1], self.in_bulk.matrices)
+                space = _bulk.space(X.shape[1])
                 return self.bulk, (X, tuple(space), np.array([0, SHORTEST, len(space.X)]))
             return self.chunk, X
         arrays = X.data, X.indices, X.indptr
@@ -458,12 +465,12 @@ class Step:
         rows = X.shape[0]
         rounds, table = self._over(X, local, in_bulk)
         out = self.outcomes(state, rows)
-        first = _bulk.grain(X.shape[1]) if in_bulk else FIRST_BLOCK
-        row, block = 0, first
+        row, block = 0, FIRST_BLOCK
         while row < rows:
             began = time.perf_counter()
-            stop = min(rows, (row + block) // first * first if in_bulk else row + block)
-            outcome = Outcome(*rounds(state, params, table, y, work, labelled, out, row, stop))
+            stop = min(rows, row + block)
+            with blas_threads(X.shape[1]) if in_bulk else nullcontext():
+                outcome = Outcome(*rounds(state, params, table, y, work, labelled, out, row, stop))
             row = outcome.row
             if outcome.rule == FULL and room is not None:
                 state, work = room()
@@ -473,16 +480,16 @@ class Step:
                     out[row] = math.nan
                 row += 1
             else:
-                block = next_block(block, time.perf_counter() - began, first)
+                block = next_block(block, time.perf_counter() - began)
             progress(row, rows)
         return out
 
 
-def next_block(block: int, seconds: float, least: int = FIRST_BLOCK) -> int:
+def next_block(block: int, seconds: float) -> int:
     """Return how many rows to run next, after a block that took so long."""
     if seconds < BLOCK_SECONDS:
         return block * 2
-    return max(least, block // 2)  # rounds grow longer with the examples a learner keeps
+    return max(FIRST_BLOCK, block // 2)  # rounds grow longer with the examples a learner keeps
 
 
 class Tally(Step):
@@ -493,6 +500,42 @@ class Tally(Step):
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
         """Return room for the first array of the state after each of the rounds, a column each."""
         return np.empty((state[0].size, rows))
+
+
+class InTurn(Tally):
+    """Accounts in parts, each of which takes all rows in bulk before the next does.
+
+    So the blocks of one do not end where those of another do. The parts share the state and each
+    keeps its own figures; row by row the step does what they do one after the other.
+    """
+
+    def __init__(self, function: Callable[..., Any], parts: Sequence[Tally]) -> None:
+        super().__init__(function, lambda d: max(len(part.work(d)) for part in parts))
+        self.parts = parts
+        self.in_bulk = parts[0].in_bulk
+
+    @classmethod
+    def of(cls, *parts: Tally) -> Callable[[Callable[..., Any]], Self]:
+        """Decorate a step that is made of these."""
+        return lambda function: cls(function, parts)
+
+    def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
+        if not in_bulk:
+            return super()._over(X, local)
+        calls, tables = zip(*(part._over(X, local, in_bulk) for part in self.parts), strict=True)
+        reached = [0] * len(calls)
+
+        def rounds(state, params, X, y, work, labelled, out, start, stop):
+            for k, (call, table) in enumerate(zip(calls, tables, strict=True)):
+                if reached[k] < stop:  # a block may have gone beyond it
+                    reached[k], rule, value = call(
+                        state, params, table, y, work, labelled, out, reached[k], stop
+                    )
+                    if rule != FINE:
+                        return reached[k], rule, value
+            return min(reached), FINE, 0.0
+
+        return rounds, X
 
 
 class Prepared(Step):

@@ -15,6 +15,7 @@ __all__ = [
     "add_square",
     "axpy",
     "cholesky",
+    "clear",
     "clipped",
     "dot",
     "extremes",
@@ -22,6 +23,7 @@ __all__ = [
     "kernel",
     "norm",
     "observe",
+    "observe_given",
     "observe_later",
     "reset",
     "rounding_of",
@@ -256,11 +258,27 @@ def observe(S, x, v, chi, r, u):
 @kernel
 def observe_later(S, x, v, chi, r, u):
     """As :func:`observe`, but Σ ← Σ − uuᵀ may be left to be done; return whether it is."""
-    if chi <= LARGEST_STEP * r and chi * r > rounding_of(S, x) * (r + chi):
+    if clear(chi, r, rounding_of(S, x)):
         _weigh(v, chi, r, 1.0, u)
         return True
     _observe_in_parts(S, x, v, chi, r, u)
     return False
+
+
+@kernel
+def observe_given(S, x, v, chi, r, rough, u):
+    """As :func:`observe`, given a bound on what rounding can make of χ."""
+    if clear(chi, r, rough):
+        _weigh(v, chi, r, 1.0, u)
+        subtract_square(u, S)
+    else:
+        observe(S, x, v, chi, r, u)
+
+
+@kernel(inline="always")
+def clear(chi, r, rough):
+    """Whether Σ can be observed in one go: χ/r is not too large, and χ left not rounding."""
+    return chi <= LARGEST_STEP * r and chi * r > rough * (r + chi)
 
 
 @kernel

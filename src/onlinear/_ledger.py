@@ -1,5 +1,7 @@
 """Accounts kept beside a stream: a tally brought up to date by every row."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +40,14 @@ class Ledger:
         self.state = tuple(_own(array) for array in self.account.init(d))
         self.width = d
         self._work = _own(self.account.step.work(d))
+
+    def twin(self) -> "Ledger":
+        """Return another one, with accounts of its own that stand where these do."""
+        twin = Ledger(self.account)
+        if self.state is not None:
+            twin.begin(self.width)
+            twin.record = self.record
+        return twin
 
     @property
     def tally(self) -> np.ndarray | None:
@@ -84,8 +94,12 @@ class Ledger:
         y: np.ndarray,
         names: list[str] | None = None,
         engine: str = "rank-one",
+        progress: Callable[[int, int], None] | None = None,
     ) -> np.ndarray:
-        """Enter the rows of a table; return the tally after each, a column a row."""
+        """Enter the rows of a table; return the tally after each, a column a row.
+
+        ``progress`` is told the row reached, in place of the bar on a terminal.
+        """
         fresh = self.state is None
         if fresh:
             self.begin(X.shape[1])
@@ -98,7 +112,7 @@ class Ledger:
 
         try:
             assert self.state is not None
-            with bar(self.account.owner) as advance:
+            with bar(self.account.owner) if progress is None else nullcontext(progress) as advance:
                 step = self.account.step
                 return step.run(
                     self.state,

@@ -138,7 +138,7 @@ def replay(
         "rank-one" takes row by row: the same bits as calls one by one. "bulk" takes blocks of rows
         by matrix products, for second-order learners and dense rows: the same to 1e-10 of the
         largest prediction, unless the last bits of the rows matter more. "auto" is "bulk" where
-        that is faster, from 64 columns (ARCOR 128), else "rank-one".
+        that is faster, from 64 columns, else "rank-one".
 
     Examples
     --------

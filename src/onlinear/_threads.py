@@ -2,11 +2,17 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
 from typing import Any, Self, TypeVar
 
-__all__ = ["Crew", "usable_cores"]
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["BLAS_THREADS_PAY", "Crew", "beside", "blas_threads", "usable_cores"]
+
+BLAS_THREADS_PAY = 768  # columns from which blocks of rows gain by BLAS's own threads
 
 T = TypeVar("T")
 
@@ -44,6 +50,65 @@ class Crew:
             return [future.result() for future in futures]
         finally:
             _settle(futures)
+
+
+@cache
+def _blas() -> Any:
+    """Return what controls the threads of SciPy's BLAS, and of no other if it has one to itself."""
+    libraries = ThreadpoolController().select(user_api="blas")
+    own = [each.filepath for each in libraries.lib_controllers if "scipy.libs" in each.filepath]
+    return libraries.select(filepath=own) if own else libraries
+
+
+class _OneThread:
+    """BLAS held to one thread for as long as anybody asks for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asking = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._asking += 1
+            if self._asking == 1:
+                self._limit = _blas().limit(limits=1)
+
+    def __exit__(self, *_: Any) -> None:
+        with self._lock:
+            self._asking -= 1
+            if self._asking == 0:
+                self._limit.restore_original_limits()
+
+
+_one_thread = _OneThread()
+
+
+def blas_threads(d: int) -> contextlib.AbstractContextManager[None]:
+    """Return a context for blocks of rows of width d: narrow ones lose by more than one thread."""
+    return _one_thread if d < BLAS_THREADS_PAY else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T]]:
+    """Run a call in a thread while the block runs.
+
+    The call is to report the row it reached now and then, which ends it once the block has: by then
+    its result has been asked for, or is not wanted.
+    """
+    ended = threading.Event()
+
+    def advance(row: int, rows: int) -> None:
+        if ended.is_set():
+            raise RuntimeError("the result is not wanted any more")
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(call, advance)
+        try:
+            yield future
+        finally:
+            ended.set()
+            _settle([future])
 
 
 def _settle(futures: Sequence[Future[Any]]) -> None:

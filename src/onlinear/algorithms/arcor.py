@@ -10,11 +10,8 @@
 round of a reset w̃ takes the old Σ and the projection the new one. Misprint decided: i counts
 segments (the Λ_t of thesis Table 5.1 would count rounds).
 
-Eigenvalues are not computed. N = (θI − Σ⁻¹)⁻¹, θ = Λ_i⁻¹(1 + 10⁻¹²), is kept by the same rank-one
-formula as Σ, and θI − Σ̃⁻¹ stays positive exactly if xᵀNx < r. Ties do not reset: the 10⁻¹² keeps
-rounding from deciding them, or a rotated copy of a stream would see other resets. Where r − xᵀNx is
-itself within rounding, N has lost its digits and the test is a Cholesky factorisation of Σ̃ − I/θ,
-until the next reset.
+The test needs no eigenvalues (see :mod:`onlinear._certainty`). Ties do not reset: λ_max must exceed
+Λ_i⁻¹ by 10⁻¹² of it, or rounding would decide, and a rotated copy of a stream see other resets.
 
 Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
 Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound below holds.
@@ -29,37 +26,34 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._bounds import (
+    COMPARATOR,
     EXTRA,
+    FACTOR,
     Guarantee,
     Path,
+    compete,
     competitor,
     cut_to,
     enter,
     in_bulk,
     inside_ball,
     lose,
-    take_in,
     unknown,
 )
-from onlinear._bulk import END, LEAVE, TAKE, Bulk
-from onlinear._checks import asked, number, whole
-from onlinear._engine import FINE, Step, Tally
-from onlinear._kernels import (
-    LARGEST_STEP,
-    ROUNDING,
-    add_square,
-    cholesky,
-    dot,
-    kernel,
-    norm,
-    observe,
-    reset,
-    scale,
-    subtract_square,
-    symv,
-    symv_both,
-    trace,
+from onlinear._bulk import LEAVE, RENEW, TAKE, Bulk
+from onlinear._certainty import (
+    certainty,
+    close,
+    fate,
+    others,
+    plan,
+    start_afresh_if_too_certain,
+    threshold,
+    turn_other,
 )
+from onlinear._checks import asked, number, whole
+from onlinear._engine import FINE, InTurn, Step, Tally
+from onlinear._kernels import ROUNDING, dot, kernel, norm, observe_given, symv, symv_both
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._projection import SCRATCH, project_ellipsoid
@@ -67,11 +61,6 @@ from onlinear._recursion import gaussian, learn, moves
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["ARCOR"]
-
-TIE = 1e-12  # λ_max above Λ⁻¹ by less than this share is a tie
-RESET = 2.0  # in place of "N is to be trusted": the block that is being taken ends with a reset
-CROSSOVER = 128  # columns from which bulk pays, with two matrices, and blocks that resets cut short
-UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is rounding
 
 
 class ARCORParams(NamedTuple):
@@ -96,77 +85,7 @@ class ARCORState(NamedTuple):
 def init(params: ARCORParams, d: int) -> ARCORState:
     """Begin with w = 0, Σ = I, in the first segment."""
     t, w, S = gaussian(d, 1.0)
-    return ARCORState(t, w, S, np.eye(d) / (_theta(params, 1.0) - 1.0), np.ones(2))
-
-
-def _theta(params, i):
-    """Return Λ_i⁻¹ with the tolerance for ties; the last threshold of a sequence stays."""
-    _, _, q, inverse = params
-    if inverse.size:
-        return inverse[max(1, min(int(i), inverse.size)) - 1] * (1.0 + TIE)
-    if math.isinf(q):
-        return math.inf
-    return (i ** (q - 1.0) + 1.0) * (1.0 + TIE)
-
-
-_compiled_theta = kernel(_theta)
-
-
-@kernel
-def _too_certain(x, square, r, theta, S, N, u, segment, U):
-    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given ‖x‖², u = Nx; N goes along if not."""
-    d = x.size
-    if segment[1]:
-        gap = r - dot(x, u)
-        if abs(gap) > UNDECIDED * trace(N) * square:
-            if gap <= 0.0:
-                return True
-            scale(math.sqrt(1.0 / gap), u, u)
-            add_square(u, N)  # N ← N + Nx xᵀN / (r − xᵀNx)
-            return False
-        segment[1] = 0.0
-    for i in range(d):
-        for j in range(d):
-            U[i, j] = S[i, j]
-        U[i, i] -= 1.0 / theta
-    return not cholesky(U, 0.0, 0.0)
-
-
-@kernel
-def _start_afresh_if_too_certain(params, theta, x, square, S, N, u, segment, U):
-    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > θ, given ‖x‖², u = Nx; return whether it was."""
-    r, _, _, _ = params
-    if math.isinf(theta) or not _too_certain(x, square, r, theta, S, N, u, segment, U):
-        return False
-    _start_afresh(params, S, N, segment)
-    return True
-
-
-@kernel
-def _start_afresh(params, S, N, segment):
-    """Σ ← I and i ← i + 1."""
-    segment[0] += 1.0
-    segment[1] = 1.0
-    reset(1.0, S)
-    reset(1.0 / (_compiled_theta(params, segment[0]) - 1.0), N)
-
-
-@kernel(inline="always")
-def _fate(r, square, N, beside):
-    """Whether a row of a block, of length² ``square``, is a reset, and so the block's last.
-
-    As in :func:`_too_certain`; where that is in doubt the step decides. ``memory`` keeps tr(N).
-    """
-    nu, direction, memory = beside
-    if memory[0] == 0.0:
-        memory[0] = trace(N)
-    gap = r - nu
-    if not abs(gap) > UNDECIDED * memory[0] * square:
-        return LEAVE
-    if gap <= 0.0:
-        return END
-    memory[0] += dot(direction, direction)
-    return TAKE
+    return ARCORState(t, w, S, np.eye(d) / (threshold(params, 1.0) - 1.0), np.ones(2))
 
 
 def turn(params, j, m, chi, y):
@@ -175,57 +94,17 @@ def turn(params, j, m, chi, y):
     return m, h, k, True
 
 
-def turn_other(params, k, nu):
-    """N ← N + Nx xᵀN / (r − xᵀNx), unless the row is a reset."""
-    gap = params[0] - nu
-    return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
-
-
-def others(state, params):
-    """N goes along, unless nothing is ever reset."""
-    return (state[3],), 0 if math.isinf(_compiled_theta(params, state[4][0])) else 1
-
-
-def plan(state, params, X, y, start, rows):
-    """All rows, as long as N is to be trusted."""
-    return rows if state[4][1] else 0
-
-
 def accept(state, params, x, y, m, beside):
     """A round that projects is the step's, one that resets ends the block."""
-    _, w, _, N, segment = state
-    r, radius, _, _ = params
-    _, wings, at, memory = beside
-    if norm(w) > radius:
+    if norm(state[1]) > params[1]:
         return LEAVE
-    if math.isinf(_compiled_theta(params, segment[0])):
-        return TAKE
-    _, U, _, _, nu, _ = wings[0]
-    fate = _fate(r, dot(x, x), N, (nu[at], U[at], memory))
-    if fate == END:
-        segment[1] = RESET
-    return fate
+    return fate(state, params, dot(x, x), beside)
 
 
-def close(state, params, X, start, rows):
-    """Reset after a block that ends so."""
-    _, _, S, N, segment = state
-    if segment[1] == RESET:
-        _start_afresh(params, S, N, segment)
+IN_BULK = Bulk(turn, plan=plan, accept=accept, close=close, others=others, turn_other=turn_other)
 
 
-@Step.with_scratch(
-    lambda d: d + SCRATCH,
-    Bulk(
-        turn,
-        plan=plan,
-        accept=accept,
-        close=close,
-        others=others,
-        turn_other=turn_other,
-        crossover=CROSSOVER,
-    ),
-)
+@Step.with_scratch(lambda d: d + SCRATCH, IN_BULK)
 def step(state, params, x, y, work):
     """One round."""
     t, w, S, N, segment = state
@@ -238,11 +117,11 @@ def step(state, params, x, y, work):
     rule = learn((t, w, S), x, y - m, v, dot(x, v), r, work[1])  # w̃, Σ̃
     if rule != FINE:
         return m, rule
-    theta = _compiled_theta(params, segment[0])
+    theta = certainty(params, segment[0])
     if math.isfinite(theta):
         symv(N, x, v)
         U = work[2 : x.size + 2]
-        _start_afresh_if_too_certain(params, theta, x, dot(x, x), S, N, v, segment, U)
+        start_afresh_if_too_certain(params, theta, x, dot(x, x), S, N, v, segment, U)
     project_ellipsoid(S, w, radius, work)
     return m, FINE
 
@@ -253,90 +132,115 @@ SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u
 
 
 @kernel(inline="always")
-def _length(x):
-    """Return ‖x‖² and ‖x‖."""
-    square = dot(x, x)
-    return square, math.sqrt(square) if 1e-280 < square < 1e280 else norm(x)
-
-
-@kernel(inline="always")
-def _clear(chi, r, d, square):
-    """Whether χ/(r + χ) is more than rounding, the learner's Σ being at most I."""
-    return chi * r > ROUNDING * (3 + d) * square * (r + chi)
-
-
-@kernel(inline="always")
-def _count(state, params, x, y, gain, chi, length):
-    """Enter a row that adds ``gain`` to the minimum over all u, given the learner's χ and ‖x‖."""
-    tally, notes, _, w, _, sums, _, _, _ = state
+def _count(state, params, square, y, chi):
+    """Count what a row adds to the last term of the bound, given the learner's χ, and ‖x‖²."""
+    tally, sums = state[0], state[5]
     r, radius, _, _ = params
+    farthest = radius * math.sqrt(square) + abs(y)
+    tally[EXTRA] += farthest * farthest * chi / (r + chi)
     tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
+
+
+@kernel(inline="always")
+def _lengthen(sums, square, resets, theta):
+    """Take a row into its segment, or begin the next with the threshold θ."""
+    sums[LENGTHS] += square
+    if resets:
+        sums[LENGTHS] = 0.0
+        sums[THETA] = theta
+
+
+def own_belief(state):
+    """Return the learner's rounds, no weights, and its Σ."""
+    return state[6], state[7], state[8]
+
+
+def own_turn(params, j, m, chi, y):
+    """What a row does to the learner's Σ."""
+    h, _ = moves(0.0, chi, params[0])
+    return 0.0, h, 0.0, True
+
+
+def count_in_bulk(state, params, x, y, m, beside):
+    """Count a row of a block."""
+    sums, segment = state[5], state[10]
+    square = dot(x, x)
+    ends = fate(state, params, square, beside)
+    if ends != LEAVE:
+        _lengthen(sums, square, ends == RENEW, certainty(params, segment[0] + 1.0))
+        _count(state, params, square, y, beside[0])
+    return ends
+
+
+COUNT_IN_BULK = IN_BULK._replace(turn=own_turn, belief=own_belief, accept=count_in_bulk)
+
+
+def keep_count(out, i, value, state):
+    """Put down what :func:`count` tallies."""
+    out[EXTRA, i] = state[0][EXTRA]
+    out[CERTAINTY, i] = state[0][CERTAINTY]
+
+
+def count(state, params, x, y, work):
+    """Count a row: the last term of the bound, with the learner's Σ and its resets."""
+    _, _, _, _, _, sums, t, _, own, N, segment = state
+    r, _, _, _ = params
+    p, n, scratch, U = work[0], work[1], work[2], work[3:]
+    theta, square = sums[THETA], dot(x, x)
+    if math.isfinite(theta):
+        symv_both(own, N, x, p, n)  # Σx and Nx
+    else:
+        symv(own, x, p)
+    chi = dot(x, p)
+    observe_given(own, x, p, chi, r, ROUNDING * (3 + x.size) * square, scratch)  # Σ is at most I
+    resets = start_afresh_if_too_certain(params, theta, x, square, own, N, n, segment, U)
+    _lengthen(sums, square, resets, certainty(params, segment[0]))
+    _count(state, params, square, y, chi)
+    t[0] += 1
+    return 0.0, FINE
+
+
+@kernel(inline="always")
+def _compare(state, params, y, gain):
+    """Enter a row that adds ``gain`` to the minimum over all u."""
+    tally, notes, w, sums = state[0], state[1], state[3], state[5]
     sums[SQUARES] += y * y
     sums[LEAST] += gain
-    farthest = radius * length + abs(y)
-    extra = tally[EXTRA] + farthest * farthest * chi / (r + chi)
-    return enter(tally, notes, inside_ball(sums[LEAST], sums[SQUARES], w, radius), 1.0, extra)
+    comparator = inside_ball(sums[LEAST], sums[SQUARES], w, params[1])
+    return enter(tally, notes, comparator, 1.0, tally[EXTRA])
 
 
-def others_of_account(state, params):
-    """The learner's Σ and N go along with the comparator's Σ."""
-    return (state[6], state[7]), 1 if math.isinf(state[5][THETA]) else 2
-
-
-def turn_other_of_account(params, k, chi):
-    """The learner's Σ ← Σ − Σx xᵀΣ / (r + χ), and N."""
-    if k == 0:
-        return 1.0 / (params[0] + chi), -1.0, True
-    gap = params[0] - chi
-    return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
-
-
-def plan_of_account(state, params, X, y, start, rows):
-    """All rows, as long as N is to be trusted."""
-    return rows if state[8][1] else 0
-
-
-def enter_in_bulk(state, params, x, y, m, beside):
+def compare_in_bulk(state, params, x, y, m, beside):
     """Enter a row of a block."""
-    _, _, _, _, _, sums, _, N, segment = state
-    r, _, _, _ = params
-    least_chi, wings, at, memory = beside
-    _, _, _, _, chis, _ = wings[0]
-    _, U, _, _, nus, _ = wings[1]
-    chi = chis[at]
-    square, length = _length(x)
-    if not _clear(chi, r, x.size, square):
-        return LEAVE
-    fate = TAKE
-    if sums[THETA] < math.inf:
-        fate = _fate(r, square, N, (nus[at], U[at], memory))
-    if fate == LEAVE:
-        return LEAVE
-    sums[LENGTHS] += square
-    if fate == END:
-        segment[1] = RESET
-        sums[LENGTHS] = 0.0
-        sums[THETA] = _compiled_theta(params, segment[0] + 1.0)
-    _count(state, params, x, y, (y - m) * (y - m) / (1.0 + least_chi), chi, length)
-    return fate
+    _compare(state, params, y, (y - m) * (y - m) / (1.0 + beside[0]))
+    return TAKE
 
 
-def close_account(state, params, X, start, rows):
-    """Reset after a block that ends so."""
-    _, _, _, _, _, _, own, N, segment = state
-    if segment[1] == RESET:
-        _start_afresh(params, own, N, segment)
+def keep_comparator(out, i, value, state):
+    """Put down what :func:`compare` tallies."""
+    out[COMPARATOR, i] = state[0][COMPARATOR]
+    out[FACTOR, i] = state[0][FACTOR]
 
 
-@Tally.with_scratch(
-    lambda d: d + 4,
-    in_bulk(enter_in_bulk)._replace(
-        plan=plan_of_account,
-        close=close_account,
-        others=others_of_account,
-        turn_other=turn_other_of_account,
-        matrices=2,
+def compare(state, params, x, y, work):
+    """Enter a row: the comparator."""
+    gain, _, rule = compete(state[2:5], math.inf, x, y, work)
+    if rule != FINE:
+        return lose(state[0], state[1], rule, gain)
+    return _compare(state, params, y, gain)
+
+
+_counted, _compared = (kernel(part, inline="always") for part in (count, compare))
+
+
+@InTurn.of(
+    Tally(
+        count,
+        lambda d: d + 3,
+        IN_BULK._replace(turn=own_turn, belief=own_belief, accept=count_in_bulk),
+        keep=keep_count,
     ),
+    Tally(compare, 2, in_bulk(compare_in_bulk), keep=keep_comparator),
 )
 def bound(state, params, x, y, work):
     """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
@@ -345,30 +249,8 @@ def bound(state, params, x, y, work):
     ‖x‖ ≤ 1, |y| ≤ Y, the row that triggers a reset belonging to the segment it ends. Λ⁻¹ is the
     threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
     """
-    tally, notes, t, w, S, sums, own, N, segment = state
-    r, _, _, _ = params
-    v, p, n, scratch = work[0], work[1], work[2], work[3]
-    symv(S, x, v)  # Σx of the comparator
-    if math.isfinite(sums[THETA]):
-        symv_both(own, N, x, p, n)  # Σx and Nx with the resets
-    else:
-        symv(own, x, p)
-    chi = dot(x, p)
-    gain, _, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), scratch)
-    if rule != FINE:
-        return lose(tally, notes, rule, gain)
-    square, length = _length(x)
-    if chi <= LARGEST_STEP * r and _clear(chi, r, x.size, square):
-        scale(math.sqrt(1.0 / (r + chi)), p, scratch)
-        subtract_square(scratch, own)  # as observe() does, which would also look at own's diagonal
-    else:
-        observe(own, x, p, chi, r, scratch)
-    sums[LENGTHS] += square
-    U = work[4:]
-    if _start_afresh_if_too_certain(params, sums[THETA], x, square, own, N, n, segment, U):
-        sums[LENGTHS] = 0.0
-        sums[THETA] = _compiled_theta(params, segment[0])
-    return _count(state, params, x, y, gain, chi, length)
+    _counted(state, params, x, y, work)
+    return _compared(state, params, x, y, work)
 
 
 class ARCOR(SecondOrder):
@@ -429,8 +311,9 @@ class ARCOR(SecondOrder):
             return unknown("ARCOR", "ARCOR with resets and without a finite radius", r)
 
         def start(d: int) -> tuple[np.ndarray, ...]:
-            sums = np.array([0.0, 0.0, 0.0, _theta(params, 1.0)])
-            return *competitor(d, r, extra=1), sums, *init(params, d)[2:]
+            sums = np.array([0.0, 0.0, 0.0, threshold(params, 1.0)])
+            own = init(params, d)._replace(w=np.zeros(0))
+            return *competitor(d, r, extra=1), sums, *own
 
         def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             drift = path.drift(2, 4 * radius * r * tally[CERTAINTY])
