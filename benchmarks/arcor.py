@@ -2,7 +2,7 @@
 
     python benchmarks/arcor.py [--rows 20000] [--repeats 7]
 
-One thread, d = 20, and d = 100 with a tenth of the rows; each figure is the least over interleaved
+One thread, d = 20, and d = 100 with a tenth of the rows; each figure is typical of interleaved
 repeats. With radius = 0.1 every round ends outside the ball, and is projected. "auto", the default
 engine, takes the rows of both in bulk at d = 100. The resets are compared with those that the
 eigenvalues of Σ⁻¹ ask for, on the first rows.
@@ -10,7 +10,7 @@ eigenvalues of Σ⁻¹ ask for, on the first rows.
 
 from functools import partial
 
-from timing import least, parser, stream, targets
+from timing import parser, stream, targets, typical
 
 # isort: split
 
@@ -52,7 +52,7 @@ def ratios(X: np.ndarray, y: np.ndarray, engine: Engine, repeats: int) -> tuple[
     def run(name: str) -> None:
         ol.replay(type(models[name])(**models[name].get_params()), X, y, engine=engine)
 
-    times = least({name: partial(run, name) for name in models}, repeats)
+    times = typical({name: partial(run, name) for name in models}, repeats)
     return times["free"] / times["AROWR"], times["busy"] / times["AROWR"]
 
 

@@ -2,13 +2,13 @@
 
     python benchmarks/bank.py [--repeats 7]
 
-LASERs of K settings on the same rows. Each figure is the least over interleaved repeats, so that a
+LASERs of K settings on the same rows. Each figure is typical of interleaved repeats, so that a
 busy moment of the machine touches no single contender; two threads need two idle cores.
 """
 
 from collections.abc import Sequence
 
-from timing import least, parser, table
+from timing import parser, table, typical
 
 # isort: split
 
@@ -39,7 +39,7 @@ def compare(count: int, d: int, rows: int, repeats: int) -> list[tuple[str, ...]
     few, labels = X[:SINGLE_ROWS], y[:SINGLE_ROWS]
     apart = models(count)
     bank, double = ol.Bank(models(count), threads=1), ol.Bank(models(count), threads=2)
-    replays = least(
+    replays = typical(
         {
             "apart": lambda: [ol.replay(model, X, y, engine="rank-one") for model in apart],
             "bank, one thread": lambda: ol.replay(bank, X, y, engine="rank-one"),
@@ -48,7 +48,7 @@ def compare(count: int, d: int, rows: int, repeats: int) -> list[tuple[str, ...]
         },
         repeats,
     )
-    single = least(
+    single = typical(
         {
             "apart": lambda: row_by_row(apart, few, labels),
             "bank": lambda: row_by_row([bank], few, labels),

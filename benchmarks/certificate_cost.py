@@ -1,9 +1,9 @@
 """Time a certificate against the replay alone, in one run on this machine.
 
-    python benchmarks/certificate_cost.py [--rows 20000] [--repeats 30] [LEARNER ...]
+    python benchmarks/certificate_cost.py [--rows 20000] [--repeats 20] [LEARNER ...]
 
 d = 20 and d = 100, with a quarter of the rows there, and a quarter of them again for learners whose
-round is O(d³); ten times as many where it is O(d). Each figure is the median of the ratios of runs
+round is O(d³); five times as many where it is O(d). Each figure is the median of the ratios of runs
 one after the other. The certificate includes the replay. Where there is a second core its accounts
 are kept in a thread beside the replay; "one core" is without. Learners whose round costs O(d) are
 timed against a given comparator too: the best one in hindsight costs O(d²) a round, whatever the
@@ -62,7 +62,7 @@ def one_core() -> Iterator[None]:
 
 def ratios(name: str, rows: int, d: int, repeats: int) -> dict[str, float]:
     """Return certificate / replay, with the best comparator and with a given one."""
-    rows = rows // 4 if name in CUBIC else 10 * rows if name in LINEAR else rows
+    rows = rows // 4 if name in CUBIC else 5 * rows if name in LINEAR else rows
     X, y = stream(rows, d)
     kind: Any = ol.LEARNERS[name]
     params, u = settings(name), np.full(d, 1.0 / d)
@@ -78,7 +78,7 @@ def ratios(name: str, rows: int, d: int, repeats: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = timing.parser(__doc__, 30)
+    parser = timing.parser(__doc__, 20)
     linear = [name for name in ol.LEARNERS if not name.startswith("Kernel")]  # those have no bound
     parser.add_argument("learners", nargs="*", default=linear)
     parser.add_argument("--rows", type=int, default=20_000)

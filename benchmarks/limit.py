@@ -2,7 +2,7 @@
 
     python benchmarks/limit.py [--repeats 5]
 
-One thread, all in one process, least times of interleaved repeats. A row is counted as 3d²
+One thread, all in one process, typical times of interleaved repeats. A row is counted as 3d²
 floating-point operations; the rate of dgemm is that of NumPy's product of two d × d matrices. The
 loops are those of benchmarks/loops.py; LASER is compared with a NumPy loop of LASER's round, which
 adds I/c to Σ, AAR with one of recursive least squares. "Copies of Σ" is the time of a row over that
@@ -91,7 +91,7 @@ def crossover(gains: dict[int, float]) -> float:
 
 def main() -> None:
     repeats = timing.parser(__doc__, 5).parse_args().repeats
-    memory = timing.least({"copy": copy((MEMORY,))}, repeats)["copy"]
+    memory = timing.typical({"copy": copy((MEMORY,))}, repeats)["copy"]
     wide = {d: at(d, repeats) for d in WIDTHS}
     speeds = [
         (f"{d}", f"{2 * d**3 / cost['dgemm'] / 1e3:.1f}", f"{16 * d**2 / cost['copy'] / 1e3:.1f}")

@@ -2,7 +2,7 @@
 
     python benchmarks/shrinkage.py [--rows 600] [--repeats 5] [N ...]
 
-One process, one thread, the least over interleaved repeats. The rows are Gaussian; the truth has n
+One process, one thread, typical of interleaved repeats. The rows are Gaussian; the truth has n
 weights, or ten of them that are not zero. Four ways of making the same step:
 
 - ``textbook``: aI + √D (S + xxᵀ) √D factorised row by row, as up to version 0.3;

@@ -2,8 +2,8 @@
 
     python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 5]
 
-One thread; --rows are those at d = 20, and fewer of wider rows are taken. Each figure is the least
-over interleaved repeats. Peers that are not installed are said to be missing. Absolute times mean
+One thread; --rows are those at d = 20, and fewer of wider rows are taken. Each figure is typical
+of interleaved repeats. Peers that are not installed are said to be missing. Absolute times mean
 little; the ratios are the result. The loops are those of benchmarks/loops.py: as one would write
 them in NumPy, written with care, and compiled; "rank-one" is what a replay of narrow rows does.
 """
@@ -142,7 +142,7 @@ def contenders(rows: int, d: int) -> dict[str, tuple[int, Run]]:
 
 
 def seconds(programs: dict[str, str], repeats: int) -> dict[str, float]:
-    """Return the least time of a new process for each program.
+    """Return the typical time of a new process for each program.
 
     Bytecode is kept, as it is in an ordinary installation.
     """
@@ -151,7 +151,9 @@ def seconds(programs: dict[str, str], repeats: int) -> dict[str, float]:
     def process(code: str) -> None:
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
-    return timing.least({name: partial(process, code) for name, code in programs.items()}, repeats)
+    return timing.typical(
+        {name: partial(process, code) for name, code in programs.items()}, repeats
+    )
 
 
 def first_call(repeats: int) -> float:

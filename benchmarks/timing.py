@@ -1,4 +1,4 @@
-"""What the benchmarks share: one thread, a stream, least times, tables in Markdown.
+"""What the benchmarks share: one thread, a stream, typical times, tables in Markdown.
 
 A benchmark imports it before NumPy, which reads the number of threads when it is loaded.
 """
@@ -43,19 +43,8 @@ def again(times: int, run: Run) -> Run:
     return repeated
 
 
-def least(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
-    """Return the least seconds of each over interleaved repeats; the first round only warms up.
-
-    So a busy moment of the machine touches no single contender.
-    """
-    return {name: float(several.min()) for name, several in each(contenders, repeats).items()}
-
-
 def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
-    """Return the seconds of each in every repeat, to be compared with those beside it.
-
-    Ratios of these are steadier than of the least where the machine's speed wanders.
-    """
+    """Return the seconds of each in interleaved repeats; a first round only warms up."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeats + 1):
         for name, run in contenders.items():
@@ -65,9 +54,22 @@ def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
     return {name: np.array(several[1:]) for name, several in times.items()}
 
 
+def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
+    """Return seconds of each as they are when the machine is fastest, for ratios that are steady.
+
+    A machine's speed wanders, but slowly: in each repeat the times are taken beside their geometric
+    mean; the median of that over the repeats counts, times the least such mean.
+    """
+    times = each(contenders, repeats)
+    speed = np.exp(np.mean([np.log(several) for several in times.values()], axis=0))
+    return {
+        name: float(np.median(several / speed) * speed.min()) for name, several in times.items()
+    }
+
+
 def microseconds(contenders: Mapping[str, tuple[int, Run]], repeats: int) -> dict[str, float]:
-    """Return µs a row of name → (rows, what runs over them): the least, as above."""
-    times = least({name: run for name, (_, run) in contenders.items()}, repeats)
+    """Return µs a row of name → (rows, what runs over them): typical ones, as above."""
+    times = typical({name: run for name, (_, run) in contenders.items()}, repeats)
     return {name: times[name] / rows * 1e6 for name, (rows, _) in contenders.items()}
 
 

@@ -180,7 +180,8 @@ def take_in(state, drift, x, y, v, chi, u):
     if drift > 0.0:
         shift(drift, S)
     left = chi / (1.0 + chi)  # xᵀΣ_t x, unless Σ cannot be made that small
-    if observe_later(S, x, v, chi, 1.0, u):  # which it says it can
+    rough = rounding_of(S, x)
+    if observe_later(S, x, v, chi, 1.0, rough, u):  # which it says it can
         subtract_square(u, S)
     elif 0.0 < left <= rounding_of(S, x):
         return left, left, DOMAIN

@@ -466,22 +466,22 @@ class Step:
         rounds, table = self._over(X, local, in_bulk)
         out = self.outcomes(state, rows)
         row, block = 0, FIRST_BLOCK
-        while row < rows:
-            began = time.perf_counter()
-            stop = min(rows, row + block)
-            with blas_threads(X.shape[1]) if in_bulk else nullcontext():
+        with blas_threads(X.shape[1]) if in_bulk else nullcontext():
+            while row < rows:
+                began = time.perf_counter()
+                stop = min(rows, row + block)
                 outcome = Outcome(*rounds(state, params, table, y, work, labelled, out, row, stop))
-            row = outcome.row
-            if outcome.rule == FULL and room is not None:
-                state, work = room()
-            elif outcome.rule != FINE:
-                refused(outcome)
-                if rounds(state, params, table, y, work, False, out, row, row + 1)[1] != FINE:
-                    out[row] = math.nan
-                row += 1
-            else:
-                block = next_block(block, time.perf_counter() - began)
-            progress(row, rows)
+                row = outcome.row
+                if outcome.rule == FULL and room is not None:
+                    state, work = room()
+                elif outcome.rule != FINE:
+                    refused(outcome)
+                    if rounds(state, params, table, y, work, False, out, row, row + 1)[1] != FINE:
+                        out[row] = math.nan
+                    row += 1
+                else:
+                    block = next_block(block, time.perf_counter() - began)
+                progress(row, rows)
         return out
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "rounding_of",
     "scale",
     "shift",
+    "shift_and_round",
     "solve_lower",
     "solve_upper",
     "subtract_square",
@@ -251,28 +252,24 @@ def observe(S, x, v, chi, r, u):
     rounding, Σ is as small in that direction as its other entries let floating point say: it is
     left there, or it would lose its sign. ``u`` is scratch.
     """
-    if observe_later(S, x, v, chi, r, u):
-        subtract_square(u, S)
-
-
-@kernel
-def observe_later(S, x, v, chi, r, u):
-    """As :func:`observe`, but Σ ← Σ − uuᵀ may be left to be done; return whether it is."""
-    if clear(chi, r, rounding_of(S, x)):
-        _weigh(v, chi, r, 1.0, u)
-        return True
-    _observe_in_parts(S, x, v, chi, r, u)
-    return False
+    observe_given(S, x, v, chi, r, rounding_of(S, x), u)
 
 
 @kernel
 def observe_given(S, x, v, chi, r, rough, u):
-    """As :func:`observe`, given a bound on what rounding can make of χ."""
+    """As :func:`observe`, given at least what rounding can make of χ."""
+    if observe_later(S, x, v, chi, r, rough, u):
+        subtract_square(u, S)
+
+
+@kernel
+def observe_later(S, x, v, chi, r, rough, u):
+    """The same, but Σ ← Σ − uuᵀ may be left to be done; return whether it is."""
     if clear(chi, r, rough):
         _weigh(v, chi, r, 1.0, u)
-        subtract_square(u, S)
-    else:
-        observe(S, x, v, chi, r, u)
+        return True
+    _observe_in_parts(S, x, v, chi, r, u)
+    return False
 
 
 @kernel(inline="always")
@@ -305,24 +302,33 @@ def _observe_in_parts(S, x, v, chi, r, u):
 def _weigh(v, chi, r, part, u):
     """Set u so that Σ − uuᵀ is (Σ⁻¹ + part·xxᵀ/r)⁻¹ = Σ_new, and v ← Σ_new·x/r."""
     gain = 1.0 / (r + part * chi)
-    scale(math.sqrt(part * gain), v, u)
-    scale(gain, v, v)
+    root = math.sqrt(part * gain)
+    for i in range(v.size):
+        u[i] = root * v[i]
+        v[i] = gain * v[i]
 
 
 @kernel
 def rounding_of(S, x):
     """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it."""
+    return shift_and_round(0.0, S, x)
+
+
+@kernel
+def shift_and_round(a, S, x):
+    """S ← S + a·I, and return :func:`rounding_of` it, in one pass over the diagonal."""
     n = x.size
-    whole = n - n % 4
-    s0 = s1 = s2 = s3 = 0.0
-    for i in range(0, whole, 4):
+    s0 = s1 = 0.0
+    whole = n - n % 2
+    for i in range(0, whole, 2):
+        S[i, i] += a
+        S[i + 1, i + 1] += a
         s0 += x[i] * x[i] * S[i, i]
         s1 += x[i + 1] * x[i + 1] * S[i + 1, i + 1]
-        s2 += x[i + 2] * x[i + 2] * S[i + 2, i + 2]
-        s3 += x[i + 3] * x[i + 3] * S[i + 3, i + 3]
     for i in range(whole, n):
+        S[i, i] += a
         s0 += x[i] * x[i] * S[i, i]
-    return ROUNDING * (3 + n) * ((s0 + s1) + (s2 + s3))
+    return ROUNDING * (3 + n) * (s0 + s1)
 
 
 @kernel

@@ -23,7 +23,9 @@ from onlinear._kernels import (
     kernel,
     observe,
     observe_later,
+    rounding_of,
     shift,
+    shift_and_round,
     subtract_square,
     subtract_square_and_multiply,
     symv,
@@ -88,7 +90,7 @@ def learn(state, x, e, v, chi, r, u):
 
 @kernel(inline="always")
 def see(state, x, work):
-    """v ← Σx, v being work[0], Σ first taking what the round before has put off; return χ = xᵀv."""
+    """v ← Σx, v being work[0], Σ first taking what the round before has put off; return v."""
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
     if owed[0] == 0.0:
@@ -96,7 +98,7 @@ def see(state, x, work):
     else:
         subtract_square_and_multiply(u, S, x, v)
         owed[0] = 0.0
-    return dot(x, v)
+    return v
 
 
 @kernel(inline="always")
@@ -105,11 +107,17 @@ def learn_later(state, x, e, chi, r, work):
 
     The next round makes it in one pass with its Σx. The engine has it settled when rounds end.
     """
-    t, w, S = state
-    v, u = work[0], work[1]
     if not math.isfinite(chi * e):
         return OVERFLOW
-    if observe_later(S, x, v, chi, r, u):
+    return _learn_later(state, x, e, chi, r, rounding_of(state[2], x), work)
+
+
+@kernel(inline="always")
+def _learn_later(state, x, e, chi, r, rough, work):
+    """The same, given what rounding can make of χ."""
+    t, w, S = state
+    v, u = work[0], work[1]
+    if observe_later(S, x, v, chi, r, rough, u):
         put_off(S, work)
     axpy(e, v, w)
     t[0] += 1
@@ -129,11 +137,9 @@ def put_off(S, work):
 @kernel(inline="always")
 def follow_later(state, drift, x, e, chi, work):
     """Σ ← Σ_{t−1} + I/c, then learn the residual e, as :func:`learn_later`."""
-    _, _, S = state
     if not math.isfinite(chi * e):
         return OVERFLOW
-    shift(drift, S)
-    return learn_later(state, x, e, chi, 1.0, work)
+    return _learn_later(state, x, e, chi, 1.0, shift_and_round(drift, state[2], x), work)
 
 
 def settle(state, work):

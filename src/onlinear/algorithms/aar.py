@@ -54,7 +54,7 @@ def turn(params, j, m, chi, y):
 def step(state, params, x, y, work):
     """One round."""
     _, w, _ = state
-    chi = see(state, x, work)  # xᵀΣx
+    chi = dot(x, see(state, x, work))  # xᵀΣx
     m = dot(w, x)
     prediction = forecast(params, m, chi)
     if math.isnan(y):

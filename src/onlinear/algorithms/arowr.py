@@ -52,7 +52,7 @@ def step(state, params, x, y, work):
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    chi = see(state, x, work)  # xᵀΣx
+    chi = dot(x, see(state, x, work))  # xᵀΣx
     return m, learn_later(state, x, y - m, chi, r, work)
 
 

@@ -54,7 +54,7 @@ def step(state, params, x, y, work):
     prediction = clipped(m, clip)
     if math.isnan(y):  # no label: predict, touch nothing
         return prediction, FINE
-    chi = see(state, x, work)  # xᵀΣx
+    chi = dot(x, see(state, x, work))  # xᵀΣx
     return prediction, learn_later(state, x, y - m, chi, 1.0, work)
 
 

@@ -56,7 +56,7 @@ def step(state, params, x, y, work):
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    chi = see(state, x, work)  # xᵀΣx
+    chi = dot(x, see(state, x, work))  # xᵀΣx
     v = work[0]
     e = y - m
     if not math.isfinite(chi * e):
