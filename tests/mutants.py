@@ -98,8 +98,12 @@ def observe_too_much(S, x, v, chi, r, u):
     S *= 1e-3
 
 
-def drift_backwards(a, S):
-    _kernels.shift(-a, S)
+def drift_backwards(a, S, x):
+    return _kernels.shift_and_round(-a, S, x)
+
+
+def drift_nowhere(a, S, x):
+    return _kernels.rounding_of(S, x)
 
 
 def project_too_far(S, w, radius, work):
@@ -120,7 +124,12 @@ def level(w, alpha):
 
 def later(wrong):
     """Return a wrong ``learn`` in the place of ``learn_later``."""
-    return lambda state, x, e, chi, r, work: wrong(state, x, e, work[0], chi, r, work[1])
+
+    def learn(state, x, e, chi, r, *rest):
+        v, u = rest[-1][:2]
+        return wrong(state, x, e, v, chi, r, u)
+
+    return learn
 
 
 # --- the mutants ----------------------------------------------------------------------------
@@ -132,7 +141,7 @@ SIGN = {
         for name in ("AAR", "AROWR", "Ridge")
     },
     "ARCOR": mutant(L["ARCOR"], learn=learn_backwards),
-    "LASER": mutant(L["LASER"], follow_later=following(learn_later=later(learn_backwards))),
+    "LASER": mutant(L["LASER"], follow_later=following(learn_given=later(learn_backwards))),
     "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=learn_backwards)),
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
@@ -146,7 +155,7 @@ COVARIANCE = {
     "AAR": mutant(L["AAR"], learn_later=later(stay_uncertain)),
     "ARCOR": mutant(L["ARCOR"], learn=grow_certain_at_once),
     "AROWR": mutant(L["AROWR"], learn_later=later(grow_certain_twice)),
-    "LASER": mutant(L["LASER"], follow_later=following(shift=drift_backwards)),
+    "LASER": mutant(L["LASER"], follow_later=following(shift_and_round=drift_backwards)),
     "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=grow_certain_twice)),
     "Ridge": mutant(L["Ridge"], learn_later=later(grow_certain_twice)),
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, add_square=nothing)),
@@ -164,5 +173,5 @@ PROJECTION = {
     },
     "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
 }
-FORGOTTEN_DRIFT = mutant(L["LASER"], follow_later=following(shift=nothing))
+FORGOTTEN_DRIFT = mutant(L["LASER"], follow_later=following(shift_and_round=drift_nowhere))
 NEVER_RESET = mutant(L["ARCOR"], start_afresh_if_too_certain=nothing)

@@ -90,7 +90,7 @@ def learn(state, x, e, v, chi, r, u):
 
 @kernel(inline="always")
 def see(state, x, work):
-    """v ← Σx, v being work[0], Σ first taking what the round before has put off; return v."""
+    """v ← Σx, v being work[0], Σ first taking what the round before has put off."""
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
     if owed[0] == 0.0:
@@ -98,7 +98,6 @@ def see(state, x, work):
     else:
         subtract_square_and_multiply(u, S, x, v)
         owed[0] = 0.0
-    return v
 
 
 @kernel(inline="always")
@@ -109,11 +108,11 @@ def learn_later(state, x, e, chi, r, work):
     """
     if not math.isfinite(chi * e):
         return OVERFLOW
-    return _learn_later(state, x, e, chi, r, rounding_of(state[2], x), work)
+    return learn_given(state, x, e, chi, r, rounding_of(state[2], x), work)
 
 
 @kernel(inline="always")
-def _learn_later(state, x, e, chi, r, rough, work):
+def learn_given(state, x, e, chi, r, rough, work):
     """The same, given what rounding can make of χ."""
     t, w, S = state
     v, u = work[0], work[1]
@@ -139,7 +138,7 @@ def follow_later(state, drift, x, e, chi, work):
     """Σ ← Σ_{t−1} + I/c, then learn the residual e, as :func:`learn_later`."""
     if not math.isfinite(chi * e):
         return OVERFLOW
-    return _learn_later(state, x, e, chi, 1.0, shift_and_round(drift, state[2], x), work)
+    return learn_given(state, x, e, chi, 1.0, shift_and_round(drift, state[2], x), work)
 
 
 def settle(state, work):

@@ -54,7 +54,8 @@ def turn(params, j, m, chi, y):
 def step(state, params, x, y, work):
     """One round."""
     _, w, _ = state
-    chi = dot(x, see(state, x, work))  # xᵀΣx
+    see(state, x, work)
+    chi = dot(x, work[0])  # xᵀΣx
     m = dot(w, x)
     prediction = forecast(params, m, chi)
     if math.isnan(y):

@@ -52,7 +52,8 @@ def step(state, params, x, y, work):
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    chi = dot(x, see(state, x, work))  # xᵀΣx
+    see(state, x, work)
+    chi = dot(x, work[0])  # xᵀΣx
     return m, learn_later(state, x, y - m, chi, r, work)
 
 

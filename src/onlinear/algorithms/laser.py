@@ -84,7 +84,8 @@ def turn(params, j, m, chi, y):
 def step(state, params, x, y, work):
     """One round."""
     _, w, _ = state
-    chi, grown = drifted(state, params[1], x, see(state, x, work))  # Σ = Σ_{t−1} + I/c
+    see(state, x, work)
+    chi, grown = drifted(state, params[1], x, work[0])  # Σ = Σ_{t−1} + I/c
     m = dot(w, x)
     prediction = forecast(params, m, chi)
     if math.isnan(y):

@@ -54,7 +54,8 @@ def step(state, params, x, y, work):
     prediction = clipped(m, clip)
     if math.isnan(y):  # no label: predict, touch nothing
         return prediction, FINE
-    chi = dot(x, see(state, x, work))  # xᵀΣx
+    see(state, x, work)
+    chi = dot(x, work[0])  # xᵀΣx
     return prediction, learn_later(state, x, y - m, chi, 1.0, work)
 
 
