@@ -1,6 +1,6 @@
 """How the cost grows with the width, the rounds and the examples kept: fitted exponents.
 
-    python benchmarks/growth.py [--repeats 5] [--plot growth.png]
+    python benchmarks/growth.py [--repeats 9] [--plot growth.png]
 
 One thread, typical times of interleaved repeats. Each exponent is the slope of a straight line
 through the times, both axes logarithmic. Against d and n it is the time of a row; against T that of
@@ -109,7 +109,7 @@ def plot(found: list[tuple[Sweep, list[float], float]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = timing.parser(__doc__, 5)
+    parser = timing.parser(__doc__, 9)
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     found, lines = [], []

@@ -1,6 +1,6 @@
 """Replays in bulk against what the machine can do: matrix products, memory, loops one by one.
 
-    python benchmarks/limit.py [--repeats 5]
+    python benchmarks/limit.py [--repeats 11]
 
 One thread, all in one process, typical times of interleaved repeats. A row is counted as 3d²
 floating-point operations; the rate of dgemm is that of NumPy's product of two d × d matrices. The
@@ -90,7 +90,7 @@ def crossover(gains: dict[int, float]) -> float:
 
 
 def main() -> None:
-    repeats = timing.parser(__doc__, 5).parse_args().repeats
+    repeats = timing.parser(__doc__, 11).parse_args().repeats
     memory = timing.typical({"copy": copy((MEMORY,))}, repeats)["copy"]
     wide = {d: at(d, repeats) for d in WIDTHS}
     speeds = [

@@ -1,6 +1,6 @@
 """Time the learners against what people use now, in one run on this machine.
 
-    python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 5]
+    python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 9]
 
 One thread; --rows are those at d = 20, and fewer of wider rows are taken. Each figure is typical
 of interleaved repeats. Peers that are not installed are said to be missing. Absolute times mean
@@ -217,7 +217,7 @@ def peers(d: int, rows: int, repeats: int) -> list[tuple[str, float, str]]:
 
 
 def main() -> None:
-    parser = timing.parser(__doc__, 5)
+    parser = timing.parser(__doc__, 9)
     parser.add_argument("--d", type=int, nargs="+", default=[20, 100])
     parser.add_argument("--rows", type=int, default=20_000)
     arguments = parser.parse_args()
