@@ -268,6 +268,22 @@ def test_on_constant_rows_and_a_vague_prior():
         assert max(one, bulk) <= 1e-8
 
 
+def test_numbers_too_small_for_all_their_digits_are_taken_row_by_row():
+    rng = np.random.default_rng(0)
+    for size in (1e100, 1e140, 1e150):
+        X = rng.normal(size=(200, 1)) * 10.0 ** rng.uniform(-6, 6, size=(200, 1))
+        y = size * rng.normal(size=200)
+        one, bulk = both(("ONS", {"gamma": 0.02, "epsilon": 1.0}), X, y)
+        assert far(one[1].predictions, bulk[1].predictions) <= AGREE
+
+
+def test_rows_that_repeat_and_little_noise():
+    rng = np.random.default_rng(0)
+    for b, r, d in ((3.7, 3.3e-8, 200), (3.5e-6, 4.4e-4, 130), (1e-5, 1e-6, 64)):
+        X = rng.choice([-1.0, 1.0], size=(2, d))[rng.integers(0, 2, size=150)]
+        assert_agree(("AROWR", {"b": b, "r": r}), X, rng.normal(size=150))
+
+
 def test_a_bank_in_bulk_names_the_earliest_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 64)) / 30, rng.normal(size=200)

@@ -154,6 +154,25 @@ def test_blas_is_held_to_one_thread_for_narrow_rows_and_then_let_go():
         assert blas() == [2]
 
 
+def test_only_the_main_thread_holds_blas_and_certificates_let_it_go(monkeypatch):
+    monkeypatch.setattr(_certified, "usable_cores", lambda: 2)
+    X, y = stream(rows=1000, d=64)
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        for _ in range(5):
+            ol.certificate(ol.LASER(), X, y)
+            assert blas() == [2]
+        seen = []
+
+        def elsewhere():
+            with _threads.blas_threads(64):
+                seen.extend(blas())
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        assert seen == blas() == [2]
+
+
 def test_bulk_has_the_same_bits_whatever_threads_blas_may_use():
     X, y = stream(rows=400, d=200)
     runs = []

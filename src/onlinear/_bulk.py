@@ -46,7 +46,9 @@ __all__ = ["Bulk", "Space", "block", "bulk", "grain", "no_drift", "space"]
 SHORTEST = 4  # rows: fewer are not worth a block
 MOST_IN_A_ROW = 64  # rows taken one by one before a block is tried again
 VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits,
-COLLAPSED = 1e3  # and so does one above this many times what is left of it, noise included
+COLLAPSED = 1e3  # and so does one above this many times what is left of it, noise included,
+SPARE = 1e5  # or χ left below this many times what rounding can make of it,
+TINY = 1e-280  # or below this, where numbers have fewer digits
 
 LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
@@ -225,7 +227,8 @@ def block(state, params, table, y, out, start, rows, space):
             chi, m = G[j, j], numbers[MEAN, at]
             value, h, move, fine = turn(params, at, m, chi, y[start + at])
             noise = 1.0 - h * chi  # r/(r + χ)
-            clear = chi * noise > numbers[ROUGH, at] or numbers[ROUGH, at] == 0.0
+            clear = chi * noise > SPARE * numbers[ROUGH, at] and chi > TINY
+            clear = clear or numbers[ROUGH, at] == 0.0
             sane = h > 0.0 or (h == 0.0 and move == 0.0)
             near = numbers[PRIOR, at] * h <= min(VAGUE * noise, COLLAPSED)
             finite_too = math.isfinite(chi * (y[start + at] - m)) and math.isfinite(move + value)

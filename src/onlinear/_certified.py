@@ -17,7 +17,7 @@ from onlinear._ledger import Ledger
 from onlinear._model import FLOAT, Learner, _full_name
 from onlinear._parameters import _same
 from onlinear._replay import Engine, Replay, replay
-from onlinear._threads import BLAS_THREADS_PAY, beside, usable_cores
+from onlinear._threads import BLAS_THREADS_PAY, beside, blas_threads, usable_cores
 
 __all__ = ["Certified", "certificate"]
 
@@ -195,8 +195,11 @@ class Certified:
         if small or wide or usable_cores() == 1:
             return replay(self.model, X, y, engine=engine), None
         labels, ledger = _checks.labels(y, len(table)), self._ledger.twin()
+        in_bulk = ledger.account.step.takes_bulk(table, _account(engine), ledger.account.owner)
+        ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C ends it
         add = partial(ledger.add, table, labels, names, _account(engine))
-        with beside(lambda advance: add(progress=advance)) as account:
+        limit = blas_threads(table.shape[1]) if in_bulk else contextlib.nullcontext()
+        with limit, beside(lambda advance: add(progress=advance)) as account:
             run = replay(self.model, X, y, engine=engine)
             if run.bad_rows.size:
                 return run, None

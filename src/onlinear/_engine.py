@@ -439,6 +439,20 @@ class Step:
         """Return room for what the rounds give."""
         return np.empty(rows)
 
+    def compile(
+        self,
+        state: tuple[np.ndarray, ...],
+        params: tuple[Any, ...],
+        X: np.ndarray,
+        y: np.ndarray,
+        work: np.ndarray,
+        *,
+        in_bulk: bool,
+    ) -> None:
+        """Compile the rounds of such a table, by running none of them."""
+        rounds, table = self._over(X, local=False, in_bulk=in_bulk)
+        rounds(state, params, table, y, work, True, self.outcomes(state, 0), 0, 0)
+
     def run(
         self,
         state: tuple[np.ndarray, ...],
@@ -527,7 +541,7 @@ class InTurn(Tally):
 
         def rounds(state, params, X, y, work, labelled, out, start, stop):
             for k, (call, table) in enumerate(zip(calls, tables, strict=True)):
-                if reached[k] < stop:  # a block may have gone beyond it
+                if reached[k] <= stop:  # a block may have gone beyond it
                     reached[k], rule, value = call(
                         state, params, table, y, work, labelled, out, reached[k], stop
                     )

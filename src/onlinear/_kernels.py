@@ -310,7 +310,10 @@ def _weigh(v, chi, r, part, u):
 
 @kernel
 def rounding_of(S, x):
-    """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it."""
+    """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it.
+
+    (Writes Σ's diagonal as it is.)
+    """
     return shift_and_round(0.0, S, x)
 
 

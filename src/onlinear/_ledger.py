@@ -132,6 +132,15 @@ class Ledger:
                 self.record = before
             raise
 
+    def compile(self, X: np.ndarray, y: np.ndarray, *, in_bulk: bool) -> None:
+        """Compile what entering such a table needs, and enter nothing."""
+        ledger = self.twin()
+        if ledger.state is None:
+            ledger.begin(X.shape[1])
+        assert ledger.state is not None
+        step, params = self.account.step, self.account.params
+        step.compile(ledger.state, params, X, y, ledger._work, in_bulk=in_bulk)
+
     def _refusal(
         self, outcome: _engine.Outcome, x: np.ndarray, names: list[str] | None, *, in_table: bool
     ) -> ValueError:

@@ -60,33 +60,26 @@ def _blas() -> Any:
     return libraries.select(filepath=own) if own else libraries
 
 
-class _OneThread:
-    """BLAS held to one thread for as long as anybody asks for it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asking = 0
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._asking += 1
-            if self._asking == 1:
-                self._limit = _blas().limit(limits=1)
-
-    def __exit__(self, *_: Any) -> None:
-        with self._lock:
-            self._asking -= 1
-            if self._asking == 0:
-                self._limit.restore_original_limits()
+_held = False  # whether BLAS is
 
 
-_one_thread = _OneThread()
+@contextlib.contextmanager
+def blas_threads(d: int) -> Iterator[None]:
+    """Hold BLAS to one thread for blocks of rows of width d, if more would slow it down.
 
-
-def blas_threads(d: int) -> contextlib.AbstractContextManager[None]:
-    """Return a context for blocks of rows of width d: narrow ones lose by more than one thread."""
-    return _one_thread if d < BLAS_THREADS_PAY else contextlib.nullcontext()
+    From the main thread only: OpenBLAS does not always heed the others. Within the context they
+    have one thread too. (A generator, so that its end comes however an interrupt falls.)
+    """
+    global _held
+    if d >= BLAS_THREADS_PAY or _held or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with _blas().limit(limits=1):
+        try:
+            _held = True
+            yield
+        finally:
+            _held = False
 
 
 @contextlib.contextmanager
@@ -102,13 +95,18 @@ def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T
         if ended.is_set():
             raise RuntimeError("the result is not wanted any more")
 
+    def begin() -> T:
+        advance(0, 0)
+        return call(advance)
+
+    futures: list[Future[T]] = []
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(call, advance)
         try:
-            yield future
+            futures.append(pool.submit(begin))
+            yield futures[0]
         finally:
             ended.set()
-            _settle([future])
+            _settle(futures)
 
 
 def _settle(futures: Sequence[Future[Any]]) -> None:

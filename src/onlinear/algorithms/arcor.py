@@ -11,7 +11,8 @@ round of a reset w̃ takes the old Σ and the projection the new one. Misprint d
 segments (the Λ_t of thesis Table 5.1 would count rounds).
 
 The test needs no eigenvalues (see :mod:`onlinear._certainty`). Ties do not reset: λ_max must exceed
-Λ_i⁻¹ by 10⁻¹² of it, or rounding would decide, and a rotated copy of a stream see other resets.
+Λ_i⁻¹ by 10⁻¹² of it, or rounding would decide, and a rotated copy of a stream see other resets (as
+it can beyond Λ_i⁻¹ = 10⁴ still, where the rounding of Σ is more than that).
 
 Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
 Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound below holds.
@@ -234,12 +235,7 @@ _counted, _compared = (kernel(part, inline="always") for part in (count, compare
 
 
 @InTurn.of(
-    Tally(
-        count,
-        lambda d: d + 3,
-        IN_BULK._replace(turn=own_turn, belief=own_belief, accept=count_in_bulk),
-        keep=keep_count,
-    ),
+    Tally(count, lambda d: d + 3, COUNT_IN_BULK, keep=keep_count),
     Tally(compare, 2, in_bulk(compare_in_bulk), keep=keep_comparator),
 )
 def bound(state, params, x, y, work):
