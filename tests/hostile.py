@@ -14,6 +14,7 @@ CERTIFIED = (
     "ARCOR",
     "AROWR",
     "CIRR",
+    "DriftNetwork",
     "EG",
     "EGPM",
     "EGU",
@@ -123,6 +124,9 @@ def setting(name, rng, X, y):
     if name == "ARCOR":
         q = float(rng.choice([1, 1.3, 2, 4, math.inf]))
         return {"r": any_size, "radius": float(10 ** rng.uniform(-1, 1)), "q": q}
+    if name == "DriftNetwork":
+        radius = float(10 ** rng.uniform(-1, 1)) if maybe else math.inf
+        return {"r": any_size, "radius": radius, "C": int(rng.integers(1, 5))}
     if name == "CIRR":
         return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3]))}
     if name == "OSLOG":
@@ -188,7 +192,7 @@ def path(name, model, X, y, rng):
     rows, d = X.shape
     params = model.get_params()
     segments = np.sort(rng.integers(0, 3, size=rows))
-    if name in ("CIRR", "OSLOG"):
+    if name in ("CIRR", "DriftNetwork", "OSLOG"):
         return None
     if name == "LASER":
         return ol.hindsight.drifting_path(X, y, params["b"], params["c"])

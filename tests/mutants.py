@@ -8,7 +8,7 @@ from types import FunctionType
 
 import onlinear as ol
 from onlinear import _engine, _kernels, _projection, _recursion
-from onlinear.algorithms import cirr, eg, gd, rls
+from onlinear.algorithms import cirr, driftnetwork, eg, gd, rls
 
 
 class Interpreted(_engine.Step):
@@ -98,6 +98,19 @@ def observe_too_much(S, x, v, chi, r, u):
     S *= 1e-3
 
 
+def learn_away(state, params, x, y, work):
+    """An ARCOR learns twice its prediction less the label."""
+    m = float(state[1] @ x)
+    return driftnetwork._learn(state, params, x, 2 * m - y, work)
+
+
+def learn_and_freeze(state, params, x, y, work):
+    """Its Σ collapses."""
+    done = driftnetwork._learn(state, params, x, y, work)
+    state[2][...] *= 1e-3
+    return done
+
+
 def drift_backwards(a, S, x):
     return _kernels.shift_and_round(-a, S, x)
 
@@ -141,6 +154,7 @@ SIGN = {
         for name in ("AAR", "AROWR", "Ridge")
     },
     "ARCOR": mutant(L["ARCOR"], learn=learn_backwards),
+    "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_away),
     "LASER": mutant(L["LASER"], follow_later=following(learn_given=later(learn_backwards))),
     "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=learn_backwards)),
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
@@ -155,6 +169,7 @@ COVARIANCE = {
     "AAR": mutant(L["AAR"], learn_later=later(stay_uncertain)),
     "ARCOR": mutant(L["ARCOR"], learn=grow_certain_at_once),
     "AROWR": mutant(L["AROWR"], learn_later=later(grow_certain_twice)),
+    "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_and_freeze),
     "LASER": mutant(L["LASER"], follow_later=following(shift_and_round=drift_backwards)),
     "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=grow_certain_twice)),
     "Ridge": mutant(L["Ridge"], learn_later=later(grow_certain_twice)),

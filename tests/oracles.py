@@ -150,6 +150,14 @@ def arcor(X, y, r=1.0, radius=math.inf, q=2.0, thresholds=None):
     return Run(np.array(predictions), w, inv(P), tuple(resets))
 
 
+def drift_network(X, y, C=4, r=1.0, radius=math.inf):
+    """Vaits & Crammer, section 6: ARCORs, and one more on their predictions."""
+    first = [arcor(X, y, r, radius, q) for q in (math.inf, *range(1, C + 1))]
+    Z = np.column_stack([run.predictions for run in first])
+    second = arcor(Z, y, r, 1.0, math.inf)
+    return Run(second.predictions, second.w @ [run.w for run in first])
+
+
 def inverse_threshold(i, q, thresholds):
     """Return Λ_i⁻¹ of the i-th segment."""
     if thresholds is not None:
@@ -206,6 +214,7 @@ ORACLES = {
     "AROWR": arowr,
     "CIRR": cirr,
     "CRRLS": crrls,
+    "DriftNetwork": drift_network,
     "EG": eg,
     "EGPM": egpm,
     "EGU": egu,

@@ -19,6 +19,7 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     "AROWR": ({}, {"r": 0.3, "b": 2.0}),
     "CIRR": ({}, {"a": 0.3, "floor": 1e-3, "w0": [0.5, 1.0, 2.0, 0.1, 1.0]}),
     "CRRLS": ({}, {"forgetting": 0.9, "reset_every": 7}),
+    "DriftNetwork": ({}, {"C": 2, "r": 0.3, "radius": 0.6}),
     "EG": ({}, {"eta": 0.3, "alpha": 0.5, "X": 2.0}),
     "EGPM": ({}, {"U": 2.0, "eta": 0.2, "alpha": 0.3, "X": 2.0}),
     "EGU": ({}, {"eta": 0.2, "alpha": 0.6, "Y": 2.0, "X": 3.0}),

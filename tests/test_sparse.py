@@ -443,7 +443,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_made(name, monkeypat
         "a 200000 × 200000 matrix" if matrices == 1 else f"{matrices} matrices of 200000 × 200000"
     )
     words = (
-        f"{name} keeps {kept}, {320 * matrices} GB, more than half of this machine's 24 GB: use "
+        f"{name} keeps {kept}, {320 * matrices:,} GB, more than half of this machine's 24 GB: use "
         r"NLMS, GD or OGD \(O\(d\)\), which take sparse rows, or fewer columns \(features hashed"
     )
     model = learner()
@@ -475,9 +475,9 @@ def test_a_file_with_a_matrix_that_does_not_fit_is_refused(name, monkeypatch, tm
 @pytest.mark.parametrize("name", sorted(ol.LEARNERS))
 def test_a_learner_knows_how_many_matrices_it_keeps(name):
     model = ol.LEARNERS[name]()
-    model._begin(50)
-    matrices = sum(array.shape == (50, 50) for array in model._state)
-    assert model._square == matrices + len(model._work) // 50
+    model._begin(200)
+    matrices = sum(array.size // 200**2 for array in model._state if array.shape[-2:] == (200, 200))
+    assert model._square == model._matrices() == matrices + len(model._work) // 200
 
 
 def test_a_learner_without_a_matrix_takes_very_many_columns(monkeypatch):

@@ -34,6 +34,7 @@ from onlinear.algorithms import (
     OSLOG,
     RLS,
     WEMM,
+    DriftNetwork,
     KernelAAR,
     KernelGD,
     KernelLASER,
@@ -51,7 +52,7 @@ from onlinear.filtering import (
     filter_replay,
 )
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "AAR",
@@ -76,6 +77,7 @@ __all__ = [
     "BankReplay",
     "Certificate",
     "Certified",
+    "DriftNetwork",
     "Filter",
     "FilterReplay",
     "KernelAAR",

@@ -124,7 +124,7 @@ class Bank:
 
     def _begin(self, d: int, names: list[str] | None) -> None:
         """Take rows of width d: lay the learners' states side by side."""
-        matrices = sum(model._square for model in self._models)
+        matrices = sum(model._matrices() for model in self._models)
         _checks.fits(f"Bank of {len(self)} learners", d, matrices, "fewer learners, or NLMS")
         models = [copy.deepcopy(model) if model._state is None else model for model in self._models]
         for model in models:

@@ -106,14 +106,15 @@ def number(
     raise ValueError(f"{owner} needs a {kind} {left}{name}{right}, got {name}={value!r}")
 
 
-def whole(owner: Any, name: str, *, least: int) -> int:
-    """Return a parameter that is a whole number of at least ``least``."""
+def whole(owner: Any, name: str, *, least: int, most: int = LARGEST) -> int:
+    """Return a parameter that is a whole number of at least ``least``, and at most ``most``."""
     value = getattr(owner, name)
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if is_whole and least <= value <= LARGEST:
+    if is_whole and least <= value <= most:
         return int(value)
     kind = type(owner).__name__
-    raise ValueError(f"{kind} needs a whole number {least} ≤ {name} ≤ 2⁵³, got {name}={value!r}")
+    top = "2⁵³" if most == LARGEST else most
+    raise ValueError(f"{kind} needs a whole number {least} ≤ {name} ≤ {top}, got {name}={value!r}")
 
 
 def limit(owner: Any, name: str) -> float:
@@ -149,7 +150,7 @@ def within_half(what: str, numbers: float, instead: str) -> None:
     needed, memory = 8.0 * numbers, physical_memory()
     if needed > memory / 2:
         raise ValueError(
-            f"{what}, {needed / 1e9:.3g} GB, more than half of this machine's {memory / 1e9:.3g} "
+            f"{what}, {needed / 1e9:,.4g} GB, more than half of this machine's {memory / 1e9:.3g} "
             f"GB: {instead}"
         )
 

@@ -69,7 +69,7 @@ class Learner(Estimator):
     algorithm: ClassVar[Algorithm]
     _one: ClassVar[Callable[..., tuple[float, int]]]
     _classes: ClassVar[dict[str, type["Learner"]]] = {}
-    _square: ClassVar[int] = 0  # how many d × d matrices the state and the scratch hold
+    _square: ClassVar[int] = 0  # how many d × d matrices it holds by default
 
     # not parameters, so without annotation; what a learner has before it begins
     _record = cast("np.ndarray | None", None)  # the state, flat
@@ -122,6 +122,10 @@ class Learner(Estimator):
     def _step(self) -> _engine.Step:
         return self.algorithm.step
 
+    def _matrices(self) -> int:
+        """Return how many d × d matrices the state and the scratch hold."""
+        return self._square
+
     def _scratch(self) -> np.ndarray:
         """Return scratch for the step, for the present state."""
         return self._step.work(self.n_features_in_)
@@ -134,7 +138,7 @@ class Learner(Estimator):
 
     def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
         """Take the initial state of dimension d, or ``record``: a copy of it if not ``own``."""
-        _checks.fits(type(self).__name__, d, self._square)
+        _checks.fits(type(self).__name__, d, self._matrices())
         arrays = self._initial(d, record)
         size = sum(array.size for array in arrays)
         if record is not None and record.shape != (size,):

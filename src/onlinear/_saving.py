@@ -73,7 +73,7 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
     begun = "state" in arrays
     if begun:
         d, record, names = header["features"], arrays["state"], header["names"]
-        _check_contents(d, record, names, model._square)
+        _check_contents(d, record, names, model._matrices())
         kept["state"] = (d, record, names)
     model.__setstate__(kept)
     model._numbers()

@@ -120,7 +120,8 @@ def _grown(model: Learner, d: int) -> Learner:
             source if grow else np.arange(n) for grow, n in zip(grows, field.shape, strict=True)
         ]
         target[...] = field[np.ix_(*axes)]
-        if all(grows) and field.ndim == 2:
-            target[np.ix_(idle, idle)] *= np.eye(int(idle.sum()))  # idle ones do not covary
+        if len(grows) >= 2 and all(grows[-2:]):
+            alone = np.where(idle[:, None] & idle, np.eye(d), 1.0)
+            target *= alone  # idle ones do not covary
     grown._settle()
     return grown

@@ -6,6 +6,7 @@ from onlinear.algorithms.arcor import ARCOR
 from onlinear.algorithms.arowr import AROWR
 from onlinear.algorithms.cirr import CIRR
 from onlinear.algorithms.crrls import CRRLS
+from onlinear.algorithms.driftnetwork import DriftNetwork
 from onlinear.algorithms.eg import EG
 from onlinear.algorithms.egpm import EGPM
 from onlinear.algorithms.egu import EGU
@@ -43,6 +44,7 @@ LEARNERS: dict[str, type[Learner]] = {
         RLS,
         Ridge,
         WEMM,
+        DriftNetwork,
         KernelAAR,
         KernelGD,
         KernelLASER,
@@ -68,6 +70,7 @@ __all__ = [
     "OSLOG",
     "RLS",
     "WEMM",
+    "DriftNetwork",
     "KernelAAR",
     "KernelGD",
     "KernelLASER",

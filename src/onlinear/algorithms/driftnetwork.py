@@ -1,0 +1,228 @@
+"""DriftNetwork: ARCORs of several schedules, and one more that combines their predictions.
+
+    z_k = xᵀw_k      of C + 1 copies of ARCOR with q = ∞, 1, …, C
+    ŷ   = zᵀv        of one more copy with q = ∞ and R_B = 1, whose input z is
+
+All copies have the same r and learn every label; those of the first layer have the same R_B. The
+order of z is (∞, 1, …, C), and it is not normalised. The regret against the best copy is that of
+the last one, ARCOR's bound for u = e_k: Theorem 2, whose D log T holds as long as z is bounded.
+
+Vaits & Crammer, ALT 2011, section 6.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear._bounds import COMPARATOR, EXTRA, FACTOR, Guarantee, Path
+from onlinear._checks import number, whole
+from onlinear._engine import FINE, OVERFLOW, Step, Tally
+from onlinear._kernels import dot, kernel
+from onlinear._ledger import Account
+from onlinear._model import Algorithm, Learner
+from onlinear._projection import SCRATCH
+from onlinear.algorithms import arcor
+
+__all__ = ["DriftNetwork"]
+
+SECOND = 11  # how many arrays the accounts of the second layer have
+MOST = 63  # what C may be, so that the scratch of a step has a size
+
+
+class DriftNetworkParams(NamedTuple):
+    """The noise, R_B, the schedules, and no explicit thresholds."""
+
+    r: float
+    radius: float
+    schedules: np.ndarray
+    none: np.ndarray
+
+
+class DriftNetworkState(NamedTuple):
+    """Rounds of each copy, the ARCORs of the first layer, and the one of the second."""
+
+    t: np.ndarray
+    W: np.ndarray
+    S: np.ndarray
+    N: np.ndarray
+    segments: np.ndarray
+    v: np.ndarray
+    P: np.ndarray
+    Q: np.ndarray
+    segment: np.ndarray
+
+
+def init(params: DriftNetworkParams, d: int) -> DriftNetworkState:
+    """Begin with copies that have learnt nothing."""
+    r, radius, schedules, none = params
+    first = [arcor.init(arcor.ARCORParams(r, radius, q, none), d) for q in schedules]
+    second = arcor.init(arcor.ARCORParams(r, 1.0, math.inf, none), schedules.size)
+    layers = (np.stack(each) for each in zip(*first, strict=True))
+    t, W, S, N, segments = layers
+    return DriftNetworkState(np.append(t, second.t), W, S, N, segments, *second[1:])
+
+
+def scratch(d: int) -> int:
+    """Return the rows of scratch: an ARCOR's of either layer, and the predictions of the first."""
+    return max(d + SCRATCH, -(-(MOST + 1 + SCRATCH) * (MOST + 1) // d)) - (-(MOST + 1) // d)
+
+
+_learn, _bound = kernel(arcor.step.function), kernel(arcor.bound.function)
+
+
+@kernel
+def foresee(W, x, z):
+    """z ← the predictions of the copies."""
+    for k in range(W.shape[0]):
+        z[k] = dot(W[k], x)
+
+
+@kernel
+def learn_all(t, W, S, N, segments, params, x, y, work):
+    """Let all copies of the first layer learn."""
+    r, radius, schedules, none = params
+    for k in range(W.shape[0]):
+        own = (t[k : k + 1], W[k], S[k], N[k], segments[k])
+        _learn(own, (r, radius, schedules[k], none), x, y, work)
+
+
+@Step.with_scratch(scratch)
+def step(state, params, x, y, work):
+    """One round."""
+    t, W, S, N, segments, v, P, Q, segment = state
+    r, _, schedules, none = params
+    d, copies = x.size, schedules.size
+    flat = work.reshape(work.size)
+    z = flat[flat.size - copies :]
+    foresee(W, x, z)
+    prediction = dot(v, z)
+    if math.isnan(y):
+        return prediction, FINE
+    most = abs(y - prediction) * dot(z, z)  # what no copy's χ·e exceeds, Σ being at most I
+    for k in range(copies):
+        most = max(most, abs(y - z[k]) * dot(x, x))
+    if not math.isfinite(most):
+        return prediction, OVERFLOW
+    above = flat[: (copies + SCRATCH) * copies].reshape((copies + SCRATCH, copies))
+    _learn((t[copies:], v, P, Q, segment), (r, 1.0, math.inf, none), z, y, above)
+    below = flat[: (d + SCRATCH) * d].reshape((d + SCRATCH, d))
+    learn_all(t, W, S, N, segments, params, x, y, below)
+    return prediction, FINE
+
+
+@Tally.with_scratch(scratch)
+def bound(state, params, x, y, work):
+    """L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ).
+
+    v is the best combination, cut to ‖v‖ ≤ 1, and χ that of the second layer: ARCOR's bound.
+    """
+    tally = state[0]
+    losses, t, W, S, N, segments = state[SECOND:]
+    r, _, schedules, none = params
+    d, copies = x.size, schedules.size
+    flat = work.reshape(work.size)
+    z = flat[flat.size - copies :]
+    foresee(W, x, z)
+    above = flat[: (copies + SCRATCH) * copies].reshape((copies + SCRATCH, copies))
+    done = _bound(state[:SECOND], (r, 1.0, math.inf, none), z, y, above)
+    below = flat[: (d + SCRATCH) * d].reshape((d + SCRATCH, d))
+    learn_all(t, W, S, N, segments, params, x, y, below)
+    least = math.inf
+    for k in range(copies):
+        losses[k] += (y - z[k]) * (y - z[k])
+        least = min(least, losses[k])
+    if tally[COMPARATOR] > least + r:
+        tally[COMPARATOR] = least + r
+    return done
+
+
+class DriftNetwork(Learner):
+    """ARCORs with every schedule of resets, for a truth that drifts by an unknown amount.
+
+    C + 1 copies of ARCOR, one that never resets and others that do so the more rarely the larger
+    their q is, predict; one more combines what they predict. Costs O(C·d²) a round.
+
+    Parameters
+    ----------
+    C : int, default 4
+        The copies have q = ∞, 1, 2, …, C, 1 ≤ C ≤ 63.
+    r : float, default 1.0
+        How little a single row counts for each copy, r > 0.
+    radius : float, default inf
+        R_B: the weights of the copies are kept within this norm, radius > 0.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=2000, d=5, degrees=1.0)
+    >>> run = ol.replay(ol.DriftNetwork(r=0.1), X, y)
+    >>> still = ol.replay(ol.AROWR(r=0.1), X, y)
+    >>> bool(run.losses.mean() < 0.5 * still.losses.mean())
+    True
+    """
+
+    C: int = 4
+    r: float = 1.0
+    radius: float = math.inf
+
+    algorithm = Algorithm(init, step)
+    _square = 11
+
+    def _matrices(self) -> int:
+        return 2 * self._params().schedules.size + 1
+
+    def _params(self) -> DriftNetworkParams:
+        C = whole(self, "C", least=1, most=MOST)
+        return DriftNetworkParams(
+            number(self, "r", above=0),
+            number(self, "radius", above=0, most=math.inf),
+            np.array([math.inf, *range(1, C + 1)]),
+            np.zeros(0),
+        )
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        params = self._params()
+        r, _, schedules, _ = params
+        second = arcor.ARCOR(r=r, radius=1.0, q=math.inf)._guarantee()
+
+        def start(d: int) -> tuple[np.ndarray, ...]:
+            first = init(params, d)[:5]
+            return *second.account.init(schedules.size), np.zeros(schedules.size), *first
+
+        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return tally[FACTOR] * tally[COMPARATOR] + tally[EXTRA], np.zeros(1, dtype=bool)
+
+        statement = "loss ≤ comparator + Σ (‖z‖ + |y|)²·χ/(r+χ) (Theorem 2, by ARCOR's bound)"
+        return Guarantee(
+            statement,
+            f"{r:g} + loss of the best copy, or {r:g}·‖v‖² + loss of vᵀz if that is less, "
+            "v the best of all, cut to ‖v‖ ≤ 1 if it is outside",
+            Account("DriftNetwork", start, bound, tuple(params)),
+            f"{statement}, whoever it is compared with",
+            price,
+            paths="any u_t",
+        )
+
+    @property
+    def copies_(self) -> np.ndarray:
+        """The weights of the copies, a row each: q = ∞, 1, …, C."""
+        return np.array(self._learnt().W)
+
+    @property
+    def trust_(self) -> np.ndarray:
+        """The weights given to their predictions."""
+        return np.array(self._learnt().v)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of the prediction, a combination of those of the copies."""
+        learnt = self._learnt()
+        return np.asarray(learnt.v @ learnt.W)
+
+    @property
+    def resets_(self) -> np.ndarray:
+        """How many times each copy has reset its covariance."""
+        return np.asarray(self._learnt().segments[:, 0] - 1, dtype=int)
