@@ -459,6 +459,15 @@ def test_an_altered_certificate_is_refused(tmp_path):
             ol.Certified.load(path)
 
 
+def test_accounts_of_an_arcor_that_never_resets_can_be_saved(tmp_path):
+    X, y = stream(50)
+    watched = ol.Certified(ol.ARCOR(radius=1.0, q=np.inf))
+    watched.replay(X[:30], y[:30])
+    watched.save(tmp_path / "watched.onl")
+    again = ol.Certified.load(tmp_path / "watched.onl")
+    assert again.replay(X[30:], y[30:]).ceiling[-1] == watched.replay(X[30:], y[30:]).ceiling[-1]
+
+
 def test_a_certified_learner_that_has_learnt_nothing_can_be_saved(tmp_path):
     ol.Certified(ol.GD()).save(tmp_path / "new.onl")
     watched = ol.Certified.load(tmp_path / "new.onl")

@@ -129,7 +129,8 @@ def step(state, params, x, y, work):
 
 CERTAINTY = 3  # in the tally: what λ_max(Σ_t⁻¹) is at most
 SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u, Σ‖x‖² of the
-# segment; and the segment's Λ⁻¹
+# segment; and the segment's Λ⁻¹,
+NEVER = 1e308  # or this if nothing is ever reset: a state is finite
 
 
 @kernel(inline="always")
@@ -148,7 +149,7 @@ def _lengthen(sums, square, resets, theta):
     sums[LENGTHS] += square
     if resets:
         sums[LENGTHS] = 0.0
-        sums[THETA] = theta
+        sums[THETA] = min(theta, NEVER)
 
 
 def own_belief(state):
@@ -187,7 +188,7 @@ def count(state, params, x, y, work):
     _, _, _, _, _, sums, t, _, own, N, segment = state
     r, _, _, _ = params
     p, n, scratch, U = work[0], work[1], work[2], work[3:]
-    theta, square = sums[THETA], dot(x, x)
+    theta, square = sums[THETA] if sums[THETA] < NEVER else math.inf, dot(x, x)
     if math.isfinite(theta):
         symv_both(own, N, x, p, n)  # Σx and Nx
     else:
@@ -307,7 +308,7 @@ class ARCOR(SecondOrder):
             return unknown("ARCOR", "ARCOR with resets and without a finite radius", r)
 
         def start(d: int) -> tuple[np.ndarray, ...]:
-            sums = np.array([0.0, 0.0, 0.0, threshold(params, 1.0)])
+            sums = np.array([0.0, 0.0, 0.0, min(threshold(params, 1.0), NEVER)])
             own = init(params, d)._replace(w=np.zeros(0))
             return *competitor(d, r, extra=1), sums, *own
 
