@@ -79,7 +79,7 @@ def sweeps() -> list[Sweep]:
         Sweep(f"{kind.__name__}, d = {d}", "T", sizes, partial(of_rounds, kind, d), "1 ± .05")
         for kind, d, sizes in (
             (ol.LASER, 20, powers(15, 19)),
-            (ol.LASER, 128, powers(11, 15)),
+            (ol.LASER, 128, powers(12, 16)),
             (ol.ARCOR, 20, powers(15, 19)),
             (ol.CIRR, 20, powers(11, 15)),
             (ol.NLMS, 20, powers(16, 20)),
