@@ -10,6 +10,8 @@ from typing import Any, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from onlinear._blas import load
+
 __all__ = ["BLAS_THREADS_PAY", "Crew", "beside", "blas_threads", "usable_cores"]
 
 BLAS_THREADS_PAY = 768  # columns from which blocks of rows gain by BLAS's own threads
@@ -55,6 +57,7 @@ class Crew:
 @cache
 def _blas() -> Any:
     """Return what controls the threads of SciPy's BLAS, and of no other if it has one to itself."""
+    load()
     libraries = ThreadpoolController().select(user_api="blas")
     own = [each.filepath for each in libraries.lib_controllers if "scipy.libs" in each.filepath]
     return libraries.select(filepath=own) if own else libraries

@@ -134,11 +134,11 @@ NEVER = 1e308  # or this if nothing is ever reset: a state is finite
 
 
 @kernel(inline="always")
-def _count(state, params, square, y, chi):
-    """Count what a row adds to the last term of the bound, given the learner's χ, and ‖x‖²."""
+def _count(state, params, x, y, chi):
+    """Count what a row adds to the last term of the bound, given the learner's χ."""
     tally, sums = state[0], state[5]
     r, radius, _, _ = params
-    farthest = radius * math.sqrt(square) + abs(y)
+    farthest = radius * norm(x) + abs(y)
     tally[EXTRA] += farthest * farthest * chi / (r + chi)
     tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
 
@@ -170,7 +170,7 @@ def count_in_bulk(state, params, x, y, m, beside):
     ends = fate(state, params, square, beside)
     if ends != LEAVE:
         _lengthen(sums, square, ends == RENEW, certainty(params, segment[0] + 1.0))
-        _count(state, params, square, y, beside[0])
+        _count(state, params, x, y, beside[0])
     return ends
 
 
@@ -197,7 +197,7 @@ def count(state, params, x, y, work):
     observe_given(own, x, p, chi, r, ROUNDING * (3 + x.size) * square, scratch)  # Σ is at most I
     resets = start_afresh_if_too_certain(params, theta, x, square, own, N, n, segment, U)
     _lengthen(sums, square, resets, certainty(params, segment[0]))
-    _count(state, params, square, y, chi)
+    _count(state, params, x, y, chi)
     t[0] += 1
     return 0.0, FINE
 
