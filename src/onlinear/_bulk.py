@@ -22,11 +22,12 @@ the rows alone.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._kernels import ROUNDING, axpy, dot, finite, kernel, shift
+from onlinear._kernels import ROUNDING, axpy, kernel, shift
 from onlinear._rules import FINE
 from onlinear._wing import (
     LEAF,
@@ -137,7 +138,7 @@ class Space(NamedTuple):
 
 def grain(d: int) -> int:
     """Return how many rows make a block; found by measurement."""
-    return 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
+    return 24 if d < 96 else 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
 
 
 def space(d: int) -> Space:
@@ -147,40 +148,56 @@ def space(d: int) -> Space:
         X=aligned(rows, d),
         W=aligned(rows, rows),
         numbers=np.zeros((ROUGH + 1, rows)),
-        scratch=np.zeros((2, d)),
+        scratch=np.zeros(d),
         memory=np.zeros(2),
         main=tuple(wing(rows, d)),
         wings=(tuple(wing(rows, d)),),
     )
 
 
+# the order of a sum is the compiler's to choose here, as it is BLAS's in the products
+in_any_order = partial(kernel, fastmath={"reassoc"})
+
+
+@in_any_order
+def _sum_of_products(a, b):
+    """Return aᵀb."""
+    s = 0.0
+    for i in range(a.size):
+        s += a[i] * b[i]
+    return s
+
+
+@in_any_order
+def _copy(x, diagonal, a, copy, p):
+    """Copy a row in, begin its p with a·x; return xᵀ(diagonal + a)x, not finite if x is not."""
+    s = 0.0
+    for i in range(diagonal.size):
+        copy[i] = x[i]
+        p[i] = a * x[i]
+        s += (diagonal[i] + a) * (x[i] * x[i])
+    return s
+
+
 @kernel
-def _fill(table, y, start, rows, drift, first, S, X, P, numbers, scratch):
+def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
     """Copy the rows in and begin P with what drift adds; return how many are finite."""
     d = S.shape[0]
-    diagonal, scaled = scratch[0], scratch[1]
     for i in range(d):
         diagonal[i] = S[i, i]
     for j in range(rows):
-        x = table[start + j]
-        if not finite(x) or not math.isfinite(y[start + j]):
+        size = _copy(table[start + j], diagonal, drift * (j + first), X[j], P[j])
+        if not math.isfinite(size + y[start + j]):
             return j
-        a = drift * (j + first)
-        for i in range(d):
-            X[j, i] = x[i]
-            scaled[i] = (diagonal[i] + a) * x[i]
-        numbers[ROUGH, j] = ROUNDING * (3 + d) * dot(x, scaled)
-        if drift > 0.0:
-            for i in range(d):
-                P[j, i] = a * x[i]
+        numbers[ROUGH, j] = ROUNDING * (3 + d) * size
     return rows
 
 
 @kernel
-def _prior(X, P, rows, numbers):
+def _prior(X, P, rows, d, numbers):
     """Put down xᵀΣ₀x of every row."""
     for j in range(rows):
-        numbers[PRIOR, j] = dot(X[j], P[j])
+        numbers[PRIOR, j] = _sum_of_products(X[j, :d], P[j, :d])
 
 
 def _placeholder(*arguments):
@@ -195,20 +212,19 @@ one = keep = settle = turn = belief = drift_of = plan = accept = close = others 
 
 def block(state, params, table, y, out, start, rows, space):
     """Take up to so many rows as a block; return how many, and whether the next is the step's."""
-    X, W, numbers, scratch, memory, main, wings = space
-    before = scratch[0]
+    X, W, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     matrices, count = others(state, params)
     d, weights = S.shape[0], w.size
     drift = drift_of(params)
     first = 1.0 if t[0] > 0.0 else 0.0
-    finite_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, scratch)
+    finite_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, before)
     left, rows = finite_rows < rows, finite_rows
     if rows == 0:
         return 0, True
     memory[:] = 0.0
     begin(main, S, X, rows, 1.0 if drift > 0.0 else 0.0)
-    _prior(X, main[0], rows, numbers)
+    _prior(X, main[0], rows, d, numbers)
     for k in range(count):
         begin(wings[k], matrices[k], X, rows, 0.0)
     done = leaf = 0
@@ -219,7 +235,7 @@ def block(state, params, table, y, out, start, rows, space):
         for k in range(count):
             gram(wings[k], X, done, n, d)
         for j in range(n):
-            numbers[MEAN, done + j] = dot(w, X[done + j])
+            numbers[MEAN, done + j] = _sum_of_products(w, X[done + j])
         taken = n
         for j in range(n):
             at = done + j
@@ -228,7 +244,7 @@ def block(state, params, table, y, out, start, rows, space):
             value, h, move, fine = turn(params, at, m, chi, y[start + at])
             noise = 1.0 - h * chi  # r/(r + χ)
             clear = chi * noise > SPARE * numbers[ROUGH, at] and chi > TINY
-            clear = clear or numbers[ROUGH, at] == 0.0
+            clear = clear or (numbers[ROUGH, at] == 0.0 and chi == 0.0)
             sane = h > 0.0 or (h == 0.0 and move == 0.0)
             near = numbers[PRIOR, at] * h <= min(VAGUE * noise, COLLAPSED)
             finite_too = math.isfinite(chi * (y[start + at] - m)) and math.isfinite(move + value)
@@ -251,16 +267,18 @@ def block(state, params, table, y, out, start, rows, space):
             expand(main, done, taken, -1.0, d)
             for k in range(count):
                 expand(wings[k], done, taken, turn_other(params, k, 0.0)[1], d)
+        for i in range(weights):
+            before[i] = w[i]
         for j in range(taken):
             at = done + j
-            for i in range(weights):
-                before[i] = w[i]
             axpy(numbers[MOVE, at], main[1][at, :weights], w)
             beside = main[4][at], wings, at, memory
             fate = accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside)
             if fate == LEAVE:
                 for i in range(weights):
                     w[i] = before[i]
+                for k in range(done, at):
+                    axpy(numbers[MOVE, k], main[1][k, :weights], w)
                 taken, left = j, True
                 break
             t[0] += 1.0

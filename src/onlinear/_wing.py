@@ -113,13 +113,13 @@ def eliminate(wing, j, rows, done, h, sign):
     """
     _, _, G, _, chi, root = wing
     chi[done + j] = G[j, j]
-    root[done + j] = h**0.5
     for s in range(j + 1, rows):
-        G[j, s] *= root[done + j]
-    for s in range(j + 1, rows):
-        f = sign * G[j, s]
+        f = sign * h * G[j, s]
         for i in range(s, rows):
             G[s, i] += f * G[j, i]
+    root[done + j] = h**0.5  # only now: the next row's χ need not wait for it
+    for s in range(j + 1, rows):
+        G[j, s] *= root[done + j]
 
 
 @kernel
