@@ -7,6 +7,7 @@ inverted or solved afresh every round; nothing is updated by a rank-one formula.
 import math
 
 import numpy as np
+from auto_oracle import auto
 from first_order_oracles import Run, eg, egpm, egu, gd, nlms, ogd
 from kernel_oracles import in_feature_space
 from slow_projections import project_ellipsoid
@@ -212,6 +213,7 @@ ORACLES = {
     "AAR": aar,
     "ARCOR": arcor,
     "AROWR": arowr,
+    "Auto": auto,
     "CIRR": cirr,
     "CRRLS": crrls,
     "DriftNetwork": drift_network,

@@ -17,6 +17,7 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     "AAR": ({}, {"b": 0.1, "clip": 0.5}),
     "ARCOR": ({}, {"r": 0.3, "radius": 0.6, "thresholds": [0.4, 0.2, 0.1]}),
     "AROWR": ({}, {"r": 0.3, "b": 2.0}),
+    "Auto": ({}, {"lags": 1, "units": "given"}),
     "CIRR": ({}, {"a": 0.3, "floor": 1e-3, "w0": [0.5, 1.0, 2.0, 0.1, 1.0]}),
     "CRRLS": ({}, {"forgetting": 0.9, "reset_every": 7}),
     "DriftNetwork": ({}, {"C": 2, "r": 0.3, "radius": 0.6}),
@@ -38,6 +39,10 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     "OSLOG": ({}, {"a": 0.3, "floor": 0.0, "first": "w0", "clip": 0.8}),
     "RLS": ({}, {"forgetting": 0.9, "b": 0.2}),
     "Ridge": ({}, {"b": 0.05, "clip": 0.8}),
+    "Standardized": (
+        {"learner": ol.LASER()},
+        {"learner": ol.ARCOR(r=0.3, radius=0.6, q=1.0), "intercept": False},
+    ),
     "WEMM": ({}, {"b": 1.3}),
 }
 CASES = [(name, params) for name, both in SETTINGS.items() for params in both]
@@ -47,7 +52,7 @@ IDS = [f"{name}-{kind}" for name in SETTINGS for kind in ("default", "other")]
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:
     """Return a fresh learner of a case."""
     name, params = case
-    return ol.LEARNERS[name](**{**params, **more})
+    return getattr(ol, name)(**{**params, **more})
 
 
 def stream(rows: int, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -72,4 +77,5 @@ NAMES = {  # what a learner's repr speaks of
     "Polynomial": Polynomial,
     "manhattan": manhattan,
     **ol.LEARNERS,
+    "Standardized": ol.Standardized,
 }

@@ -285,15 +285,20 @@ def test_compiled_and_plain_python_keep_the_same_accounts(name):
 
 def python(function, done):
     """Return the function with every compiled function it reaches replaced by its source."""
-    from types import FunctionType
+    from types import CellType, FunctionType
 
     if function in done:
         return done[function]
     names: dict = {}
-    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+
+    def source(value):
+        return python(value.py_func, done) if hasattr(value, "py_func") else value
+
+    cells = tuple(CellType(source(cell.cell_contents)) for cell in function.__closure__ or ())
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
     done[function] = copy
     for name, value in function.__globals__.items():
-        names[name] = python(value.py_func, done) if hasattr(value, "py_func") else value
+        names[name] = source(value)
     return copy
 
 

@@ -60,6 +60,7 @@ CASES = {
             {"q": 1.0},
         ],
     ),
+    "Auto": (as_given, [{}, {"lags": 0}, {"lags": 3, "units": "given"}]),
     "DriftNetwork": (as_given, [{}, {"C": 1, "r": 0.2}, {"C": 6, "radius": 0.7}]),
     "ONS": (as_given, [{}, {"gamma": 2.0, "epsilon": 0.3}, {"epsilon": 5.0, "radius": 0.5}]),
     "NLMS": (as_given, [{}, {"eta": 1.9}, {"eta": 1.0, "epsilon": 0.7}]),

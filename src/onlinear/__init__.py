@@ -7,7 +7,7 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, features, filtering, hindsight, kernels, streams
+from onlinear import bregman, features, filtering, hindsight, kernels, scaling, streams
 from onlinear._bank import Bank
 from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
@@ -34,6 +34,7 @@ from onlinear.algorithms import (
     OSLOG,
     RLS,
     WEMM,
+    Auto,
     DriftNetwork,
     KernelAAR,
     KernelGD,
@@ -51,8 +52,9 @@ from onlinear.filtering import (
     SimpleFilter,
     filter_replay,
 )
+from onlinear.scaling import Standardized
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 __all__ = [
     "AAR",
@@ -73,6 +75,7 @@ __all__ = [
     "RLS",
     "WEMM",
     "AppleTasting",
+    "Auto",
     "Bank",
     "BankReplay",
     "Certificate",
@@ -92,6 +95,7 @@ __all__ = [
     "Ridge",
     "RidgeFilter",
     "SimpleFilter",
+    "Standardized",
     "StateFileError",
     "bregman",
     "certificate",
@@ -103,5 +107,6 @@ __all__ = [
     "load",
     "regret_plot",
     "replay",
+    "scaling",
     "streams",
 ]

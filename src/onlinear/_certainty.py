@@ -12,7 +12,17 @@ A state ends with Σ, N and (segment i, whether N is to be trusted); ``params`` 
 import math
 
 from onlinear._bulk import LEAVE, RENEW, TAKE
-from onlinear._kernels import add_square, cholesky, dot, kernel, reset, scale, trace
+from onlinear._kernels import (
+    add_square,
+    cholesky,
+    dot,
+    kernel,
+    reset,
+    scale,
+    solve_lower,
+    solve_upper,
+    trace,
+)
 
 __all__ = [
     "certainty",
@@ -20,6 +30,7 @@ __all__ = [
     "fate",
     "others",
     "plan",
+    "renew",
     "start_afresh_if_too_certain",
     "threshold",
     "turn_other",
@@ -80,6 +91,28 @@ def _start_afresh(params, S, N, segment):
     segment[1] = 1.0
     reset(1.0, S)
     reset(1.0 / (certainty(params, segment[0]) - 1.0), N)
+
+
+@kernel
+def renew(params, S, N, segment, column, U):
+    """N ← (θI − Σ⁻¹)⁻¹ = (I + (θΣ − I)⁻¹)/θ, O(d³), after another change of Σ than a row's."""
+    theta, d = certainty(params, segment[0]), S.shape[0]
+    if math.isinf(theta):
+        return
+    for i in range(d):
+        scale(theta, S[i], U[i])
+        U[i, i] -= 1.0
+    segment[1] = 1.0 if cholesky(U, 0.0, 0.0) else 0.0
+    for i in range(d):
+        for j in range(d):
+            column[j] = 0.0
+        column[i] = 1.0
+        if segment[1]:
+            solve_lower(U, column)
+            solve_upper(U, column)
+        for j in range(i + 1):
+            N[i, j] = N[j, i] = column[j] / theta
+        N[i, i] += 1.0 / theta
 
 
 # --- in blocks of rows ----------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The vocabulary of the papers: small dense operations a step is written with.
 
-Every kernel sums in one fixed order and uses no fast-math, so that a step gives the same bits
-whichever way it is run. Matrices are symmetric and stored in full; loops run along rows and in
-"axpy form", which the compiler vectorises without changing the order of any sum.
+Every kernel sums in one fixed order, where the order matters, and uses no fast-math, so that a step
+gives the same bits whichever way it is run. Matrices are symmetric and stored in full; loops run
+along rows and in "axpy form", which the compiler vectorises without changing the order of any sum.
 """
 
 import math
@@ -64,18 +64,13 @@ def dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel
+@kernel(fastmath={"reassoc"})  # the sum is 0 or no number, in whatever order
 def finite(a):
     """Whether every entry is finite: an infinity or NaN times zero is not zero."""
-    s0 = s1 = 0.0
-    n = a.size
-    whole = n - n % 2
-    for i in range(0, whole, 2):
-        s0 += a[i] * 0.0
-        s1 += a[i + 1] * 0.0
-    for i in range(whole, n):
-        s0 += a[i] * 0.0
-    return s0 + s1 == 0.0
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * 0.0
+    return total == 0.0
 
 
 @kernel

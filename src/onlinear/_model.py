@@ -6,6 +6,7 @@ hands both to the compiled forms of its step.
 
 import contextlib
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Iterator
 from math import nan
@@ -19,6 +20,7 @@ from onlinear._bounds import Guarantee, unknown
 from onlinear._record import joined, views
 from onlinear._rows import Rows
 from onlinear._sklearn import Estimator
+from onlinear._units import Follows
 
 __all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
 
@@ -39,11 +41,12 @@ LEARNT = (  # the attributes of a learner that has begun
 
 
 class Algorithm(NamedTuple):
-    """What a paper's box gives: how to begin, one step, and the rules a row may break."""
+    """What a paper's box gives: how to begin, one step, the rules a row may break."""
 
     init: Callable[..., tuple[np.ndarray, ...]]
     step: _engine.Step
     rules: tuple[str, ...] = ()
+    follows: Follows | None = None  # how its state follows a change of units
 
 
 def _full_name(cls: type) -> str:
@@ -94,7 +97,7 @@ class Learner(Estimator):
 
     def _to_plain(self) -> dict[str, Any]:
         """Return the parameters as a state file can hold them."""
-        return self.get_params()
+        return self.get_params(deep=False)
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +193,7 @@ class Learner(Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters and state: what pickle and deepcopy keep."""
-        kept: dict[str, Any] = {"params": self.get_params(), "skipped": self.n_skipped_}
+        kept: dict[str, Any] = {"params": self.get_params(deep=False), "skipped": self.n_skipped_}
         if self._record is not None:
             kept["state"] = (self.n_features_in_, self._record.copy(), self._names)
         return kept
@@ -239,7 +242,7 @@ class Learner(Estimator):
         0.0
         """
         if self._state is None:
-            fresh = type(self)(**self.get_params())
+            fresh = type(self)(**self.get_params(deep=False))
             fresh._begin(_checks.width(x))
             return fresh.predict_one(x)
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
@@ -293,6 +296,38 @@ class Learner(Estimator):
                 raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
             self.n_skipped_ += 1
 
+    def remember(self, x: Any) -> np.ndarray:
+        """Return what to keep of a row until its label comes: see :meth:`learn_late`.
+
+        >>> import onlinear as ol
+        >>> model = ol.Ridge()
+        >>> model.learn_one([1.0, 2.0], 3.0)
+        >>> kept = model.remember([1.0, 0.0])
+        >>> model.learn_one([0.0, 1.0], 1.0)  # labels may come in another order
+        >>> model.learn_late(kept, 2.0)
+        >>> model.rounds_
+        3
+        """
+        if math.isnan(self.predict_one(x)):
+            raise ValueError(
+                f"{type(self).__name__} cannot predict this row, so not learn it later"
+            )
+        return self._ticket(x)
+
+    def _ticket(self, x: Any) -> np.ndarray:
+        """Return what to keep of a row that can be predicted."""
+        if _checks.sparse(x):
+            return np.array(_checks.sparse_row(x, None)[0])
+        return np.array(_checks.row(x, None, self._names))
+
+    def learn_late(self, kept: Any, y: Any) -> None:
+        """Learn a label that comes after those of later rows, by what :meth:`remember` gave.
+
+        A learner whose prediction depends on the last labels learns from what it knew then; if
+        nothing was learnt in between, it is as :meth:`learn_one`, to the bit.
+        """
+        self.learn_one(kept, y)
+
     def _row(self, x: Any) -> np.ndarray | Rows:
         """Return x as a vector, or as a sparse row if the learner makes use of that."""
         if not _checks.sparse(x):
@@ -333,7 +368,7 @@ class Learner(Estimator):
             x,
             in_table=in_table,
             names=self._names,
-            params=self.get_params(),
+            params=self.get_params(deep=False),
         )
         return ValueError(f"{error}; {whole} is unchanged")
 

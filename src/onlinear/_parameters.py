@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
-__all__ = ["Parameters"]
+__all__ = ["Nested", "Parameters"]
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
@@ -50,6 +50,29 @@ class Parameters:
             if not _same(getattr(self, field.name), field.default)
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Nested(Parameters):
+    """Parameters some of which have parameters themselves, named as in ``learner__c``."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name and, if deep, those of the parts as ``learner__c``."""
+        params = super().get_params()
+        for name, part in list(params.items()) if deep else ():
+            inner = part.get_params() if hasattr(part, "get_params") else {}
+            params |= {f"{name}__{key}": value for key, value in inner.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, or those of the parts as in ``learner__c=10``."""
+        for name in sorted(params, key=lambda name: "__" in name):  # whole parts first
+            part, _, inner = name.partition("__")
+            if inner and part in self._parameters:
+                getattr(self, part).set_params(**{inner: params[name]})
+                setattr(self, part, getattr(self, part))
+            else:
+                super().set_params(**{name: params[name]})
+        return self
 
 
 def _same(a: Any, b: Any) -> bool:

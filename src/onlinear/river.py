@@ -111,17 +111,16 @@ def _grown(model: Learner, d: int) -> Learner:
     grown._begin(d)
     if model._state is None:
         return grown
-    old = model.n_features_in_
-    source = np.minimum(np.arange(d), old - 1)  # new columns are copies of the spare one
-    idle = np.arange(d) >= old - 1  # the spare one and its copies
     for field, target in zip(model._state, grown._state, strict=True):
-        grows = [old_size != size for old_size, size in zip(field.shape, target.shape, strict=True)]
+        # of an axis that grows, the last place is the spare column's, and new ones are copies of it
         axes = [
-            source if grow else np.arange(n) for grow, n in zip(grows, field.shape, strict=True)
+            np.minimum(np.arange(new), old - 1)
+            for old, new in zip(field.shape, target.shape, strict=True)
         ]
         target[...] = field[np.ix_(*axes)]
-        if len(grows) >= 2 and all(grows[-2:]):
-            alone = np.where(idle[:, None] & idle, np.eye(d), 1.0)
+        if field.ndim >= 2 and field.shape[-1] == field.shape[-2] != target.shape[-1]:
+            idle = np.arange(target.shape[-1]) >= field.shape[-1] - 1
+            alone = np.where(idle[:, None] & idle, np.eye(len(idle)), 1.0)
             target *= alone  # idle ones do not covary
     grown._settle()
     return grown

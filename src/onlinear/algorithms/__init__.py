@@ -4,6 +4,7 @@ from onlinear._model import Learner
 from onlinear.algorithms.aar import AAR
 from onlinear.algorithms.arcor import ARCOR
 from onlinear.algorithms.arowr import AROWR
+from onlinear.algorithms.auto import Auto
 from onlinear.algorithms.cirr import CIRR
 from onlinear.algorithms.crrls import CRRLS
 from onlinear.algorithms.driftnetwork import DriftNetwork
@@ -44,6 +45,7 @@ LEARNERS: dict[str, type[Learner]] = {
         RLS,
         Ridge,
         WEMM,
+        Auto,
         DriftNetwork,
         KernelAAR,
         KernelGD,
@@ -70,6 +72,7 @@ __all__ = [
     "OSLOG",
     "RLS",
     "WEMM",
+    "Auto",
     "DriftNetwork",
     "KernelAAR",
     "KernelGD",

@@ -20,6 +20,7 @@ from onlinear._engine import FINE, Step
 from onlinear._kernels import clipped, dot, kernel
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._units import GAUSSIAN
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AAR"]
@@ -90,7 +91,7 @@ class AAR(SecondOrder):
     b: float = 1.0
     clip: float | None = None
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=GAUSSIAN)
 
     def _params(self) -> AARParams:
         return AARParams(number(self, "b", above=0), limit(self, "clip"))

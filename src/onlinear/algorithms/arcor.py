@@ -48,6 +48,7 @@ from onlinear._certainty import (
     fate,
     others,
     plan,
+    renew,
     start_afresh_if_too_certain,
     threshold,
     turn_other,
@@ -59,6 +60,7 @@ from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._projection import SCRATCH, project_ellipsoid
 from onlinear._recursion import gaussian, learn, moves
+from onlinear._units import Follows, awaken_gaussian, rescale_gaussian, reweigh_if_more, variance
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["ARCOR"]
@@ -125,6 +127,23 @@ def step(state, params, x, y, work):
         start_afresh_if_too_certain(params, theta, x, dot(x, x), S, N, v, segment, U)
     project_ellipsoid(S, w, radius, work)
     return m, FINE
+
+
+@kernel
+def parts(state):
+    """Return what a change of units changes."""
+    _, w, S, N, segment = state
+    return w, S.reshape(S.size), N.reshape(N.size), segment
+
+
+@kernel
+def adapt(state, params, work):
+    """Make N anew, I being another matrix in other units."""
+    _, _, S, N, segment = state
+    renew(params, S, N, segment, work[0], work[2 : S.shape[0] + 2])
+
+
+FOLLOWS = Follows(variance, parts, rescale_gaussian, awaken_gaussian, reweigh_if_more, adapt)
 
 
 CERTAINTY = 3  # in the tally: what λ_max(Σ_t⁻¹) is at most
@@ -288,7 +307,7 @@ class ARCOR(SecondOrder):
     q: float = 2.0
     thresholds: Sequence[float] | None = None
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=FOLLOWS)
     _square = 3
 
     def _params(self) -> ARCORParams:

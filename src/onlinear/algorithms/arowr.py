@@ -20,6 +20,7 @@ from onlinear._engine import FINE, Step
 from onlinear._kernels import dot
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._units import GAUSSIAN
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AROWR"]
@@ -83,7 +84,7 @@ class AROWR(SecondOrder):
     r: float = 1.0
     b: float = 1.0
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=GAUSSIAN)
 
     def _params(self) -> AROWRParams:
         return AROWRParams(number(self, "r", above=0), number(self, "b", above=0))

@@ -37,6 +37,7 @@ from onlinear._kernels import add_square, axpy, dot, finite, kernel
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
 from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
+from onlinear._units import SUMS
 
 __all__ = [
     "CIRR",
@@ -218,7 +219,7 @@ class CIRR(Learner):
     floor: float = 1e-12
     w0: float | Sequence[float] = 1.0
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=SUMS)
     _square = 2
 
     def _params(self) -> CIRRParams:

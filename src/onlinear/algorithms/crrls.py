@@ -18,6 +18,7 @@ from onlinear._checks import number, whole
 from onlinear._engine import FINE, Step
 from onlinear._kernels import dot, reset
 from onlinear._model import Algorithm, SecondOrder
+from onlinear._units import FORGETFUL
 from onlinear.algorithms.rls import Forgetful, fade, forget, forgetful, turn, unforced
 
 __all__ = ["CRRLS"]
@@ -91,7 +92,7 @@ class CRRLS(SecondOrder):
     forgetting: float = 0.99
     reset_every: int = 100
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=FORGETFUL)
 
     def _params(self) -> CRRLSParams:
         return CRRLSParams(

@@ -44,6 +44,7 @@ from onlinear._kernels import clipped, dot, kernel
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._recursion import Gaussian, drifted, follow_later, gaussian, moves, see, settle
+from onlinear._units import GAUSSIAN, reweigh_gaussian
 
 __all__ = ["LASER", "LaserParams", "guarantee"]
 
@@ -91,6 +92,19 @@ def step(state, params, x, y, work):
     if math.isnan(y):
         return prediction, FINE
     return prediction, follow_later(state, grown, x, y - m, chi, work)
+
+
+FORGOTTEN = 0.1  # a drift as large as this share of the prior's variance, and nothing is taken away
+
+
+@kernel
+def reweigh(state, params, i, fresh, share, scratch):
+    """Add a share of the prior, or take it away as long as drift has not made it forgotten."""
+    if share > 0.0 or state[0][0] / params[1] < FORGOTTEN * fresh:
+        reweigh_gaussian(state, params, i, fresh, share, scratch)
+
+
+FOLLOWS = GAUSSIAN._replace(reweigh=reweigh)
 
 
 @kernel(inline="always")
@@ -196,7 +210,7 @@ class LASER(SecondOrder):
     shrink: bool = True
     clip: float | None = None
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=FOLLOWS)
     _poor_score = True  # the min-max prediction is shrunk
 
     def _params(self) -> LaserParams:

@@ -41,6 +41,7 @@ from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._projection import SCRATCH, project_ellipsoid
 from onlinear._recursion import Gaussian, gaussian
+from onlinear._units import GAUSSIAN
 
 __all__ = ["ONS"]
 
@@ -161,7 +162,7 @@ class ONS(SecondOrder):
     epsilon: float = 1.0
     radius: float | None = None
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=GAUSSIAN)
     _square = 2
 
     def _params(self) -> ONSParams:

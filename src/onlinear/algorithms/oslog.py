@@ -24,6 +24,7 @@ from onlinear._kernels import clipped, dot
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, Learner
 from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
+from onlinear._units import SUMS
 from onlinear.algorithms.cirr import (
     ShrinkageState,
     absorb,
@@ -173,7 +174,7 @@ class OSLOG(Learner):
     first: Literal["zero", "w0"] = "zero"
     clip: float | None = None
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=SUMS)
     _square = 2
 
     def _params(self) -> OSLOGParams:

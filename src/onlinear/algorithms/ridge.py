@@ -21,6 +21,7 @@ from onlinear._engine import FINE, Step
 from onlinear._kernels import clipped, dot
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._units import GAUSSIAN
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["Ridge"]
@@ -85,7 +86,7 @@ class Ridge(SecondOrder):
     b: float = 1.0
     clip: float | None = None
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=GAUSSIAN)
 
     def _params(self) -> RidgeParams:
         return RidgeParams(number(self, "b", above=0), limit(self, "clip"))

@@ -28,6 +28,7 @@ from onlinear._engine import FINE, OVERFLOW, Step
 from onlinear._kernels import dot, kernel, scale, subtract_square, symv
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._recursion import gaussian, learn, moves
+from onlinear._units import FORGETFUL
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["RLS", "Forgetful", "fade", "forget", "forgetful", "turn", "unforced"]
@@ -178,7 +179,7 @@ class RLS(SecondOrder):
     forgetting: float = 0.99
     b: float = 1.0
 
-    algorithm = Algorithm(init, step)
+    algorithm = Algorithm(init, step, follows=FORGETFUL)
 
     def _params(self) -> RLSParams:
         return RLSParams(number(self, "forgetting", above=0, most=1), number(self, "b", above=0))

@@ -29,6 +29,7 @@ from onlinear._kernels import axpy, dot, kernel, scale, symv
 from onlinear._ledger import Account
 from onlinear._model import Algorithm, SecondOrder
 from onlinear._recursion import Gaussian, gaussian, learn, moves, put_off, see, settle
+from onlinear._units import GAUSSIAN
 
 __all__ = ["WEMM"]
 
@@ -150,7 +151,10 @@ class WEMM(SecondOrder):
     b: float = 2.0
 
     algorithm = Algorithm(
-        init, step, ("needs xᵀΣx < 1 (b > max‖x‖² suffices), got xᵀΣx = {value:g}",)
+        init,
+        step,
+        ("needs xᵀΣx < 1 (b > max‖x‖² suffices), got xᵀΣx = {value:g}",),
+        GAUSSIAN,
     )
     _poor_score = True  # b > max‖x‖² is a strong prior
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from onlinear import _checks, _files, _saving
 from onlinear._model import Learner, _full_name
+from onlinear._parameters import Nested
 from onlinear._sklearn import Estimator
 from onlinear.features._map import FeatureMap
 
 __all__ = ["Pair"]
 
 
-class Pair(Estimator):
+class Pair(Nested, Estimator):
     """A map and a learner: it has no state of its own."""
 
     features: FeatureMap
@@ -45,24 +46,6 @@ class Pair(Estimator):
                 f"{learner.n_features_in_}"
             )
         return features, learner
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return map and learner and, if deep, their parameters as ``features__gamma``."""
-        params = super().get_params()
-        for name, part in list(params.items()) if deep else ():
-            inner = part.get_params() if hasattr(part, "get_params") else {}
-            params |= {f"{name}__{key}": value for key, value in inner.items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Change map or learner, or their parameters as ``features__gamma=0.5``."""
-        for name in sorted(params, key=lambda name: "__" in name):  # whole parts first
-            part, _, inner = name.partition("__")
-            if inner and part in self._parameters:
-                getattr(self, part).set_params(**{inner: params[name]})
-            else:
-                super().set_params(**{name: params[name]})
-        return self
 
     # --- state --------------------------------------------------------------------------------
 

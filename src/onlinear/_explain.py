@@ -1,0 +1,65 @@
+"""What Auto believes, in words and a small table."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Beliefs", "explained"]
+
+
+class Beliefs(NamedTuple):
+    """What is told: each expert's name, how many rows it looks back on (0: all), its error, weight.
+
+    Errors are root mean squares of late; weights are those of the experts in the prediction, then
+    those of the past: label, error, label, error.
+    """
+
+    rows: int
+    columns: int
+    names: list[str]
+    memories: list[float]
+    errors: np.ndarray
+    weights: np.ndarray
+    past: np.ndarray
+    leader: int
+    since: int
+    error: float
+    cut_labels: int
+    cut_entries: int
+    inert: int
+
+
+def _pace(memory: float) -> str:
+    if memory == 0:
+        return "x says nothing: no expert does better than the mean of y"
+    if memory < 3:
+        return "the truth moves all the time: only the last rows count"
+    if memory < 100:
+        return f"the truth moves fast: about the last {memory:.0f} rows count"
+    if memory < 3000:
+        return f"the truth moves slowly: about the last {memory:,.0f} rows count"
+    return "the truth hardly moves: all rows count"
+
+
+def explained(beliefs: Beliefs) -> str:
+    """Return beliefs as text."""
+    rows, columns, names, memories, errors, weights, past, leader, since, error, *rest = beliefs
+    cut_labels, cut_entries, inert = rest
+    lines = [f"Auto has learnt {rows:,} rows of {columns} columns."]
+    if rows > 1:
+        lines.append(f"Of late, {_pace(memories[leader])}.")
+        switch = f"since row {since:,}" if since else "from the beginning"
+        lines.append(f"{names[leader]} leads {switch}; Auto's own error is {error:.4g}.")
+    if past.size and rows > 1:
+        lines.append(f"The last label counts {past[0]:+.2f}, the last error {past[1]:+.2f}.")
+    if cut_labels + cut_entries:
+        lines.append(f"Cut as absurd: {cut_labels:,} labels, {cut_entries:,} entries of x.")
+    if inert:
+        lines.append(f"Columns that never changed, and are left out: {inert:,}.")
+    wide = max(len(name) for name in names)
+    lines += ["", f"{'expert':{wide}}  error of late  weight"]
+    for name, miss, weight in zip(names, errors, weights, strict=True):
+        shown = f"{miss:13.4g}" if math.isfinite(miss) else " " * 13
+        lines.append(f"{name:{wide}}  {shown}  {weight:+6.2f}")
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""Numbers far from all that was seen: one of them is not believed, more of them in a row are.
+
+An entry is absurd if it is farther than 20 deviations from its column's mean and outside of the
+range seen by more than the range itself; in a column that has shown one value only, if it is
+farther from that than a thousand times its size. The mean then stands in for it. If the next is
+absurd, too, it is taken, but for one at 40 deviations at most, the next at 80: what is real gets
+through.
+
+Among the first rows, where deviations mean little, the one value that is farther from the median
+than all others by a factor of 50, or by a thousand times the median if the others are all alike, is
+not believed either.
+"""
+
+import math
+
+from onlinear._kernels import kernel
+
+__all__ = ["EARLY", "clean", "odd_one_out", "widen"]
+
+EARLY = 10  # rows that are looked at together
+FAR = 20.0  # deviations
+STRANGE = 1e3  # times the one value seen
+UNHEARD = 50.0
+
+
+@kernel
+def clean(x, n, mean, spread, seen, streak, out):
+    """out ← x, but for absurd entries; n rows were seen, of each column ``seen`` is the range."""
+    for j in range(x.size):
+        out[j] = x[j]
+        if n < EARLY:
+            continue
+        off, limit = x[j] - mean[j], FAR * math.sqrt(spread[j])
+        least, most = seen[0, j], seen[1, j]
+        if most == least:
+            if mean[j] != 0.0 and abs(off) > STRANGE * abs(mean[j]) and streak[j] == 0.0:
+                out[j] = mean[j]
+        elif abs(off) > limit and not (2.0 * least - most <= x[j] <= 2.0 * most - least):
+            limit *= 2.0 ** streak[j] if streak[j] > 0.0 else 0.0
+            out[j] = mean[j] + min(max(off, -limit), limit)
+
+
+@kernel
+def widen(x, first, seen):
+    """Take a row, the first or not, into the ranges seen."""
+    for j in range(x.size):
+        seen[0, j] = x[j] if first else min(x[j], seen[0, j])
+        seen[1, j] = x[j] if first else max(x[j], seen[1, j])
+
+
+@kernel
+def odd_one_out(values, order):
+    """Return the place of the value that is absurd beside the others, or −1, and their median."""
+    n = values.size
+    for i in range(n):  # sort
+        a, j = values[i], i
+        while j > 0 and order[j - 1] > a:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = a
+    middle = 0.5 * (order[(n - 1) // 2] + order[n // 2])
+    below, above = middle - order[0], order[n - 1] - middle
+    others = max(middle - order[1], order[n - 2] - middle, min(below, above))
+    usual = UNHEARD * others if others > 0.0 else STRANGE * abs(middle)
+    if usual > 0.0 and max(below, above) > usual:
+        for i in range(n):
+            if abs(values[i] - middle) > usual:
+                return i, middle
+    return -1, middle

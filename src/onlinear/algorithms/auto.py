@@ -1,0 +1,514 @@
+"""Auto: experts that follow at several speeds, in any units, and what combines them.
+
+    p_k = y₁ + uᵀw_k          four LASERs, not shrunk, c = 1, 10³, 10⁶, 10⁹, of u = [1, x] in
+                              present units, and the running mean of y; cut to the range of labels
+    p̄  = mean of the p_k
+    f   = (p_k − p̄, y_{t−1} − p̄, e_{t−1}, y_{t−2} − p̄, e_{t−2})
+    ŷ   = p̄ + Σ_i ω_i v_iᵀf    two ridges on f, whose weights stay and drift
+
+Units are those of :mod:`onlinear._units`, the combination that of :mod:`onlinear._stack`, entries
+far away are cut as in :mod:`onlinear._outliers`. A label farther than 10σ·2^m from the prediction
+is learnt as if it were there, m counting such labels in a row, so that a jump that is real gets
+through, but one far outside the range seen is not learnt if the one before was not such. If one of
+the first ten is absurd beside the others, they are learnt again without it.
+
+The experts are those of Moroshko & Crammer 2013; the share is that of Herbster & Warmuth 1998.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from onlinear import _checks
+from onlinear._engine import DOMAIN, FINE, Outcome, Step
+from onlinear._experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
+from onlinear._explain import Beliefs, explained
+from onlinear._kernels import kernel, reset, scale
+from onlinear._model import Algorithm, Learner
+from onlinear._outliers import EARLY, clean, odd_one_out, widen
+from onlinear._stack import SUMS, combine, learn_to_combine
+from onlinear._units import express, measure, moved
+
+__all__ = ["Auto"]
+
+DRIFTS = (0.0, 1e-5)  # of the weights of the ridges, a row
+PRIOR = 0.1  # variance of those weights
+SHARE = 1e-3  # of each ridge's trust that is dealt out anew in a round
+RATE = 0.01  # at which σ² follows the squared errors, after a hundred rows
+ROOM, EARLY_ROOM = 0.02, 3.0  # of the labels' range, by which predictions may leave it: at least,
+# and over √t
+ABSURD = 10.0  # σ from the prediction, beyond which a label is cut,
+FINE_LABEL = 1e-3  # σ being at least this share of the labels' range,
+FINEST = 1e-24  # and σ² at least this share of its square, in what is learnt
+MOST_LAGS = 8
+LARGEST = 1e100
+
+# of the labels: the first, the range and mean of them less the first, σ², how many in a row were
+# cut, how many labels and entries at all, the expert that leads and since when, the loss, and how
+# many of the first rows were not learnt
+FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS, DROPPED = range(12)
+# of a ticket, after x and the features: p̄, the range, ŷ, all less y₁; y₁, and whether it was known
+MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, NUMBERS = range(7)
+
+
+class AutoParams(NamedTuple):
+    """How many labels and errors of the past are features; the c of the experts; drifts."""
+
+    lags: float
+    c: np.ndarray
+    drifts: np.ndarray
+
+
+class AutoState(NamedTuple):
+    """Rounds, experts, units, what is known of the labels, the past, ridges, sums, first rows."""
+
+    t: np.ndarray
+    rounds: np.ndarray
+    W: np.ndarray
+    S: np.ndarray
+    calm: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+    prior: np.ndarray
+    streak: np.ndarray
+    seen: np.ndarray
+    labels: np.ndarray
+    past: np.ndarray
+    V: np.ndarray
+    T: np.ndarray
+    trust: np.ndarray
+    sums: np.ndarray
+    losses: np.ndarray
+    recent: np.ndarray
+    early: np.ndarray
+
+
+def init(params: AutoParams, d: int) -> AutoState:
+    """Begin with nothing known."""
+    experts, ridges, past = params.c.size, params.drifts.size, 2 * int(params.lags)
+    features = experts + 1 + past
+    arrays = (
+        np.zeros(1),
+        np.zeros(experts),
+        np.zeros((experts, d + 1)),
+        np.zeros((experts, d + 1, d + 1)),
+        np.zeros(2),
+        *np.zeros((6, d)),
+        np.zeros((2, d)),
+        np.zeros(DROPPED + 1),
+        np.zeros(past),
+        np.zeros((ridges, features)),
+        np.zeros((ridges, features, features)),
+        np.zeros(ridges),
+        np.zeros(SUMS),
+        *np.zeros((2, experts + 1)),
+        np.zeros((EARLY, d + 1)),
+    )
+    begin(arrays)
+    return AutoState(*arrays)
+
+
+@kernel
+def begin(state):
+    """Set everything but the first rows to what it is before any row."""
+    (
+        t, rounds, W, S, calm, mean, spread, centre, units, prior, streak, _, labels, past, V, T,
+        trust, sums, losses, recent, _,
+    ) = state  # fmt: skip
+    for part in (
+        t, rounds, W.reshape(W.size), calm, mean, spread, centre, units, prior, streak, labels,
+        past, V.reshape(V.size), sums, losses, recent,
+    ):  # fmt: skip
+        scale(0.0, part, part)
+    for k in range(W.shape[0]):
+        reset(1.0, S[k])
+    for i in range(trust.size):
+        reset(PRIOR, T[i])
+        trust[i] = 1.0 / trust.size
+
+
+@kernel
+def look(state, x, u, given, tidy, ticket):
+    """Put down what is known of a row before its label: its ticket."""
+    (
+        t, _, W, _, _, mean, spread, centre, units, _, streak, seen, labels, past, V, _, trust, _,
+        _, _, _,
+    ) = state  # fmt: skip
+    d, experts, F = x.size, W.shape[0], V.shape[1]
+    f, numbers = ticket[d : d + F], ticket[d + F :]
+    scale(1.0, x, ticket[:d])
+    clean(x, t[0], mean, spread, seen, streak, tidy)
+    express(tidy, centre, units, 1, u)
+    given[0] = 1.0
+    scale(1.0, tidy, given[1:])
+    room = max(ROOM, EARLY_ROOM / math.sqrt(t[0] + 1.0)) * (labels[HIGH] - labels[LOW])
+    low, high = labels[LOW] - room, labels[HIGH] + room
+    foresee(W, u, given, f)
+    total = f[experts] = labels[MEAN]
+    for k in range(experts):
+        f[k] = min(max(f[k], low), high)
+        total += f[k]
+    middle = total / (experts + 1)
+    for k in range(experts + 1):
+        f[k] -= middle
+    for i in range(past.size // 2):
+        known = i < t[0]
+        f[experts + 1 + 2 * i] = past[2 * i] - middle if known else 0.0
+        f[experts + 2 + 2 * i] = past[2 * i + 1] if known else 0.0
+    numbers[MIDDLE], numbers[FROM], numbers[TO] = middle, low, high
+    numbers[GUESS] = combine(V, trust, f, middle, low, high)
+    numbers[ORIGIN], numbers[KNOWN] = labels[FIRST], t[0] > 0.0
+
+
+@kernel
+def take(state, params, ticket, y, tidy, room):
+    """Learn the label of a row, given its ticket; it cannot fail."""
+    (
+        t, rounds, W, S, calm, mean, spread, centre, units, prior, streak, seen, labels, past, V, T,
+        trust, sums, losses, recent, _,
+    ) = state  # fmt: skip
+    _, c, drifts = params
+    d, F = mean.size, V.shape[1]
+    x, f, numbers = ticket[:d], ticket[d : d + F], ticket[d + F :]
+    u, given, column, new_mean, new_spread, h, h2, work = room
+    n = t[0] + 1.0
+    if n == 1.0:
+        labels[FIRST] = y
+        scale(1.0, x, centre)
+    y -= labels[FIRST]
+    since = numbers[ORIGIN] - labels[FIRST] if numbers[KNOWN] else 0.0  # 0 but for late labels
+    middle, guess = numbers[MIDDLE] + since, numbers[GUESS] + since
+    low, high = numbers[FROM] + since, numbers[TO] + since
+    believed = True
+    if n > EARLY:
+        usual = max(math.sqrt(labels[NOISE]), FINE_LABEL * (labels[HIGH] - labels[LOW]))
+        limit = ABSURD * usual * 2.0 ** labels[STREAK] if usual > 0.0 else math.inf
+        near = min(max(y, guess - limit), guess + limit)
+        heard = 2.0 * labels[LOW] - labels[HIGH] <= y <= 2.0 * labels[HIGH] - labels[LOW]
+        believed = near == y or heard or labels[STREAK] > 0.0
+        labels[STREAK] = labels[STREAK] + 1.0 if near != y else 0.0
+        labels[CUT] += near != y
+        y = near if believed else guess
+    clean(x, t[0], mean, spread, seen, streak, tidy)
+    for j in range(d):
+        streak[j] = streak[j] + 1.0 if tidy[j] != x[j] else 0.0
+        labels[CUT_ENTRIES] += tidy[j] != x[j]
+    given[0] = 1.0
+    scale(1.0, tidy, given[1:])
+    widen(tidy, n == 1.0, seen)
+    measure(tidy, n, mean, spread, 1, new_mean, new_spread)
+    scale(1.0, new_mean, mean)
+    scale(1.0, new_spread, spread)
+    if moved(mean, spread, centre, units):
+        change_units((t, W, S), params, 1.0, mean, spread, (centre, units, prior), 1, column, work)
+    express(tidy, centre, units, 1, u)
+    if believed:
+        follow(rounds, W, S, calm, c, u, given, y, work)
+    e, pace = y - guess, max(1.0 / max(t[0], 1.0), RATE)
+    if n > 1.0 and believed:
+        labels[LOSS] += e * e
+        labels[NOISE] += pace * (e * e - labels[NOISE])
+        leader = 0
+        for k in range(losses.size):
+            miss = y - middle - f[k]
+            losses[k] += miss * miss
+            recent[k] += pace * (miss * miss - recent[k])
+            leader = k if recent[k] < recent[leader] else leader
+        if leader != labels[LEADER]:
+            labels[LEADER], labels[SINCE] = leader, n
+    noise = max(labels[NOISE], FINEST * (labels[HIGH] - labels[LOW]) ** 2)
+    if noise > 0.0 and believed:
+        learn_to_combine(
+            V, T, trust, drifts, SHARE, f, middle, low, high, y, noise, sums, (h, h2, column)
+        )
+    for i in range(past.size - 1, 1, -1):
+        past[i] = past[i - 2]
+    if past.size:
+        past[0], past[1] = y, e
+    labels[LOW], labels[HIGH] = min(labels[LOW], y), max(labels[HIGH], y)
+    labels[MEAN] += (y - labels[MEAN]) / n
+    t[0] = n
+
+
+MOST_FEATURES = len(STANDARD + GIVEN) + 1 + 2 * MOST_LAGS
+
+
+def scratch(d: int) -> int:
+    """Return the rows of scratch."""
+    numbers = 4 * d + (3 + ROWS) * (d + 1) + 3 * MOST_FEATURES + NUMBERS + 2 * EARLY
+    return -(-numbers // d)
+
+
+@kernel(inline="always")
+def parted(work, d, F):
+    """Return the scratch in parts: ticket, tidy x, values to sort, and what take() needs."""
+    flat, D = work.reshape(work.size), d + 1
+    ticket, flat = flat[: d + F + NUMBERS], flat[d + F + NUMBERS :]
+    tidy, new_mean, new_spread, flat = flat[:d], flat[d : 2 * d], flat[2 * d : 3 * d], flat[3 * d :]
+    u, given, column, flat = flat[:D], flat[D : 2 * D], flat[2 * D : 3 * D], flat[3 * D :]
+    below, flat = flat[: ROWS * D].reshape((ROWS, D)), flat[ROWS * D :]
+    h, h2, values = flat[:F], flat[F : 2 * F], flat[2 * F : 2 * F + 2 * EARLY]
+    return ticket, tidy, values, (u, given, column, new_mean, new_spread, h, h2, below)
+
+
+@kernel(inline="always")
+def absorb(state, params, ticket, y, tidy, values, room):
+    """Learn a label; with the tenth, learn the first ten again if one of them is absurd."""
+    t, labels, early = state[0], state[12], state[-1]
+    d = early.shape[1] - 1
+    if t[0] < EARLY:
+        early[int(t[0]), 0] = y
+        scale(1.0, ticket[:d], early[int(t[0]), 1:])
+    take(state, params, ticket, y, tidy, room)
+    if t[0] == EARLY:
+        entries, odd = settle_early(early, values)
+        if entries > 0 or odd >= 0:
+            dropped = labels[DROPPED] + (odd >= 0)
+            begin(state)
+            for i in range(EARLY - (odd >= 0)):
+                look(state, early[i, 1:], room[0], room[1], tidy, ticket)
+                take(state, params, ticket, early[i, 0], tidy, room)
+            labels[CUT_ENTRIES], labels[CUT], labels[DROPPED] = entries, dropped, dropped
+
+
+@kernel
+def settle_early(early, values):
+    """Take absurd entries out of the first rows, and put a row with an absurd label last.
+
+    Return how many entries, and the place the row had, or −1.
+    """
+    rows, columns = early.shape
+    entries, odd = 0, -1
+    for j in range(columns):
+        for i in range(rows):
+            values[i] = early[i, j]
+        i, middle = odd_one_out(values[:rows], values[rows:])
+        if j == 0:
+            odd = i
+        elif i >= 0:
+            early[i, j] = middle
+            entries += 1
+    if odd >= 0:
+        for i in range(odd, rows - 1):
+            for j in range(columns):
+                early[i, j], early[i + 1, j] = early[i + 1, j], early[i, j]
+    return entries, odd
+
+
+@Step.with_scratch(scratch)
+def step(state, params, x, y, work):
+    """One round."""
+    t, labels, V = state[0], state[12], state[14]
+    d, F = x.size, V.shape[1]
+    for j in range(d):
+        if abs(x[j]) > LARGEST:
+            return x[j], DOMAIN
+    if abs(y) > LARGEST:
+        return y, DOMAIN + 1
+    ticket, tidy, values, room = parted(work, d, F)
+    look(state, x, room[0], room[1], tidy, ticket)
+    prediction = labels[FIRST] + ticket[d + F + GUESS] if t[0] > 0.0 else 0.0
+    if not math.isnan(y):
+        absorb(state, params, ticket, y, tidy, values, room)
+    return prediction, FINE
+
+
+@Step.with_scratch(scratch)
+def late(state, params, x, y, work):
+    """Learn a label by the ticket of its row, which stands in for x."""
+    d, F = state[5].size, state[14].shape[1]
+    if abs(y) > LARGEST:
+        return y, DOMAIN + 1
+    ticket, tidy, values, room = parted(work, d, F)
+    scale(1.0, x, ticket)
+    absorb(state, params, ticket, y, tidy, values, room)
+    return 0.0, FINE
+
+
+class Regret(NamedTuple):
+    """What Auto lost beside its experts: labels as it learnt them, the first row not counted.
+
+    ``loss``, ``experts``
+        Its squared loss, and that of each expert.
+    ``weighted``, ``combination``, ``ceiling``
+        Its loss with row t over 2σ_t²; half the least that a fixed combination v of all features
+        loses so, with ‖v‖²/0.1 added; and what the weighted loss is at most, given that.
+    """
+
+    loss: float
+    experts: dict[str, float]
+    weighted: float
+    combination: float
+    ceiling: float
+
+
+class Auto(Learner):
+    """A learner with nothing to tune: drift, units and intercept are found from the stream.
+
+    What most streams want. It runs four LASERs, which follow from at once to hardly ever, in units
+    of their own finding with an intercept, and learns to combine them, with the last labels beside.
+    It is indifferent to the unit and origin of any column and of the labels, and a single absurd
+    label or entry does little harm. Costs O(d²) a round, about five times LASER.
+
+    Parameters
+    ----------
+    lags : int, default 2
+        How many labels and errors of the past are used beside x, 0 ≤ lags ≤ 8; 0 is x only.
+    units : {"free", "given"}, default "free"
+        "given" adds experts for whom a weight is as likely to move by 1 in any column, as the
+        columns are given: for those who know that their units are alike.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=2000, d=5, degrees=1.0)
+    >>> run = ol.replay(ol.Auto(), [1e6, 1.0, 1.0, 1.0, 1e-6] * X, y)
+    >>> still = ol.replay(ol.Ridge(), X, y)
+    >>> bool(run.losses.mean() < 0.3 * still.losses.mean())
+    True
+    """
+
+    lags: int = 2
+    units: Literal["free", "given"] = "free"
+
+    algorithm = Algorithm(
+        init,
+        step,
+        (
+            f"needs |x_i| ≤ {LARGEST:g}, got x_i = {{value:g}}",
+            f"needs |y| ≤ {LARGEST:g}, got y = {{value:g}}",
+        ),
+    )
+    _square = 4
+
+    def _params(self) -> AutoParams:
+        lags = _checks.whole(self, "lags", least=0, most=MOST_LAGS)
+        given = _checks.choice(self, "units", ("free", "given")) == "given"
+        c = STANDARD + GIVEN if given else STANDARD
+        return AutoParams(float(lags), np.array(c), np.array(DRIFTS))
+
+    def _matrices(self) -> int:
+        return self._params().c.size
+
+    # --- labels that come late ----------------------------------------------------------------
+
+    def _ticket(self, x: Any) -> np.ndarray:
+        model = self
+        if self._state is None:
+            model = type(self)(**self.get_params())
+            model._begin(_checks.width(x))
+        model.predict_one(x)  # leaves the ticket at the beginning of the scratch
+        size = model.n_features_in_ + model._state.V.shape[1] + NUMBERS
+        return np.array(model._work.ravel()[:size])
+
+    def learn_late(self, kept: Any, y: Any) -> None:
+        """Learn a label that comes after those of later rows, by what :meth:`remember` gave.
+
+        What the last labels and the experts were when the row was predicted is used to learn how to
+        combine them, so that Auto learns what it can really do with labels so late.
+        """
+        features = 1 + self._params().c.size + 2 * self.lags
+        d = _checks.width(kept) - features - NUMBERS
+        if d < 1 or (self._state is not None and d != self.n_features_in_):
+            raise ValueError(f"Auto needs what remember gave, got {_checks.width(kept)} numbers")
+        if self._state is None:
+            self._begin(d)
+        state, params, work = self._call or self._prepare()
+        ticket, label = _checks.row(kept, d + features + NUMBERS), _checks.label(y)
+        value, rule = late.one(state, params, ticket, label, work, True)
+        if rule:
+            if self.on_bad == "raise":
+                raise self._refusal(Outcome(0, rule, value), ticket[:d], in_table=False)
+            self.n_skipped_ += 1
+
+    # --- what was learnt ----------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of the columns in the prediction, in the units of the rows."""
+        return self._line()[1:]
+
+    @property
+    def rounds_(self) -> int:
+        """How many rows were learnt, those not believed among them."""
+        return super().rounds_ + int(self._learnt().labels[DROPPED])
+
+    @property
+    def intercept_(self) -> float:
+        """What is predicted where all columns are 0, the past being as it is; not cut."""
+        return float(self._line()[0])
+
+    def _line(self) -> np.ndarray:
+        """Return intercept and weights; those of an expert are relative to units and to y₁."""
+        state, experts = self._learnt(), self._params().c.size
+        weights = state.trust @ state.V
+        lines = np.zeros((experts + 1, state.W.shape[1]))
+        lines[:experts] = state.W
+        inverse = np.divide(1.0, state.scale, out=np.zeros_like(state.scale), where=state.scale > 0)
+        slopes = lines[: len(STANDARD), 1:] * inverse
+        lines[: len(STANDARD), 1:] = slopes
+        lines[: len(STANDARD), 0] -= slopes @ state.centre
+        lines[experts, 0] = state.labels[MEAN]
+        middle = lines.mean(axis=0)
+        levels = weights[experts + 1 :: 2]
+        line = middle + weights[: experts + 1] @ (lines - middle) - levels.sum() * middle
+        line[0] += state.labels[FIRST] + weights[experts + 1 :] @ state.past
+        return np.asarray(line)
+
+    @property
+    def regret_(self) -> Regret:
+        """What it lost beside its experts and their best fixed combination, and the bound of that.
+
+        >>> import onlinear as ol
+        >>> X, y = ol.streams.rotating(rows=500, d=3)
+        >>> regret = ol.Auto().fit(X, y).regret_
+        >>> regret.combination <= regret.weighted <= regret.ceiling
+        True
+        """
+        state = self._learnt()
+        own, least, learning, mixing = (float(value) for value in state.sums)
+        losses = dict(zip(self._names_of_experts(), state.losses.tolist(), strict=True))
+        ceiling = least + learning + mixing + math.log(len(DRIFTS))
+        return Regret(float(state.labels[LOSS]), losses, own, least, ceiling)
+
+    def _names_of_experts(self) -> list[str]:
+        c = self._params().c
+        names = [f"LASER, c = {c_k:g}" for c_k in c[: len(STANDARD)]]
+        names += [f"LASER, c = {c_k:g}, given units" for c_k in c[len(STANDARD) :]]
+        return [*names, "the mean of y"]
+
+    def explain(self) -> str:
+        """Say in words and a table what it believes: how fast the truth moves, and who leads.
+
+        >>> import onlinear as ol
+        >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)
+        >>> print(ol.Auto().fit(X, y).explain().splitlines()[0])
+        Auto has learnt 500 rows of 3 columns.
+        """
+        state, c = self._learnt(), self._params().c
+        experts, labels = c.size, state.labels
+        weights = state.trust @ state.V
+        share, past = weights[: experts + 1], weights[experts + 1 :]
+        memories = [math.sqrt(c_k) for c_k in c]
+        return explained(
+            Beliefs(
+                rows=self.rounds_,
+                columns=self.n_features_in_,
+                names=self._names_of_experts(),
+                memories=[*memories, 0.0],
+                errors=np.sqrt(state.recent),
+                weights=share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1),
+                past=past,
+                leader=int(labels[LEADER]),
+                since=int(labels[SINCE]),
+                error=math.sqrt(labels[NOISE]),
+                cut_labels=int(labels[CUT]),
+                cut_entries=int(labels[CUT_ENTRIES]),
+                inert=int(np.sum(state.scale == 0.0)),
+            )
+        )

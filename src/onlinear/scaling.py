@@ -1,0 +1,210 @@
+"""Standardized: a second-order learner in units of its own finding, with an intercept."""
+
+import math
+from collections import namedtuple
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onlinear._checks import choice
+from onlinear._engine import FINE, OVERFLOW, Step
+from onlinear._kernels import kernel, scale
+from onlinear._model import Algorithm, Learner, _full_name
+from onlinear._parameters import Nested
+from onlinear._units import copy_back, express, keep_copy, measure, move, moved
+
+__all__ = ["Standardized"]
+
+UNITS = ("mean", "spread", "centre", "scale", "prior")
+
+
+@kernel
+def room_for(d):
+    """Return how many numbers the parts of any learner's state and its units are at most."""
+    return 2 * d * d + 8 * d + 8
+
+
+@cache
+def _fields(own: type) -> Any:
+    """Return the type of a state: that of the learner, then the units."""
+    return namedtuple("StandardizedState", [*own._fields, *UNITS])  # type: ignore[attr-defined]
+
+
+@cache
+def _standardized(learner: Any, first: int) -> Step:
+    """Return the step of a learner in units; ``first`` is 1 if there is an intercept."""
+    inner, follows = learner.algorithm.step, learner.algorithm.follows
+    assert follows is not None
+    learn, settle = kernel(inner.function), kernel(inner.settle)
+    parts, bring = follows.parts, move(follows)
+
+    def scratch(d: int) -> int:
+        wide = d + first
+        numbers: int = 2 * wide + 2 * d + room_for(wide) + inner.work(wide).size
+        return -(-numbers // d)
+
+    def step(state, params, x, y, work):
+        """One round."""
+        own, mean, spread, units = state[:-5], state[-5], state[-4], state[-3:]
+        numbers, fresh = params[:-1], params[-1]
+        d, wide = x.size, x.size + first
+        flat = work.reshape(work.size)
+        u, column, flat = flat[:wide], flat[wide : 2 * wide], flat[2 * wide :]
+        new_mean, new_spread, flat = flat[:d], flat[d : 2 * d], flat[2 * d :]
+        room, kept, flat = (
+            flat[: room_for(wide)],
+            flat[room_for(wide) - 3 * d :],
+            flat[room_for(wide) :],
+        )
+        below = flat[: flat.size // wide * wide].reshape((flat.size // wide, wide))
+        express(x, units[0], units[1], first, u)
+        steady = True
+        if not math.isnan(y):
+            n = state[0][0] + 1.0
+            if not measure(x, n, mean, spread, first, new_mean, new_spread):
+                return 0.0, OVERFLOW
+            steady = not moved(new_mean, new_spread, units[0], units[1])
+        value, rule = learn(own, numbers, u, y if steady else math.nan, below)
+        settle(own, below)
+        if rule != FINE or math.isnan(y):
+            return value, rule
+        if not steady:  # the prediction is made: learn in the units that the row leads to
+            if not math.isfinite(value):
+                return value, OVERFLOW
+            keep_copy(parts(own), room)
+            keep_copy(units, kept)
+            bring(own, numbers, fresh, new_mean, new_spread, units, first, column, below)
+            express(x, units[0], units[1], first, u)
+            again, rule = learn(own, numbers, u, y, below)
+            settle(own, below)
+            if rule != FINE:
+                copy_back(parts(own), room)
+                copy_back(units, kept)
+                return again, rule
+        elif first and state[0][0] == 1.0:
+            scale(1.0, x, units[0])  # the one value that every column has shown
+        scale(1.0, new_mean, mean)
+        scale(1.0, new_spread, spread)
+        return value, FINE
+
+    step.__name__ = f"standardized_{learner.__name__}_{first}"
+    return Step(step, scratch)
+
+
+class Standardized(Nested, Learner):
+    """A second-order learner in units of its own finding, with an intercept.
+
+    Rows come in any units. The learner behind sees each column less its running mean, over its
+    running deviation, and a 1 for the intercept; and it sees the past in the same units, too: when
+    they move, what it has learnt is expressed anew, exactly. Multiplying a column by a number, or
+    adding one, changes nothing but rounding. A column that never changes is left out, one that
+    begins to change comes in with the prior. Costs O(d²) a round, as the learner.
+
+    The learner given says which one and with what parameters; it stays as it is. Change its
+    parameters by ``set_params(learner__c=10.0)``. No regret bound is known.
+
+    Parameters
+    ----------
+    learner : Learner
+        A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
+        CIRR or OSLOG. Its ``on_bad`` is not looked at.
+    intercept : bool, default True
+        Whether there is an intercept. If not, columns are not centred, and their unit is the root
+        of their mean square.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=2000, d=3, degrees=1.0)
+    >>> model = ol.Standardized(ol.LASER(c=10.0, shrink=False))
+    >>> loss = ol.replay(model, X, y).losses.mean()
+    >>> raw = [1e6, 1.0, 1e-6] * X + [0.0, 1e3, 0.0]  # the same in odd units
+    >>> again = ol.replay(ol.Standardized(ol.LASER(c=10.0, shrink=False)), raw, y).losses.mean()
+    >>> bool(abs(again / loss - 1) < 1e-6)
+    True
+    """
+
+    learner: Learner
+    intercept: bool = True
+
+    _square: ClassVar[int] = 4
+    _poor_score: ClassVar[bool] = True
+
+    def _inner(self) -> Learner:
+        """Return the learner, if it can be standardised."""
+        learner = self.learner
+        if not isinstance(learner, Learner) or learner.algorithm.follows is None:
+            raise ValueError(
+                "Standardized needs a second-order learner such as onlinear.LASER(), got "
+                f"learner={learner!r}"
+            )
+        if learner._state is not None:
+            raise ValueError(
+                "Standardized needs a learner that has learnt nothing, got a "
+                f"{type(learner).__name__} that has learnt {learner.rounds_} rows"
+            )
+        return learner
+
+    def _first(self) -> int:
+        return int(choice(self, "intercept", (True, False)))
+
+    @property
+    def algorithm(self) -> Algorithm:  # type: ignore[override]
+        """The algorithm of the learner, in units."""
+        inner = self._inner().algorithm
+        kind: Any = type(self.learner)
+        step = _standardized(kind, self._first())
+        return Algorithm(inner.init, step, inner.rules)
+
+    def _initial(self, d: int, record: np.ndarray | None) -> Any:
+        inner = self._inner()
+        own = inner.algorithm.init(inner._params(), d + self._first())
+        return _fields(type(own))(*own, *np.zeros((len(UNITS), d)))
+
+    def _params(self) -> tuple[Any, ...]:
+        inner = self._inner()
+        params, follows = inner._params(), inner.algorithm.follows
+        assert follows is not None
+        return *params, follows.fresh(inner.algorithm.init(params, 1))
+
+    def _matrices(self) -> int:
+        return 4 + 2 * self._inner()._matrices()
+
+    def _prepare(self) -> tuple[Any, ...]:
+        call = super()._prepare()
+        self.__dict__["_one"] = self._step.one  # of this learner, not of its class
+        return call
+
+    def _to_plain(self) -> dict[str, Any]:
+        inner = self._inner()
+        about = {"name": _full_name(type(inner)), "params": inner._to_plain()}
+        return {**self.get_params(deep=False), "learner": about}
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        about = params["learner"]
+        if about["name"] not in Learner._classes:
+            raise ValueError(f"there is no learner {about['name']!r} here")
+        kind = Learner._classes[about["name"]]
+        return {**params, "learner": kind(**kind._from_plain(about["params"]))}
+
+    # --- what was learnt ----------------------------------------------------------------------
+
+    def _slopes(self) -> np.ndarray:
+        state = self._learnt()
+        w = state.w[self._first() :]
+        return np.asarray(np.divide(w, state.scale, out=np.zeros_like(w), where=state.scale > 0))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of the columns, in the units of the rows."""
+        return self._slopes()
+
+    @property
+    def intercept_(self) -> float:
+        """The intercept, in the units of the labels; 0 without one."""
+        state = self._learnt()
+        return float(state.w[0] - self._slopes() @ state.centre) if self._first() else 0.0
