@@ -103,8 +103,10 @@ def measure(x, n, mean, spread, first, new_mean, new_spread):
 def _has_moved(mean, spread, centre, scale):
     if spread < CONSTANT:
         return False
-    ratio = spread / (scale * scale)  # infinite if the column is inert
-    near = SLACK * ratio >= 1.0 and ratio <= SLACK
+    if scale == 0.0:  # inert until now
+        return True
+    square = scale * scale
+    near = SLACK * spread >= square and spread <= SLACK * square
     return not near or abs(mean - centre) > SHIFT * scale
 
 

@@ -118,7 +118,8 @@ def _grown(model: Learner, d: int) -> Learner:
             for old, new in zip(field.shape, target.shape, strict=True)
         ]
         target[...] = field[np.ix_(*axes)]
-        if field.ndim >= 2 and field.shape[-1] == field.shape[-2] != target.shape[-1]:
+        grows = [old != new for old, new in zip(field.shape, target.shape, strict=True)]
+        if len(grows) >= 2 and all(grows[-2:]):
             idle = np.arange(target.shape[-1]) >= field.shape[-1] - 1
             alone = np.where(idle[:, None] & idle, np.eye(len(idle)), 1.0)
             target *= alone  # idle ones do not covary
