@@ -73,7 +73,7 @@ class Auto:
                 strange = low[j] != 0 and abs(x[j] - low[j]) > 1e3 * abs(low[j])
                 if strange and self.streaks[j] == 0:
                     out[j] = low[j]
-            elif abs(off) > limit and not 2 * low[j] - high[j] <= x[j] <= 2 * high[j] - low[j]:
+            elif 0 < limit < abs(off) and not 2 * low[j] - high[j] <= x[j] <= 2 * high[j] - low[j]:
                 limit *= 2.0 ** self.streaks[j] if self.streaks[j] else 0.0
                 out[j] = mean[j] + np.clip(off, -limit, limit)
         return out

@@ -210,3 +210,15 @@ def test_parameters_of_the_learner_behind():
     other.learner.c = 1e9
     other.partial_fit(X, y)
     assert model._record.tobytes() == other._record.tobytes()
+
+
+def test_a_certificate_has_no_bound_but_the_comparators():
+    X, y = hard_stream(60)
+    model = ol.Standardized(ol.LASER(c=10.0))
+    certified = ol.Certified(model)
+    for x, label in zip(X, y, strict=True):
+        certified.learn_one(x, label)
+    assert certified.rounds_ == 60
+    model.set_params(learner__c=20.0)
+    with pytest.raises(ValueError, match="one setting of the parameters, but learner__c"):
+        certified.learn_one(X[0], y[0])

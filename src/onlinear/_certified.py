@@ -101,7 +101,7 @@ class Certified:
             )
         model._numbers()
         self.model = model
-        self._params = copy.deepcopy(model.get_params())
+        self._params = copy.deepcopy(model._plain_params())
         self._guarantee = model._guarantee(_search)
         self._ledger = Ledger(self._guarantee.account)
         self._loss = 0.0
@@ -271,7 +271,7 @@ class Certified:
         """Refuse to go on if the learner was changed by other hands."""
         model = self.model
         if model._call is None or model._call is not self._settings:  # a parameter may have changed
-            for name, value in model.get_params().items():
+            for name, value in model._plain_params().items():
                 if not _same(value, self._params[name]):
                     raise ValueError(
                         f"a certificate is for one setting of the parameters, but {name} was "
@@ -370,7 +370,7 @@ class Certified:
         """Take the learner and the accounts back."""
         model = kept["model"]
         self.model = model
-        self._params = copy.deepcopy(model.get_params())
+        self._params = copy.deepcopy(model._plain_params())
         self._guarantee = model._guarantee()
         self._ledger = Ledger(self._guarantee.account)
         if kept["accounts"].size:

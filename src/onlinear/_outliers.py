@@ -35,7 +35,7 @@ def clean(x, n, mean, spread, seen, streak, out):
         if most == least:
             if mean[j] != 0.0 and abs(off) > STRANGE * abs(mean[j]) and streak[j] == 0.0:
                 out[j] = mean[j]
-        elif abs(off) > limit and not (2.0 * least - most <= x[j] <= 2.0 * most - least):
+        elif 0.0 < limit < abs(off) and not (2.0 * least - most <= x[j] <= 2.0 * most - least):
             limit *= 2.0 ** streak[j] if streak[j] > 0.0 else 0.0
             out[j] = mean[j] + min(max(off, -limit), limit)
 

@@ -25,6 +25,11 @@ class Parameters:
         """Return the parameters by name (scikit-learn's convention)."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    def _plain_params(self) -> dict[str, Any]:
+        """Return the parameters, and those of the parts, that have none themselves."""
+        params = self.get_params(deep=True)
+        return {name: value for name, value in params.items() if not hasattr(value, "get_params")}
+
     def set_params(self, **params: Any) -> Self:
         """Change parameters; what was learnt stays, and the next round checks and uses them."""
         known = self.get_params()

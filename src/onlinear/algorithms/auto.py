@@ -417,7 +417,10 @@ class Auto(Learner):
         if d < 1 or (self._state is not None and d != self.n_features_in_):
             raise ValueError(f"Auto needs what remember gave, got {_checks.width(kept)} numbers")
         if self._state is None:
-            self._begin(d)
+            with self._all_or_nothing():
+                self._begin(d)
+                self.learn_late(kept, y)
+            return
         state, params, work = self._call or self._prepare()
         ticket, label = _checks.row(kept, d + features + NUMBERS), _checks.label(y)
         value, rule = late.one(state, params, ticket, label, work, True)
