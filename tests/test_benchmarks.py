@@ -1,6 +1,8 @@
 """What the benchmarks compare with does the same work."""
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +10,12 @@ import pytest
 
 import onlinear as ol
 
-FILE = Path(__file__).parent.parent / "benchmarks" / "loops.py"
+FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def loops():
-    spec = importlib.util.spec_from_file_location("loops", FILE)
+    spec = importlib.util.spec_from_file_location("loops", FOLDER / "loops.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -41,3 +43,34 @@ def test_the_loop_with_a_drift_predicts_as_laser(loops, case):
 def test_the_fused_loop_has_the_bits_of_the_rank_one_engine(loops, case):
     X, y, expected = case
     np.testing.assert_array_equal(loops.fused(X, y), expected)
+
+
+def accuracy(*options):
+    command = [sys.executable, FOLDER / "accuracy.py", "--quick", "--data", *options]
+    return subprocess.run(command, capture_output=True, encoding="utf-8")
+
+
+def test_accuracy_compares_on_files_of_ones_own_and_draws(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        data = rng.normal(size=(150, 4))
+        data[:, -1] += data[:, 0]
+        np.savetxt(tmp_path / f"{name}.csv", data, delimiter=",", header="a,b,c,y", comments="")
+    done = accuracy(tmp_path, "--picture", tmp_path / "errors.png")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # no progress in a pipe
+    header, auto, ridge = (
+        next(line.split() for line in done.stdout.splitlines() if line.startswith(f"| {first}"))
+        for first in ("relative", "Auto()", "weighted ridge 1,")
+    )
+    assert header[-4:] == ["one", "|", "two", "|"]
+    assert float(auto[-2]) < 1.0
+    assert float(ridge[-2]) < 1.0
+    assert (tmp_path / "errors.png").stat().st_size
+
+
+def test_accuracy_says_which_data_are_missing(tmp_path):
+    done = accuracy(tmp_path)
+    assert done.returncode != 0
+    assert "kin8nm (OpenML 189)" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
