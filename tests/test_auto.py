@@ -71,21 +71,6 @@ def test_no_worse_than_ridges_tuned_in_hindsight(lags, target):
     assert np.exp(np.mean(np.log(ratios))) <= target
 
 
-def paired(degrees, switch=0, rows=2000, seed=0):
-    """Return a stream of the thesis' chapter 7: five pairs of columns of size 10 and 1, turned."""
-    rng = np.random.default_rng(seed)
-    long, short = 10 * rng.normal(size=(rows, 5)), rng.normal(size=(rows, 5))
-    X = np.empty((rows, 20))
-    X[:, 0:10:2], X[:, 1:10:2] = (long - short) / math.sqrt(2), (long + short) / math.sqrt(2)
-    X[:, 10:] = math.sqrt(2) * rng.normal(size=(rows, 10))
-    t = np.arange(rows)
-    pair = 2 * (t // switch % 5) if switch else np.zeros(rows, dtype=int)
-    truth = np.zeros((rows, 20))
-    truth[t, pair] = np.cos(np.radians(degrees) * t)
-    truth[t, pair + 1] = np.sin(np.radians(degrees) * t)
-    return X, np.sum(truth * X, axis=1) + math.sqrt(0.05) * rng.normal(size=rows)
-
-
 def late_loss(model, stream):
     return ol.replay(model, *stream).losses[100:].sum()
 
@@ -106,14 +91,14 @@ RIVALS = [
         {"degrees": 0.1},
         {"degrees": 1.0},
         {"degrees": 5.0},
-        {"degrees": 1.0, "switch": 50},
-        {"degrees": 0.02, "switch": 50},
+        {"degrees": 1.0, "switch_every": 50},
+        {"degrees": 57.3, "decay": 1.0, "switch_every": 50},
         {"degrees": 0.0},
     ],
     ids=str,
 )
 def test_the_streams_of_the_papers(kind):
-    streams = [paired(seed=seed, **kind) for seed in range(3)]
+    streams = [ol.streams.paired(seed=seed, **kind) for seed in range(3)]
 
     def loss(make):
         return sum(late_loss(make(), each) for each in streams)

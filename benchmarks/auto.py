@@ -1,0 +1,157 @@
+"""What Auto promises, measured: the streams of the papers, one absurd number, and speed.
+
+    python benchmarks/auto.py [--repeats 5] [--data FOLDER]
+
+Streams: loss after row 100, mean of three streams of 2,000 rows, beside the best of learners tuned
+in hindsight on rows as they are, and of LASERs on standardised rows. Absurd: each set of
+benchmarks/accuracy.py, its first 6,000 rows, with one label or one entry of the first or a middle
+column times 10⁶ at one of seven places; the largest loss on other rows, from row 100 on, over that
+without. Left out where the folder of the sets is not there.
+"""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import timing
+
+# isort: split
+import numpy as np
+from accuracy import DATA, SETS, find, read
+
+import onlinear as ol
+
+STREAMS = {
+    "turning .1° a row": {"degrees": 0.1},
+    "1°": {"degrees": 1.0},
+    "5°": {"degrees": 5.0},
+    "1°, another pair every 50 rows": {"degrees": 1.0, "switch_every": 50},
+    "1/t, another pair every 50 rows": {"degrees": 57.3, "decay": 1.0, "switch_every": 50},
+    "still": {"degrees": 0.0},
+}
+SEEDS = 3
+PLACES = (0, 1, 3, 9, 10, 500, 2000)
+ROWS = 6000
+SPEEDS = tuple(10.0 ** np.arange(-2, 9, 0.5))
+
+Make = Callable[[], ol.Learner]
+
+
+def rivals() -> dict[str, Make]:
+    """Return the learners tuned on rows as they are."""
+    made: dict[str, Make] = {}
+    for c in SPEEDS:
+        made[f"LASER, c = {c:.3g}"] = lambda c=c: ol.LASER(c=c, shrink=False)
+    for c in 10.0 ** np.arange(-1, 5):
+        for b in (0.01, 0.1, 10.0):
+            made[f"LASER, b = {b:g}, c = {c:g}"] = lambda b=b, c=c: ol.LASER(b, c, shrink=False)
+    for eta in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2):
+        made[f"NLMS, eta = {eta:g}"] = lambda eta=eta: ol.NLMS(eta=eta)
+    for worth in (0.9, 0.95, 0.99, 1.0):
+        for n in (10, 20, 30, 50):
+            made[f"CRRLS, {worth:g}, {n}"] = lambda worth=worth, n=n: ol.CRRLS(worth, n)
+    for worth in (0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0):
+        made[f"RLS, {worth:g}"] = lambda worth=worth: ol.RLS(worth)
+    for r in (0.1, 1.0, 10.0, 100.0):
+        for q in (1.0, 1.5, 2.0):
+            made[f"ARCOR, r = {r:g}, q = {q:g}"] = lambda r=r, q=q: ol.ARCOR(r=r, q=q)
+    return made
+
+
+def papers() -> list[tuple[str, float, str]]:
+    """Compare on the streams of the papers; return the figures."""
+    lines, figures = [], []
+    tuned = rivals()
+    standard: dict[str, Make] = {
+        f"c = {c:.3g}": lambda c=c: ol.Standardized(ol.LASER(c=c, shrink=False)) for c in SPEEDS
+    }
+    for words, kind in STREAMS.items():
+        streams = [ol.streams.paired(seed=seed, **kind) for seed in range(SEEDS)]
+
+        def loss(make: Make, streams: list = streams) -> float:
+            runs = [ol.replay(make(), *stream).losses for stream in streams]
+            return float(np.mean([losses[100:].sum() for losses in runs]))
+
+        def best(makes: dict[str, Make]) -> tuple[float, str]:
+            return min((loss(make), name) for name, make in makes.items())
+
+        given, free = loss(lambda: ol.Auto(units="given")), loss(ol.Auto)
+        (raw, who), (standardised, speed) = best(tuned), best(standard)
+        lines.append(
+            (
+                words,
+                f"{raw:,.0f} ({who})",
+                f"{given:,.0f}",
+                f"{standardised:,.0f} ({speed})",
+                f"{free:,.0f}",
+            )
+        )
+        figures.append((f"{words}: given units / best on rows as they are", given / raw, "≤ 1.25"))
+        figures.append((f"{words}: free units / LASER standardised", free / standardised, ""))
+    columns = f"best of {len(tuned)} on rows as they are", "Auto, given units"
+    timing.table(("loss", *columns, "LASER on standardised rows", "Auto"), lines)
+    return figures
+
+
+def losses(X: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the losses on labels y of an Auto that is shown other labels."""
+    return np.asarray((ol.replay(ol.Auto(), X, labels).predictions - y) ** 2)
+
+
+def absurd(folder: Path) -> list[tuple[str, float, str]]:
+    """Return what one absurd number costs in each set."""
+    found = []
+    for name, path in find(folder, list(SETS)).items():
+        X, y = read(path, ROWS)
+        usual, worst = losses(X, y, y), 0.0
+        for at in PLACES:
+            others = np.arange(len(y)) != at
+            others[:100] = False
+            for column in (None, 0, X.shape[1] // 2):
+                Z, labels = X.copy(), y.copy()
+                (labels if column is None else Z[:, column])[at] *= 1e6
+                worst = max(worst, losses(Z, y, labels)[others].sum() / usual[others].sum())
+        found.append((f"{name}: loss on other rows, one number × 10⁶", worst, "≤ 1.03"))
+    return found
+
+
+def speed(repeats: int) -> list[tuple[str, float, str]]:
+    """Return rows a second and the time of a round."""
+    X, y = timing.stream(20_000, 20)
+
+    def round_by_round() -> None:
+        model = ol.Auto()
+        for x, label in zip(X[:2000], y[:2000].tolist(), strict=True):
+            model.predict_one(x)
+            model.learn_one(x, label)
+
+    cost = timing.microseconds(
+        {
+            "replay": (len(X), lambda: ol.replay(ol.Auto(), X, y)),
+            "given units": (len(X), lambda: ol.replay(ol.Auto(units="given"), X, y)),
+            "LASER": (len(X), lambda: ol.replay(ol.LASER(), X, y)),
+            "round": (2000, round_by_round),
+        },
+        repeats,
+    )
+    return [
+        ("thousand rows a second in a replay, d = 20", 1e3 / cost["replay"], "≥ 200"),
+        ("the same, given units", 1e3 / cost["given units"], ""),
+        ("replay / that of LASER", cost["replay"] / cost["LASER"], ""),
+        ("µs of predict_one and learn_one", cost["round"], "≤ 40"),
+    ]
+
+
+def main() -> None:
+    options = timing.parser(__doc__, repeats=5)
+    options.add_argument("--data", type=Path, default=DATA)
+    arguments = options.parse_args()
+    warnings.simplefilter("ignore")
+    figures = speed(arguments.repeats) + papers()
+    if arguments.data.is_dir():
+        figures += absurd(arguments.data)
+    timing.targets(figures)
+
+
+if __name__ == "__main__":
+    main()
