@@ -11,7 +11,9 @@ without. Left out where the folder of the sets is not there.
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import timing
 
@@ -21,7 +23,7 @@ from accuracy import DATA, SETS, find, read
 
 import onlinear as ol
 
-STREAMS = {
+STREAMS: dict[str, dict[str, Any]] = {
     "turning .1° a row": {"degrees": 0.1},
     "1°": {"degrees": 1.0},
     "5°": {"degrees": 5.0},
@@ -41,20 +43,20 @@ def rivals() -> dict[str, Make]:
     """Return the learners tuned on rows as they are."""
     made: dict[str, Make] = {}
     for c in SPEEDS:
-        made[f"LASER, c = {c:.3g}"] = lambda c=c: ol.LASER(c=c, shrink=False)
+        made[f"LASER, c = {c:.3g}"] = partial(ol.LASER, c=c, shrink=False)
     for c in 10.0 ** np.arange(-1, 5):
         for b in (0.01, 0.1, 10.0):
-            made[f"LASER, b = {b:g}, c = {c:g}"] = lambda b=b, c=c: ol.LASER(b, c, shrink=False)
+            made[f"LASER, b = {b:g}, c = {c:g}"] = partial(ol.LASER, b, c, shrink=False)
     for eta in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2):
-        made[f"NLMS, eta = {eta:g}"] = lambda eta=eta: ol.NLMS(eta=eta)
+        made[f"NLMS, eta = {eta:g}"] = partial(ol.NLMS, eta=eta)
     for worth in (0.9, 0.95, 0.99, 1.0):
         for n in (10, 20, 30, 50):
-            made[f"CRRLS, {worth:g}, {n}"] = lambda worth=worth, n=n: ol.CRRLS(worth, n)
+            made[f"CRRLS, {worth:g}, {n}"] = partial(ol.CRRLS, worth, n)
     for worth in (0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0):
-        made[f"RLS, {worth:g}"] = lambda worth=worth: ol.RLS(worth)
+        made[f"RLS, {worth:g}"] = partial(ol.RLS, worth)
     for r in (0.1, 1.0, 10.0, 100.0):
         for q in (1.0, 1.5, 2.0):
-            made[f"ARCOR, r = {r:g}, q = {q:g}"] = lambda r=r, q=q: ol.ARCOR(r=r, q=q)
+            made[f"ARCOR, r = {r:g}, q = {q:g}"] = partial(ol.ARCOR, r=r, q=q)
     return made
 
 
@@ -63,19 +65,19 @@ def papers() -> list[tuple[str, float, str]]:
     lines, figures = [], []
     tuned = rivals()
     standard: dict[str, Make] = {
-        f"c = {c:.3g}": lambda c=c: ol.Standardized(ol.LASER(c=c, shrink=False)) for c in SPEEDS
+        f"c = {c:.3g}": partial(ol.Standardized, ol.LASER(c=c, shrink=False)) for c in SPEEDS
     }
     for words, kind in STREAMS.items():
         streams = [ol.streams.paired(seed=seed, **kind) for seed in range(SEEDS)]
 
-        def loss(make: Make, streams: list = streams) -> float:
+        def loss(make: Make, streams: list[Any] = streams) -> float:
             runs = [ol.replay(make(), *stream).losses for stream in streams]
             return float(np.mean([losses[100:].sum() for losses in runs]))
 
         def best(makes: dict[str, Make]) -> tuple[float, str]:
             return min((loss(make), name) for name, make in makes.items())
 
-        given, free = loss(lambda: ol.Auto(units="given")), loss(ol.Auto)
+        given, free = loss(partial(ol.Auto, units="given")), loss(ol.Auto)
         (raw, who), (standardised, speed) = best(tuned), best(standard)
         lines.append(
             (

@@ -310,6 +310,17 @@ def test_late_labels_are_learnt_from_what_was_known_then():
     assert by_ticket < 0.97 * as_if_now
 
 
+def test_what_it_began_with_stays():
+    model = ol.Auto().fit(*stream(30))
+    for change in ({"lags": 0}, {"units": "given"}):
+        model.set_params(**change)
+        for use in (lambda: model.predict_one(np.zeros(4)), model.explain, lambda: model.regret_):
+            with pytest.raises(ValueError, match="the lags and units it began with"):
+                use()
+        model.set_params(lags=2, units="free")
+    assert np.isfinite(model.predict_one(np.zeros(4)))
+
+
 def test_tickets_of_others_are_refused():
     model = ol.Auto().fit(*stream(30))
     with pytest.raises(ValueError, match="what remember gave"):
@@ -349,6 +360,6 @@ def test_explain_knows_who_leads_and_what_was_cut():
     X = np.column_stack([X, np.ones(4000)])
     still = ol.Auto().fit(X, y).explain()
     assert "hardly moves" in still or "slowly" in still
-    assert "Cut as absurd: 1 labels, 0 entries" in still
-    assert "never changed, and are left out: 1" in still
+    assert "Cut as absurd: labels 1, entries of x 0" in still
+    assert "1 of the columns never changed" in still
     assert "1 rows of 5" in ol.Auto().fit(X[:1], y[:1]).explain()

@@ -222,3 +222,14 @@ def test_a_certificate_has_no_bound_but_the_comparators():
     model.set_params(learner__c=20.0)
     with pytest.raises(ValueError, match="one setting of the parameters, but learner__c"):
         certified.learn_one(X[0], y[0])
+
+
+def test_what_it_began_with_stays():
+    X, y = hard_stream(30)
+    model = ol.Standardized(ol.LASER()).fit(X, y)
+    for change in ({"learner": ol.Ridge()}, {"intercept": False}):
+        model.set_params(**change)
+        with pytest.raises(ValueError, match="the learner and intercept it began with"):
+            model.predict_one(X[0])
+        model.set_params(learner=ol.LASER(), intercept=True)
+    assert np.isfinite(model.predict_one(X[0]))

@@ -47,16 +47,18 @@ def explained(beliefs: Beliefs) -> str:
     rows, columns, names, memories, errors, weights, past, leader, since, error, *rest = beliefs
     cut_labels, cut_entries, inert = rest
     lines = [f"Auto has learnt {rows:,} rows of {columns} columns."]
-    if rows > 1:
+    if rows > 1 and error == 0.0:
+        lines.append("Nothing was to be learnt of late: its error is 0.")
+    elif rows > 1:
         lines.append(f"Of late, {_pace(memories[leader])}.")
         switch = f"since row {since:,}" if since else "from the beginning"
         lines.append(f"{names[leader]} leads {switch}; Auto's own error is {error:.4g}.")
     if past.size and rows > 1:
         lines.append(f"The last label counts {past[0]:+.2f}, the last error {past[1]:+.2f}.")
     if cut_labels + cut_entries:
-        lines.append(f"Cut as absurd: {cut_labels:,} labels, {cut_entries:,} entries of x.")
-    if inert:
-        lines.append(f"Columns that never changed, and are left out: {inert:,}.")
+        lines.append(f"Cut as absurd: labels {cut_labels:,}, entries of x {cut_entries:,}.")
+    if inert and rows > 1:
+        lines.append(f"{inert:,} of the columns never changed, and count for nothing.")
     wide = max(len(name) for name in names)
     lines += ["", f"{'expert':{wide}}  error of late  weight"]
     for name, miss, weight in zip(names, errors, weights, strict=True):

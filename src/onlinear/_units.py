@@ -250,7 +250,7 @@ GAUSSIAN = Follows(
 
 
 @kernel
-def _forgetful_parts(state):
+def _parts_and_vector(state):
     return state[1], state[2].reshape(state[2].size), state[3]
 
 
@@ -269,13 +269,8 @@ def _awaken_forgetful(state, i, fresh):
 
 
 FORGETFUL = Follows(  # their prior fades
-    variance, _forgetful_parts, _rescale_forgetful, _awaken_forgetful, reweigh_if_more, _nothing
+    variance, _parts_and_vector, _rescale_forgetful, _awaken_forgetful, reweigh_if_more, _nothing
 )
-
-
-@kernel
-def _sums_parts(state):
-    return state[1], state[2].reshape(state[2].size), state[3]
 
 
 @kernel
@@ -307,4 +302,4 @@ def _weight(state: Any) -> float:
     return float(state[1][0])
 
 
-SUMS = Follows(_weight, _sums_parts, _rescale_sums, _awaken_sums, _no_prior, _nothing)
+SUMS = Follows(_weight, _parts_and_vector, _rescale_sums, _awaken_sums, _no_prior, _nothing)

@@ -102,7 +102,10 @@ class Standardized(Nested, Learner):
     begins to change comes in with the prior. Costs O(d²) a round, as the learner.
 
     The learner given says which one and with what parameters; it stays as it is. Change its
-    parameters by ``set_params(learner__c=10.0)``. No regret bound is known.
+    parameters by ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not centred,
+    the intercept has to learn their mean: a learner that shrinks its predictions, as LASER does
+    unless told ``shrink=False``, shrinks that, too. WEMM needs a b above the largest ‖u‖², and
+    refuses rows beyond. Absurd entries are not cut, as Auto does.
 
     Parameters
     ----------
@@ -138,8 +141,8 @@ class Standardized(Nested, Learner):
         learner = self.learner
         if not isinstance(learner, Learner) or learner.algorithm.follows is None:
             raise ValueError(
-                "Standardized needs a second-order learner such as onlinear.LASER(), got "
-                f"learner={learner!r}"
+                "Standardized needs a second-order learner, one of Ridge, AAR, RLS, CRRLS, AROWR, "
+                f"ARCOR, WEMM, LASER, ONS, CIRR and OSLOG, got learner={learner!r}"
             )
         if learner._state is not None:
             raise ValueError(
@@ -169,6 +172,21 @@ class Standardized(Nested, Learner):
         params, follows = inner._params(), inner.algorithm.follows
         assert follows is not None
         return *params, follows.fresh(inner.algorithm.init(params, 1))
+
+    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
+        super()._begin(d, record, own=own)
+        self._begun_with = type(self.learner), self._first()
+
+    def _numbers(self) -> tuple[Any, ...]:
+        numbers = super()._numbers()
+        if self._state is not None and self._begun_with != (type(self.learner), self._first()):
+            kind, first = self._begun_with
+            raise ValueError(
+                f"Standardized needs the learner and intercept it began with, {kind.__name__} and "
+                f"intercept={bool(first)}, got {type(self.learner).__name__} and "
+                f"intercept={self.intercept} (fit begins anew)"
+            )
+        return numbers
 
     def _matrices(self) -> int:
         return 4 + 2 * self._inner()._matrices()
@@ -200,7 +218,7 @@ class Standardized(Nested, Learner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights of the columns, in the units of the rows."""
+        """The weights of the columns, in the units of the rows, before any shrinking."""
         return self._slopes()
 
     @property

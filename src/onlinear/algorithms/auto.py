@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from onlinear import _checks
+from onlinear._bounds import Guarantee, unknown
 from onlinear._engine import DOMAIN, FINE, Outcome, Step
 from onlinear._experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
 from onlinear._explain import Beliefs, explained
@@ -329,7 +330,7 @@ def late(state, params, x, y, work):
 
 
 class Regret(NamedTuple):
-    """What Auto lost beside its experts: labels as it learnt them, the first row not counted.
+    """What Auto lost beside its experts: of labels as it learnt them, the first not counted.
 
     ``loss``, ``experts``
         Its squared loss, and that of each expert.
@@ -351,7 +352,11 @@ class Auto(Learner):
     What most streams want. It runs four LASERs, which follow from at once to hardly ever, in units
     of their own finding with an intercept, and learns to combine them, with the last labels beside.
     It is indifferent to the unit and origin of any column and of the labels, and a single absurd
-    label or entry does little harm. Costs O(d²) a round, about five times LASER.
+    label or entry does little harm. Entries and labels may be of size 10⁻¹⁴⁰ to 10¹⁰⁰; columns that
+    vary by less are taken for constants. Costs O(d²) a round, about ten times LASER.
+
+    ``predict`` and ``score`` learn nothing, so that for every row the last labels are those learnt
+    last: with ``lags`` they fit the next row only, and ``lags=0`` is for tables of many.
 
     Parameters
     ----------
@@ -395,6 +400,22 @@ class Auto(Learner):
     def _matrices(self) -> int:
         return self._params().c.size
 
+    def _numbers(self) -> tuple[Any, ...]:
+        lags, c, drifts = super()._numbers()
+        if self._state is not None:
+            began = self._state.past.size // 2, self._state.rounds.size
+            if began != (lags, c.size):
+                units = "free" if began[1] == len(STANDARD) else "given"
+                raise ValueError(
+                    f"Auto needs the lags and units it began with, lags={began[0]} and "
+                    f"units={units!r}, got lags={self.lags} and units={self.units!r} (fit begins "
+                    "anew)"
+                )
+        return lags, c, drifts
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        return unknown("Auto", "the squared loss of Auto (regret_ has one of a weighted loss)")
+
     # --- labels that come late ----------------------------------------------------------------
 
     def _ticket(self, x: Any) -> np.ndarray:
@@ -412,10 +433,14 @@ class Auto(Learner):
         What the last labels and the experts were when the row was predicted is used to learn how to
         combine them, so that Auto learns what it can really do with labels so late.
         """
-        features = 1 + self._params().c.size + 2 * self.lags
+        lags, c, _ = self._numbers()
+        features = 1 + c.size + 2 * int(lags)
         d = _checks.width(kept) - features - NUMBERS
         if d < 1 or (self._state is not None and d != self.n_features_in_):
-            raise ValueError(f"Auto needs what remember gave, got {_checks.width(kept)} numbers")
+            raise ValueError(
+                "Auto needs what remember gave, for the same columns, lags and units, got "
+                f"{_checks.width(kept)} numbers"
+            )
         if self._state is None:
             with self._all_or_nothing():
                 self._begin(d)
@@ -448,7 +473,7 @@ class Auto(Learner):
 
     def _line(self) -> np.ndarray:
         """Return intercept and weights; those of an expert are relative to units and to y₁."""
-        state, experts = self._learnt(), self._params().c.size
+        state, experts = self._learnt(), self._numbers()[1].size
         weights = state.trust @ state.V
         lines = np.zeros((experts + 1, state.W.shape[1]))
         lines[:experts] = state.W
@@ -470,7 +495,7 @@ class Auto(Learner):
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3)
         >>> regret = ol.Auto().fit(X, y).regret_
-        >>> regret.combination <= regret.weighted <= regret.ceiling
+        >>> regret.weighted <= regret.ceiling
         True
         """
         state = self._learnt()
@@ -480,7 +505,7 @@ class Auto(Learner):
         return Regret(float(state.labels[LOSS]), losses, own, least, ceiling)
 
     def _names_of_experts(self) -> list[str]:
-        c = self._params().c
+        c = self._numbers()[1]
         names = [f"LASER, c = {c_k:g}" for c_k in c[: len(STANDARD)]]
         names += [f"LASER, c = {c_k:g}, given units" for c_k in c[len(STANDARD) :]]
         return [*names, "the mean of y"]
@@ -493,7 +518,7 @@ class Auto(Learner):
         >>> print(ol.Auto().fit(X, y).explain().splitlines()[0])
         Auto has learnt 500 rows of 3 columns.
         """
-        state, c = self._learnt(), self._params().c
+        state, c = self._learnt(), self._numbers()[1]
         experts, labels = c.size, state.labels
         weights = state.trust @ state.V
         share, past = weights[: experts + 1], weights[experts + 1 :]
