@@ -57,7 +57,7 @@ class Auto:
         self.ridges = [Combination(features, drift) for drift in (0.0, 1e-5)]
         self.trust = np.full(2, 0.5)
         self.rows, self.labels, self.errors, self.past = [], [], [], []
-        self.noise, self.streak, self.streaks, self.t = 0.0, 0, np.zeros(d, int), 0
+        self.noise, self.streak, self.odd, self.absurd, self.t = 0.0, 0, 0.0, np.zeros(d), 0
 
     # rows: those learnt from, labels: likewise, less the first; past: (label, error), newest first
 
@@ -71,10 +71,10 @@ class Auto:
             off, limit = x[j] - mean[j], 20 * seen[:, j].std()
             if low[j] == high[j]:
                 strange = low[j] != 0 and abs(x[j] - low[j]) > 1e3 * abs(low[j])
-                if strange and self.streaks[j] == 0:
+                if strange and self.absurd[j] < 0.5:
                     out[j] = low[j]
             elif 0 < limit < abs(off) and not 2 * low[j] - high[j] <= x[j] <= 2 * high[j] - low[j]:
-                limit *= 2.0 ** self.streaks[j] if self.streaks[j] else 0.0
+                limit *= 2.0 ** self.absurd[j] if self.absurd[j] >= 0.5 else 0.0
                 out[j] = mean[j] + np.clip(off, -limit, limit)
         return out
 
@@ -108,14 +108,16 @@ class Auto:
         if n > EARLY:
             low, high = min(self.labels), max(self.labels)
             usual = max(np.sqrt(self.noise), 1e-3 * (high - low))
-            limit = 10 * usual * 2.0**self.streak if usual > 0 else np.inf
-            near = np.clip(y, guess - limit, guess + limit)
             heard = 2 * low - high <= y <= 2 * high - low
-            believed = near == y or heard or self.streak > 0
+            longer = self.streak if heard else max(self.streak, self.odd)
+            limit = 10 * usual * 2.0**longer if usual > 0 else np.inf
+            near = np.clip(y, guess - limit, guess + limit)
+            believed = near == y or heard or longer >= 0.5
             self.streak = self.streak + 1 if near != y else 0
+            self.odd = 0.9999 * self.odd + (near != y and not heard)
             y = near if believed else guess
         tidy = self.tidy(x)
-        self.streaks = np.where(tidy != x, self.streaks + 1, 0)
+        self.absurd = 0.9999 * self.absurd + (tidy != x)
         self.rows.append(tidy)
         for i, change, ratio in self.units.moves(np.array(self.rows)):
             for expert in self.experts[:4]:
@@ -175,7 +177,7 @@ def auto(X, y, lags=2, units="free"):
                 odd, _ = odd_one_out(rows[:, -1])
                 kept = rows if odd is None else np.delete(rows, odd, axis=0)
                 if not np.array_equal(kept, early):
-                    model, early = Auto(X.shape[1], lags, units == "given"), list(kept)
+                    model = Auto(X.shape[1], lags, units == "given")
                     for row in kept:
                         model.learn(row[:-1], row[-1], model.look(row[:-1])[1])
     return Run(np.array(predictions), None)

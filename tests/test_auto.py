@@ -198,6 +198,27 @@ def test_a_jump_that_is_real_gets_through():
     assert losses[1150:1250].mean() < 3 * losses[800:1000].mean()
 
 
+def test_a_stream_that_starts_late_is_learnt():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), 5 + 0.01 * rng.normal(size=600)
+    y[9:] = 8 + 0.3 * X[9:].sum(axis=1)
+    model = ol.Auto()
+    assert ol.replay(model, X, y).losses[100:].mean() < 0.02
+    assert model.rounds_ == 600
+
+
+@pytest.mark.parametrize(("every", "size"), [(2, 1000.0), (7, 30.0), (20, 100.0)])
+def test_events_that_come_back_are_learnt(every, size):
+    rng = np.random.default_rng(0)
+    t = np.arange(3000)
+    event = (t % every == 0) & (t >= 50)
+    X = np.column_stack([event, rng.normal(size=3000)])
+    y = size * event + rng.normal(size=3000)
+    assert relative_error(predictions(X, y), y, skip=500) < 0.1
+    spikes = np.where(event, size * rng.normal(size=3000), rng.normal(size=3000))[:, None]
+    assert relative_error(predictions(spikes, spikes[:, 0]), spikes[:, 0], skip=500) < 0.05
+
+
 def test_labels_that_were_all_alike_may_begin_to_move():
     X, y = stream(400)
     y[:40] = 7.0
@@ -325,8 +346,21 @@ def test_tickets_of_others_are_refused():
     model = ol.Auto().fit(*stream(30))
     with pytest.raises(ValueError, match="what remember gave"):
         model.learn_late(np.zeros(5), 1.0)
-    with pytest.raises(ValueError, match="what remember gave"):
-        model.learn_late(ol.Auto(lags=0).remember([1.0, 2.0]), 1.0)
+    for others in (ol.Auto(lags=0).remember(np.ones(2)), ol.Auto(lags=1).remember(np.ones(6))):
+        with pytest.raises(ValueError, match="what remember gave"):
+            model.learn_late(others, 1.0)
+    kept = model.remember(np.ones(4))
+    kept[0] = 1e200
+    with pytest.raises(ValueError, match=r"\|x_i\| ≤ 1e\+100"):
+        model.learn_late(kept, 1.0)
+
+
+def test_a_first_late_label_that_is_skipped_leaves_nothing_begun():
+    model = ol.Auto(on_bad="skip")
+    model.learn_late(model.remember([1.0, 2.0]), float("nan"))
+    assert model.n_skipped_ == 1
+    model.learn_one([1.0, 2.0, 3.0], 1.0)
+    assert model.n_features_in_ == 3
 
 
 def test_late_labels_of_any_learner():

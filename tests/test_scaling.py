@@ -164,6 +164,13 @@ def test_a_refused_row_leaves_units_and_weights_alone():
     assert model._record.tobytes() == before.tobytes()
 
 
+def test_a_first_row_too_large_is_refused():
+    model = ol.Standardized(ol.LASER())
+    with pytest.raises(ValueError, match="squares fit"):
+        model.learn_one([1e200, 1.0], 1.0)
+    model.learn_one([1.0, 1.0], 1.0)
+
+
 def test_huge_and_tiny_columns_are_safe():
     X, y = hard_stream(100)
     X = X[:, :3].copy()

@@ -95,7 +95,7 @@ def measure(x, n, mean, spread, first, new_mean, new_spread):
         off = x[j] - mean[j]
         new_mean[j] = mean[j] + off / n if first else 0.0
         new_spread[j] = spread[j] + (off * (x[j] - new_mean[j]) - spread[j]) / n
-        total += new_spread[j]
+        total += new_spread[j] + x[j] * x[j]
     return math.isfinite(total)
 
 

@@ -9,8 +9,8 @@
 Units are those of :mod:`onlinear._units`, the combination that of :mod:`onlinear._stack`, entries
 far away are cut as in :mod:`onlinear._outliers`. A label farther than 10σ·2^m from the prediction
 is learnt as if it were there, m counting such labels in a row, so that a jump that is real gets
-through, but one far outside the range seen is not learnt if the one before was not such. If one of
-the first ten is absurd beside the others, they are learnt again without it.
+through; but one far outside the range seen is not learnt if there was no other such of late. If one
+of the first ten is absurd beside the others, they are learnt again without it.
 
 The experts are those of Moroshko & Crammer 2013; the share is that of Herbster & Warmuth 1998.
 """
@@ -27,7 +27,7 @@ from onlinear._experts import GIVEN, ROWS, STANDARD, change_units, follow, fores
 from onlinear._explain import Beliefs, explained
 from onlinear._kernels import kernel, reset, scale
 from onlinear._model import Algorithm, Learner
-from onlinear._outliers import EARLY, clean, odd_one_out, widen
+from onlinear._outliers import EARLY, FADES, RECENT, clean, odd_one_out, widen
 from onlinear._stack import SUMS, combine, learn_to_combine
 from onlinear._units import express, measure, moved
 
@@ -46,11 +46,12 @@ MOST_LAGS = 8
 LARGEST = 1e100
 
 # of the labels: the first, the range and mean of them less the first, σ², how many in a row were
-# cut, how many labels and entries at all, the expert that leads and since when, the loss, and how
-# many of the first rows were not learnt
-FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS, DROPPED = range(12)
-# of a ticket, after x and the features: p̄, the range, ŷ, all less y₁; y₁, and whether it was known
-MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, NUMBERS = range(7)
+# cut, how many labels and entries at all, the expert that leads and since when, the loss;
+# whether one of the first rows was dropped, how many labels were absurd of late, how many left out
+FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = range(11)
+DROPPED, ODD, LEFT_OUT = range(11, 14)
+# of a ticket, after x and the features: p̄, the range, ŷ, all less y₁; y₁, whether it was known, d
+MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
 
 
 class AutoParams(NamedTuple):
@@ -74,7 +75,7 @@ class AutoState(NamedTuple):
     centre: np.ndarray
     scale: np.ndarray
     prior: np.ndarray
-    streak: np.ndarray
+    absurd: np.ndarray
     seen: np.ndarray
     labels: np.ndarray
     past: np.ndarray
@@ -99,7 +100,7 @@ def init(params: AutoParams, d: int) -> AutoState:
         np.zeros(2),
         *np.zeros((6, d)),
         np.zeros((2, d)),
-        np.zeros(DROPPED + 1),
+        np.zeros(LEFT_OUT + 1),
         np.zeros(past),
         np.zeros((ridges, features)),
         np.zeros((ridges, features, features)),
@@ -116,11 +117,11 @@ def init(params: AutoParams, d: int) -> AutoState:
 def begin(state):
     """Set everything but the first rows to what it is before any row."""
     (
-        t, rounds, W, S, calm, mean, spread, centre, units, prior, streak, _, labels, past, V, T,
+        t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, _, labels, past, V, T,
         trust, sums, losses, recent, _,
     ) = state  # fmt: skip
     for part in (
-        t, rounds, W.reshape(W.size), calm, mean, spread, centre, units, prior, streak, labels,
+        t, rounds, W.reshape(W.size), calm, mean, spread, centre, units, prior, absurd, labels,
         past, V.reshape(V.size), sums, losses, recent,
     ):  # fmt: skip
         scale(0.0, part, part)
@@ -135,13 +136,13 @@ def begin(state):
 def look(state, x, u, given, tidy, ticket):
     """Put down what is known of a row before its label: its ticket."""
     (
-        t, _, W, _, _, mean, spread, centre, units, _, streak, seen, labels, past, V, _, trust, _,
+        t, _, W, _, _, mean, spread, centre, units, _, absurd, seen, labels, past, V, _, trust, _,
         _, _, _,
     ) = state  # fmt: skip
     d, experts, F = x.size, W.shape[0], V.shape[1]
     f, numbers = ticket[d : d + F], ticket[d + F :]
     scale(1.0, x, ticket[:d])
-    clean(x, t[0], mean, spread, seen, streak, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, tidy)
     express(tidy, centre, units, 1, u)
     given[0] = 1.0
     scale(1.0, tidy, given[1:])
@@ -161,14 +162,14 @@ def look(state, x, u, given, tidy, ticket):
         f[experts + 2 + 2 * i] = past[2 * i + 1] if known else 0.0
     numbers[MIDDLE], numbers[FROM], numbers[TO] = middle, low, high
     numbers[GUESS] = combine(V, trust, f, middle, low, high)
-    numbers[ORIGIN], numbers[KNOWN] = labels[FIRST], t[0] > 0.0
+    numbers[ORIGIN], numbers[KNOWN], numbers[WIDTH] = labels[FIRST], t[0] > 0.0, d
 
 
 @kernel
 def take(state, params, ticket, y, tidy, room):
     """Learn the label of a row, given its ticket; it cannot fail."""
     (
-        t, rounds, W, S, calm, mean, spread, centre, units, prior, streak, seen, labels, past, V, T,
+        t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, seen, labels, past, V, T,
         trust, sums, losses, recent, _,
     ) = state  # fmt: skip
     _, c, drifts = params
@@ -186,16 +187,19 @@ def take(state, params, ticket, y, tidy, room):
     believed = True
     if n > EARLY:
         usual = max(math.sqrt(labels[NOISE]), FINE_LABEL * (labels[HIGH] - labels[LOW]))
-        limit = ABSURD * usual * 2.0 ** labels[STREAK] if usual > 0.0 else math.inf
-        near = min(max(y, guess - limit), guess + limit)
         heard = 2.0 * labels[LOW] - labels[HIGH] <= y <= 2.0 * labels[HIGH] - labels[LOW]
-        believed = near == y or heard or labels[STREAK] > 0.0
+        longer = labels[STREAK] if heard else max(labels[STREAK], labels[ODD])
+        limit = ABSURD * usual * 2.0**longer if usual > 0.0 else math.inf
+        near = min(max(y, guess - limit), guess + limit)
+        believed = near == y or heard or longer >= RECENT
         labels[STREAK] = labels[STREAK] + 1.0 if near != y else 0.0
+        labels[ODD] = labels[ODD] * (1.0 - FADES) + (near != y and not heard)
         labels[CUT] += near != y
+        labels[LEFT_OUT] += not believed
         y = near if believed else guess
-    clean(x, t[0], mean, spread, seen, streak, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, tidy)
     for j in range(d):
-        streak[j] = streak[j] + 1.0 if tidy[j] != x[j] else 0.0
+        absurd[j] = absurd[j] * (1.0 - FADES) + (tidy[j] != x[j])
         labels[CUT_ENTRIES] += tidy[j] != x[j]
     given[0] = 1.0
     scale(1.0, tidy, given[1:])
@@ -264,15 +268,15 @@ def absorb(state, params, ticket, y, tidy, values, room):
         early[int(t[0]), 0] = y
         scale(1.0, ticket[:d], early[int(t[0]), 1:])
     take(state, params, ticket, y, tidy, room)
-    if t[0] == EARLY:
+    if t[0] == EARLY and labels[DROPPED] == 0.0:
         entries, odd = settle_early(early, values)
         if entries > 0 or odd >= 0:
-            dropped = labels[DROPPED] + (odd >= 0)
             begin(state)
             for i in range(EARLY - (odd >= 0)):
                 look(state, early[i, 1:], room[0], room[1], tidy, ticket)
                 take(state, params, ticket, early[i, 0], tidy, room)
-            labels[CUT_ENTRIES], labels[CUT], labels[DROPPED] = entries, dropped, dropped
+            labels[CUT_ENTRIES] = entries
+            labels[CUT] = labels[DROPPED] = labels[LEFT_OUT] = odd >= 0
 
 
 @kernel
@@ -299,16 +303,23 @@ def settle_early(early, values):
     return entries, odd
 
 
+@kernel
+def refused(x, y, d):
+    """Return the number that is too large and the rule, or FINE."""
+    for j in range(d):
+        if abs(x[j]) > LARGEST:
+            return x[j], DOMAIN
+    return y, DOMAIN + 1 if abs(y) > LARGEST else FINE
+
+
 @Step.with_scratch(scratch)
 def step(state, params, x, y, work):
     """One round."""
     t, labels, V = state[0], state[12], state[14]
     d, F = x.size, V.shape[1]
-    for j in range(d):
-        if abs(x[j]) > LARGEST:
-            return x[j], DOMAIN
-    if abs(y) > LARGEST:
-        return y, DOMAIN + 1
+    value, rule = refused(x, y, d)
+    if rule != FINE:
+        return value, rule
     ticket, tidy, values, room = parted(work, d, F)
     look(state, x, room[0], room[1], tidy, ticket)
     prediction = labels[FIRST] + ticket[d + F + GUESS] if t[0] > 0.0 else 0.0
@@ -321,8 +332,9 @@ def step(state, params, x, y, work):
 def late(state, params, x, y, work):
     """Learn a label by the ticket of its row, which stands in for x."""
     d, F = state[5].size, state[14].shape[1]
-    if abs(y) > LARGEST:
-        return y, DOMAIN + 1
+    value, rule = refused(x, y, d)
+    if rule != FINE:
+        return value, rule
     ticket, tidy, values, room = parted(work, d, F)
     scale(1.0, x, ticket)
     absorb(state, params, ticket, y, tidy, values, room)
@@ -332,6 +344,8 @@ def late(state, params, x, y, work):
 class Regret(NamedTuple):
     """What Auto lost beside its experts: of labels as it learnt them, the first not counted.
 
+    ``left_out``
+        How many labels were not believed, and so not learnt and not counted either.
     ``loss``, ``experts``
         Its squared loss, and that of each expert.
     ``weighted``, ``combination``, ``ceiling``
@@ -339,6 +353,7 @@ class Regret(NamedTuple):
         loses so, with ‖v‖²/0.1 added; and what the weighted loss is at most, given that.
     """
 
+    left_out: int
     loss: float
     experts: dict[str, float]
     weighted: float
@@ -435,19 +450,24 @@ class Auto(Learner):
         """
         lags, c, _ = self._numbers()
         features = 1 + c.size + 2 * int(lags)
-        d = _checks.width(kept) - features - NUMBERS
-        if d < 1 or (self._state is not None and d != self.n_features_in_):
+        ticket, label = _checks.row(kept, None, what="kept"), _checks.label(y)
+        d = ticket.size - features - NUMBERS
+        known = d if self._state is None else self.n_features_in_
+        if d < 1 or d != known or ticket[-1] != d:
             raise ValueError(
                 "Auto needs what remember gave, for the same columns, lags and units, got "
-                f"{_checks.width(kept)} numbers"
+                f"{ticket.size} numbers"
             )
         if self._state is None:
             with self._all_or_nothing():
                 self._begin(d)
                 self.learn_late(kept, y)
+                if self.n_skipped_:  # a bad label does not say how wide the next row will be
+                    skipped = self.n_skipped_
+                    self._forget()
+                    self.n_skipped_ = skipped
             return
         state, params, work = self._call or self._prepare()
-        ticket, label = _checks.row(kept, d + features + NUMBERS), _checks.label(y)
         value, rule = late.one(state, params, ticket, label, work, True)
         if rule:
             if self.on_bad == "raise":
@@ -502,7 +522,8 @@ class Auto(Learner):
         own, least, learning, mixing = (float(value) for value in state.sums)
         losses = dict(zip(self._names_of_experts(), state.losses.tolist(), strict=True))
         ceiling = least + learning + mixing + math.log(len(DRIFTS))
-        return Regret(float(state.labels[LOSS]), losses, own, least, ceiling)
+        loss, left_out = float(state.labels[LOSS]), int(state.labels[LEFT_OUT])
+        return Regret(left_out, loss, losses, own, least, ceiling)
 
     def _names_of_experts(self) -> list[str]:
         c = self._numbers()[1]
