@@ -192,7 +192,7 @@ def report(rows: Rows, ranks: dict[str, float], names: Sequence[str]) -> None:
                 name,
                 row,
                 str(rows[row][name]),
-                f"{rows['Auto()'][name].error / rows[row][name].error:.2f}",
+                f"{rows['Auto()'][name].error / rows[row][name].error:.3f}",
             )
             for name, row in closest.items()
         ],
