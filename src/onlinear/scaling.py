@@ -104,8 +104,9 @@ class Standardized(Nested, Learner):
     The learner given says which one and with what parameters; it stays as it is. Change its
     parameters by ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not centred,
     the intercept has to learn their mean: a learner that shrinks its predictions, as LASER does
-    unless told ``shrink=False``, shrinks that, too. WEMM needs a b above the largest ‖u‖², and
-    refuses rows beyond. Absurd entries are not cut, as Auto does.
+    unless told ``shrink=False``, shrinks that, too. WEMM needs a b above the largest ‖u‖², which
+    may be as much as the rows seen, and refuses rows beyond; ONS assumes rows of bounded length as
+    well. Absurd entries are not cut, as Auto does.
 
     Parameters
     ----------
