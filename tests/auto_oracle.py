@@ -58,8 +58,12 @@ class Auto:
         self.trust = np.full(2, 0.5)
         self.rows, self.labels, self.errors, self.past = [], [], [], []
         self.noise, self.streak, self.odd, self.absurd, self.t = 0.0, 0, 0.0, np.zeros(d), 0
+        self.last, self.lasts = 0.0, np.zeros(d)
 
     # rows: those learnt from, labels: likewise, less the first; past: (label, error), newest first
+
+    def believable(self, distance, absurd, last):
+        return absurd >= 0.5 and distance <= 4 * last
 
     def tidy(self, x):
         out = np.array(x)
@@ -71,10 +75,11 @@ class Auto:
             off, limit = x[j] - mean[j], 20 * seen[:, j].std()
             if low[j] == high[j]:
                 strange = low[j] != 0 and abs(x[j] - low[j]) > 1e3 * abs(low[j])
-                if strange and self.absurd[j] < 0.5:
+                if strange and not self.believable(abs(off), self.absurd[j], self.lasts[j]):
                     out[j] = low[j]
             elif 0 < limit < abs(off) and not 2 * low[j] - high[j] <= x[j] <= 2 * high[j] - low[j]:
-                limit *= 2.0 ** self.absurd[j] if self.absurd[j] >= 0.5 else 0.0
+                believed = self.believable(abs(off), self.absurd[j], self.lasts[j])
+                limit *= 2.0 ** self.absurd[j] if believed else 0.0
                 out[j] = mean[j] + np.clip(off, -limit, limit)
         return out
 
@@ -112,12 +117,16 @@ class Auto:
             longer = self.streak if heard else max(self.streak, self.odd)
             limit = 10 * usual * 2.0**longer if usual > 0 else np.inf
             near = np.clip(y, guess - limit, guess + limit)
-            believed = near == y or heard or longer >= 0.5
+            believed = near == y or heard or self.believable(abs(y - guess), longer, self.last)
+            self.last = abs(y - guess) if near != y else self.last
             self.streak = self.streak + 1 if near != y else 0
             self.odd = 0.9999 * self.odd + (near != y and not heard)
             y = near if believed else guess
         tidy = self.tidy(x)
         self.absurd = 0.9999 * self.absurd + (tidy != x)
+        if self.rows:
+            off = np.abs(x - np.mean(self.rows, axis=0))
+            self.lasts = np.where(tidy != x, off, self.lasts)
         self.rows.append(tidy)
         for i, change, ratio in self.units.moves(np.array(self.rows)):
             for expert in self.experts[:4]:

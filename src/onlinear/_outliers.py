@@ -3,8 +3,9 @@
 An entry is absurd if it is farther than 20 deviations from its column's mean and outside of the
 range seen by more than the range itself; in a column that has shown one value only, if it is
 farther from that than a thousand times its size. The mean then stands in for it. If there was one
-within the last thousands of rows, it is taken, but for one at 40 deviations at most, the next at
-80, and widens the range: what is real gets through, be it a shift or an event that comes back.
+within the last thousands of rows, and it is not farther than four times that one, it is taken, but
+for one at 40 deviations at most, the next at 80, and widens the range: what is real gets through,
+be it a shift or an event that comes back.
 
 Among the first rows, where deviations mean little, the one value that is farther from the median
 than all others by a factor of 50, or by a thousand times the median if the others are all alike, is
@@ -15,7 +16,7 @@ import math
 
 from onlinear._kernels import kernel
 
-__all__ = ["EARLY", "FADES", "RECENT", "clean", "odd_one_out", "widen"]
+__all__ = ["EARLY", "FADES", "believable", "clean", "odd_one_out", "widen"]
 
 EARLY = 10  # rows that are looked at together
 FAR = 20.0  # deviations
@@ -23,13 +24,20 @@ STRANGE = 1e3  # times the one value seen
 UNHEARD = 50.0
 FADES = 1e-4  # the rate at which an absurd number is forgotten,
 RECENT = 0.5  # and what must be left of one for the next to be believed
+ALIKE = 4.0  # if it is farther by no more than this factor
 
 
 @kernel
-def clean(x, n, mean, spread, seen, absurd, out):
-    """out ← x, but for absurd entries, of each column ``absurd`` counting them, fading.
+def believable(distance, absurd, last):
+    """Whether a number so far away is one of several: ``absurd`` counts them, fading."""
+    return absurd >= RECENT and distance <= ALIKE * last
 
-    n rows were seen; ``seen`` is the range.
+
+@kernel
+def clean(x, n, mean, spread, seen, absurd, last, out):
+    """out ← x, but for absurd entries; n rows were seen, ``seen`` is the range of each column.
+
+    ``absurd`` counts those of a column, fading, ``last`` is how far the last one was.
     """
     for j in range(x.size):
         out[j] = x[j]
@@ -38,10 +46,11 @@ def clean(x, n, mean, spread, seen, absurd, out):
         off, limit = x[j] - mean[j], FAR * math.sqrt(spread[j])
         least, most = seen[0, j], seen[1, j]
         if most == least:
-            if mean[j] != 0.0 and abs(off) > STRANGE * abs(mean[j]) and absurd[j] < RECENT:
+            strange = mean[j] != 0.0 and abs(off) > STRANGE * abs(mean[j])
+            if strange and not believable(abs(off), absurd[j], last[j]):
                 out[j] = mean[j]
         elif 0.0 < limit < abs(off) and not (2.0 * least - most <= x[j] <= 2.0 * most - least):
-            limit *= 2.0 ** absurd[j] if absurd[j] >= RECENT else 0.0
+            limit *= 2.0 ** absurd[j] if believable(abs(off), absurd[j], last[j]) else 0.0
             out[j] = mean[j] + min(max(off, -limit), limit)
 
 

@@ -27,7 +27,7 @@ from onlinear._experts import GIVEN, ROWS, STANDARD, change_units, follow, fores
 from onlinear._explain import Beliefs, explained
 from onlinear._kernels import kernel, reset, scale
 from onlinear._model import Algorithm, Learner
-from onlinear._outliers import EARLY, FADES, RECENT, clean, odd_one_out, widen
+from onlinear._outliers import EARLY, FADES, believable, clean, odd_one_out, widen
 from onlinear._stack import SUMS, combine, learn_to_combine
 from onlinear._units import express, measure, moved
 
@@ -47,9 +47,10 @@ LARGEST = 1e100
 
 # of the labels: the first, the range and mean of them less the first, σ², how many in a row were
 # cut, how many labels and entries at all, the expert that leads and since when, the loss;
-# whether one of the first rows was dropped, how many labels were absurd of late, how many left out
+# whether one of the first rows was dropped, how many labels were absurd of late, how far
+# the last one was cut, how many were left out
 FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = range(11)
-DROPPED, ODD, LEFT_OUT = range(11, 14)
+DROPPED, ODD, LAST, LEFT_OUT = range(11, 15)
 # of a ticket, after x and the features: p̄, the range, ŷ, all less y₁; y₁, whether it was known, d
 MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
 
@@ -76,6 +77,7 @@ class AutoState(NamedTuple):
     scale: np.ndarray
     prior: np.ndarray
     absurd: np.ndarray
+    last: np.ndarray
     seen: np.ndarray
     labels: np.ndarray
     past: np.ndarray
@@ -98,7 +100,7 @@ def init(params: AutoParams, d: int) -> AutoState:
         np.zeros((experts, d + 1)),
         np.zeros((experts, d + 1, d + 1)),
         np.zeros(2),
-        *np.zeros((6, d)),
+        *np.zeros((7, d)),
         np.zeros((2, d)),
         np.zeros(LEFT_OUT + 1),
         np.zeros(past),
@@ -117,12 +119,12 @@ def init(params: AutoParams, d: int) -> AutoState:
 def begin(state):
     """Set everything but the first rows to what it is before any row."""
     (
-        t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, _, labels, past, V, T,
-        trust, sums, losses, recent, _,
+        t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, last, _, labels, past, V,
+        T, trust, sums, losses, recent, _,
     ) = state  # fmt: skip
     for part in (
-        t, rounds, W.reshape(W.size), calm, mean, spread, centre, units, prior, absurd, labels,
-        past, V.reshape(V.size), sums, losses, recent,
+        t, rounds, W.reshape(W.size), calm, mean, spread, centre, units, prior, absurd, last,
+        labels, past, V.reshape(V.size), sums, losses, recent,
     ):  # fmt: skip
         scale(0.0, part, part)
     for k in range(W.shape[0]):
@@ -136,13 +138,13 @@ def begin(state):
 def look(state, x, u, given, tidy, ticket):
     """Put down what is known of a row before its label: its ticket."""
     (
-        t, _, W, _, _, mean, spread, centre, units, _, absurd, seen, labels, past, V, _, trust, _,
-        _, _, _,
+        t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
+        trust, _, _, _, _,
     ) = state  # fmt: skip
     d, experts, F = x.size, W.shape[0], V.shape[1]
     f, numbers = ticket[d : d + F], ticket[d + F :]
     scale(1.0, x, ticket[:d])
-    clean(x, t[0], mean, spread, seen, absurd, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
     express(tidy, centre, units, 1, u)
     given[0] = 1.0
     scale(1.0, tidy, given[1:])
@@ -169,8 +171,8 @@ def look(state, x, u, given, tidy, ticket):
 def take(state, params, ticket, y, tidy, room):
     """Learn the label of a row, given its ticket; it cannot fail."""
     (
-        t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, seen, labels, past, V, T,
-        trust, sums, losses, recent, _,
+        t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, last, seen, labels, past,
+        V, T, trust, sums, losses, recent, _,
     ) = state  # fmt: skip
     _, c, drifts = params
     d, F = mean.size, V.shape[1]
@@ -190,16 +192,18 @@ def take(state, params, ticket, y, tidy, room):
         heard = 2.0 * labels[LOW] - labels[HIGH] <= y <= 2.0 * labels[HIGH] - labels[LOW]
         longer = labels[STREAK] if heard else max(labels[STREAK], labels[ODD])
         limit = ABSURD * usual * 2.0**longer if usual > 0.0 else math.inf
-        near = min(max(y, guess - limit), guess + limit)
-        believed = near == y or heard or longer >= RECENT
+        near, distance = min(max(y, guess - limit), guess + limit), abs(y - guess)
+        believed = near == y or heard or believable(distance, longer, labels[LAST])
         labels[STREAK] = labels[STREAK] + 1.0 if near != y else 0.0
         labels[ODD] = labels[ODD] * (1.0 - FADES) + (near != y and not heard)
+        labels[LAST] = distance if near != y else labels[LAST]
         labels[CUT] += near != y
         labels[LEFT_OUT] += not believed
         y = near if believed else guess
-    clean(x, t[0], mean, spread, seen, absurd, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
     for j in range(d):
         absurd[j] = absurd[j] * (1.0 - FADES) + (tidy[j] != x[j])
+        last[j] = abs(x[j] - mean[j]) if tidy[j] != x[j] else last[j]
         labels[CUT_ENTRIES] += tidy[j] != x[j]
     given[0] = 1.0
     scale(1.0, tidy, given[1:])
@@ -262,7 +266,7 @@ def parted(work, d, F):
 @kernel(inline="always")
 def absorb(state, params, ticket, y, tidy, values, room):
     """Learn a label; with the tenth, learn the first ten again if one of them is absurd."""
-    t, labels, early = state[0], state[12], state[-1]
+    t, labels, early = state[0], state[13], state[-1]
     d = early.shape[1] - 1
     if t[0] < EARLY:
         early[int(t[0]), 0] = y
@@ -315,7 +319,7 @@ def refused(x, y, d):
 @Step.with_scratch(scratch)
 def step(state, params, x, y, work):
     """One round."""
-    t, labels, V = state[0], state[12], state[14]
+    t, labels, V = state[0], state[13], state[15]
     d, F = x.size, V.shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
@@ -331,7 +335,7 @@ def step(state, params, x, y, work):
 @Step.with_scratch(scratch)
 def late(state, params, x, y, work):
     """Learn a label by the ticket of its row, which stands in for x."""
-    d, F = state[5].size, state[14].shape[1]
+    d, F = state[5].size, state[15].shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
         return value, rule
