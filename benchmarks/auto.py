@@ -89,15 +89,15 @@ def papers() -> list[tuple[str, float, str]]:
             )
         )
         figures.append((f"{words}: given units / best on rows as they are", given / raw, "≤ 1.25"))
-        figures.append((f"{words}: free units / LASER standardised", free / standardised, ""))
+        figures.append((f"{words}: free units / LASER standardised", free / standardised, "≤ 1"))
     columns = f"best of {len(tuned)} on rows as they are", "Auto, given units"
     timing.table(("loss", *columns, "LASER on standardised rows", "Auto"), lines)
     return figures
 
 
-def losses(X: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def losses(X: np.ndarray, y: np.ndarray, labels: np.ndarray, lags: int) -> np.ndarray:
     """Return the losses on labels y of an Auto that is shown other labels."""
-    return np.asarray((ol.replay(ol.Auto(), X, labels).predictions - y) ** 2)
+    return np.asarray((ol.replay(ol.Auto(lags=lags), X, labels).predictions - y) ** 2)
 
 
 def absurd(folder: Path) -> list[tuple[str, float, str]]:
@@ -105,15 +105,18 @@ def absurd(folder: Path) -> list[tuple[str, float, str]]:
     found = []
     for name, path in find(folder, list(SETS)).items():
         X, y = read(path, ROWS)
-        usual, worst = losses(X, y, y), 0.0
-        for at in PLACES:
-            others = np.arange(len(y)) != at
-            others[:100] = False
-            for column in (None, 0, X.shape[1] // 2):
-                Z, labels = X.copy(), y.copy()
-                (labels if column is None else Z[:, column])[at] *= 1e6
-                worst = max(worst, losses(Z, y, labels)[others].sum() / usual[others].sum())
-        found.append((f"{name}: loss on other rows, one number × 10⁶", worst, "≤ 1.03"))
+        for lags in (2, 0):
+            usual, worst = losses(X, y, y, lags), 0.0
+            for at in PLACES:
+                others = np.arange(len(y)) != at
+                others[:100] = False
+                for column in (None, 0, X.shape[1] // 2):
+                    Z, labels = X.copy(), y.copy()
+                    (labels if column is None else Z[:, column])[at] *= 1e6
+                    cost = losses(Z, y, labels, lags)
+                    worst = max(worst, cost[others].sum() / usual[others].sum())
+            words = f"{name}, lags = {lags}: loss on other rows, one number × 10⁶"
+            found.append((words, worst, "≤ 1.03"))
     return found
 
 

@@ -359,8 +359,9 @@ def test_a_first_late_label_that_is_skipped_leaves_nothing_begun():
     model = ol.Auto(on_bad="skip")
     model.learn_late(model.remember([1.0, 2.0]), float("nan"))
     assert model.n_skipped_ == 1
-    model.learn_one([1.0, 2.0, 3.0], 1.0)
+    model.learn_late(model.remember([1.0, 2.0, 3.0]), 1.0)
     assert model.n_features_in_ == 3
+    assert (model.rounds_, model.n_skipped_) == (1, 1)
 
 
 def test_late_labels_of_any_learner():

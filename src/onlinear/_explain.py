@@ -9,7 +9,7 @@ __all__ = ["Beliefs", "explained"]
 
 
 class Beliefs(NamedTuple):
-    """What is told: each expert's name, how many rows it looks back on (0: all), its error, weight.
+    """What is told: each expert's name, how many rows it looks back on (0: all), error, weight.
 
     Errors are root mean squares of late; weights are those of the experts in the prediction, then
     those of the past: label, error, label, error.
@@ -33,6 +33,8 @@ class Beliefs(NamedTuple):
 def _pace(memory: float) -> str:
     if memory == 0:
         return "x says nothing: no expert does better than the mean of y"
+    if math.isnan(memory):
+        return "an expert in given units does best"
     if memory < 3:
         return "the truth moves all the time: only the last rows count"
     if memory < 100:

@@ -98,8 +98,9 @@ class Standardized(Nested, Learner):
     Rows come in any units. The learner behind sees each column less its running mean, over its
     running deviation, and a 1 for the intercept; and it sees the past in the same units, too: when
     they move, what it has learnt is expressed anew, exactly. Multiplying a column by a number, or
-    adding one, changes nothing but rounding. A column that never changes is left out, one that
-    begins to change comes in with the prior. Costs O(d²) a round, as the learner.
+    adding one, changes nothing but rounding (which CIRR, OSLOG and ONS can amplify). A column that
+    never changes is left out, one that begins to change comes in with the prior. Costs O(d²) a
+    round, as the learner.
 
     The learner given says which one and with what parameters; it stays as it is. Change its
     parameters by ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not centred,

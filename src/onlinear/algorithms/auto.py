@@ -463,13 +463,13 @@ class Auto(Learner):
                 f"{ticket.size} numbers"
             )
         if self._state is None:
+            skipped = self.n_skipped_
             with self._all_or_nothing():
                 self._begin(d)
                 self.learn_late(kept, y)
-                if self.n_skipped_:  # a bad label does not say how wide the next row will be
-                    skipped = self.n_skipped_
+                if self.n_skipped_ > skipped:  # as in learn_one
                     self._forget()
-                    self.n_skipped_ = skipped
+                    self.n_skipped_ = skipped + 1
             return
         state, params, work = self._call or self._prepare()
         value, rule = late.one(state, params, ticket, label, work, True)
@@ -547,7 +547,9 @@ class Auto(Learner):
         experts, labels = c.size, state.labels
         weights = state.trust @ state.V
         share, past = weights[: experts + 1], weights[experts + 1 :]
-        memories = [math.sqrt(c_k) for c_k in c]
+        memories = [math.sqrt(c_k) for c_k in c[: len(STANDARD)]] + [math.nan] * (
+            experts - len(STANDARD)
+        )
         return explained(
             Beliefs(
                 rows=self.rounds_,
