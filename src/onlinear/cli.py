@@ -1,8 +1,12 @@
 """The command line."""
 
+import contextlib
 import io
+import os
 import sys
 import time
+from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +20,83 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn linear predictors from streams whose truth drifts.",
 )
+
+
+class OnBad(StrEnum):
+    """What becomes of bad rows."""
+
+    stop = "stop"
+    skip = "skip"
+
+
+class Format(StrEnum):
+    """How rows are written."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    arrow = "arrow"
+
+
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        help="CSV, Parquet, Arrow or JSON lines: a file, several (one stream), or - for standard "
+        "input.",
+        show_default=False,
+    ),
+]
+Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
+Drop = Annotated[list[str], typer.Option(help="A column to leave out; may be said again.")]
+OneHot = Annotated[
+    list[str],
+    typer.Option(
+        help="A column of text to make 0/1 columns of, one for each category (found in a first "
+        "pass, or given: COLUMN=a,b,c); may be said again."
+    ),
+]
+Bad = Annotated[
+    OnBad,
+    typer.Option(
+        help="A row with a missing or malformed value ends the run, or is left out and counted."
+    ),
+]
+AnyFormat = Annotated[Format | None, typer.Option(help="Instead of what the file's name says.")]
+Delimiter = Annotated[str | None, typer.Option(help="What is between values of a CSV.")]
+Names = Annotated[str | None, typer.Option(help="Names a,b,c of the columns of a CSV without.")]
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[None]:
+    """Let errors be one line, and exit codes be right."""
+    from onlinear.command._problems import CommandError
+
+    try:
+        yield
+    except BrokenPipeError:  # who read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
+    except KeyboardInterrupt:
+        _say("stopped at once")
+        raise typer.Exit(130) from None
+    except CommandError as error:
+        _say(str(error))
+        raise typer.Exit(error.code) from None
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        _say(str(error))
+        raise typer.Exit(1) from None
+
+
+def _say(text: str) -> None:
+    from onlinear.command._problems import printable
+
+    typer.echo("onlinear: " + printable(" ".join(text.split())), err=True)
 
 
 def _version(asked: bool) -> None:
@@ -51,12 +130,106 @@ def demo(
     from onlinear import _demo
 
     began = time.perf_counter()
-    try:
+    with _ending():
         _demo.run(rows, degrees, seed, picture)
-    except OSError as error:
-        typer.echo(f"cannot write {picture}: {error.strerror or error}", err=True)
-        raise typer.Exit(1) from None
-    except ValueError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
     typer.echo(f"picture: {picture}  ({time.perf_counter() - began:.1f} s)")
+
+
+@app.command()
+def run(
+    data: Data,
+    target: Target,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="A learner (default: auto), or a state file to start."),
+    ] = None,
+    param: Annotated[
+        list[str],
+        typer.Option("--param", "-p", help="A parameter of the learner, c=100; may be said again."),
+    ] = [],  # noqa: B006
+    standardize: Annotated[
+        bool,
+        typer.Option("--standardize", help="Give the learner standardised inputs, an intercept."),
+    ] = False,
+    drop: Drop = [],  # noqa: B006
+    one_hot: OneHot = [],  # noqa: B006
+    on_bad: Bad = OnBad.stop,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Where predictions go, as CSV (row, prediction, label); - is standard output, "
+            "the default when rows come from standard input.",
+        ),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Where an HTML report goes.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="Where the state is saved, again and again.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the state, if there is one: predictions too."),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew although there is a state.")
+    ] = False,
+    snapshot_rows: Annotated[
+        int, typer.Option(min=1, help="Save the state every so many rows.")
+    ] = 10_000_000,
+    snapshot_seconds: Annotated[
+        float, typer.Option(min=0, help="Save the state every so many seconds.")
+    ] = 30.0,
+    format: AnyFormat = None,
+    delimiter: Delimiter = None,
+    names: Names = None,
+) -> None:
+    """Predict every row of a stream, then learn its label.
+
+    Rows are predicted before their labels are learnt. A row with an empty label is predicted only.
+    Rows are numbered from 0. Memory does not grow with the stream.
+
+    With --state, the state is saved in one step, with the predictions it goes with; after a crash
+    the same command with --resume goes on from there, and the predictions are byte for byte those
+    of a run that was never interrupted.
+
+    Inputs are all columns but the target. Text and times are refused, unless they are left out
+    (--drop) or, for text, made 0/1 columns (--one-hot). A missing value is a bad row (--on-bad).
+    """
+    with _ending():
+        from onlinear.command._ask import Asked, run_asked
+
+        run_asked(
+            Asked(
+                data=tuple(data),
+                target=target,
+                model=model,
+                params=tuple(param),
+                standardize=standardize,
+                drop=tuple(drop),
+                one_hot=tuple(one_hot),
+                skip=on_bad is OnBad.skip,
+                out=out,
+                report=report,
+                state=None if state is None else str(state),
+                resume=resume,
+                force=force,
+                rows=snapshot_rows,
+                seconds=snapshot_seconds,
+                format=None if format is None else format.value,
+                delimiter=delimiter,
+                names=None if names is None else tuple(names.split(",")),
+            )
+        )
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A state file.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Say what is in a state file; nothing in it is executed."""
+    with _ending():
+        from onlinear.command._inspect import show
+
+        show(str(file), as_json=json)

@@ -1,0 +1,56 @@
+"""Blocks read ahead in a thread, while those before are learnt."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from queue import Empty, Full, Queue
+from typing import Any, TypeVar
+
+__all__ = ["ahead"]
+
+Item = TypeVar("Item")
+DEPTH = 2  # blocks read ahead
+WAIT = 0.2  # seconds
+
+
+def ahead(items: Iterable[Item], idle: Callable[[], None]) -> Iterator[Item]:
+    """Yield items made in a thread; call ``idle`` now and then while there is none.
+
+    What ``idle`` raises ends the waiting. The thread is a daemon: one that waits for standard input
+    does not keep the process alive.
+    """
+    queue: Queue[tuple[str, Any]] = Queue(DEPTH)
+    ended = threading.Event()
+
+    def put(kind: str, value: Any) -> bool:
+        while not ended.is_set():
+            try:
+                queue.put((kind, value), timeout=WAIT)
+            except Full:  # look whether anybody still waits
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put("item", item):
+                    return
+            put("end", None)
+        except BaseException as error:
+            put("error", error)
+
+    threading.Thread(target=work, daemon=True, name="reading ahead").start()
+    try:
+        while True:
+            try:
+                kind, value = queue.get(timeout=WAIT)
+            except Empty:
+                idle()
+                continue
+            if kind == "end":
+                return
+            if kind == "error":
+                raise value
+            yield value
+    finally:
+        ended.set()

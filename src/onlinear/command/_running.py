@@ -1,0 +1,157 @@
+"""A run: blocks of rows in, each row predicted and then learnt; predictions and state out."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from onlinear._model import Learner
+from onlinear.command._ahead import ahead
+from onlinear.command._columns import Columns, Rows
+from onlinear.command._output import Output
+from onlinear.command._problems import DataError
+from onlinear.command._snapshot import Snapshot
+from onlinear.command._sources import Block, Place, Source
+from onlinear.command._stopping import Stop
+from onlinear.command._story import Telling
+from onlinear.command._tally import Tally
+
+__all__ = ["Run"]
+
+
+@dataclass
+class Run:
+    """A model on its way through a source.
+
+    Between pieces of rows the model, the output, the tally and the place belong together
+    (``whole``), and can be saved.
+    """
+
+    source: Source
+    columns: Columns
+    model: Learner
+    telling: Telling
+    output: Output
+    snapshot: Snapshot
+    tally: Tally
+    place: Place
+    whole: bool = True
+
+    @property
+    def skips(self) -> bool:
+        """Whether bad rows are left out, rather than to end the run."""
+        return self.model.on_bad == "skip"
+
+    def go(self, progress: Callable[[Place, Tally], None]) -> None:
+        """Take all rows; on a bad row or a signal save what there is, and say so."""
+        stop = Stop()
+        with stop.listening(), self._saved_at_the_end():
+            for block, rows in ahead(self._read(), lambda: self._idle(stop)):
+                self._take(block, rows)
+                progress(self.place, self.tally)
+                stop.check()
+
+    def _read(self) -> Iterator[tuple[Block, Rows]]:
+        for block in self.source.blocks(self.columns.types, self.place):
+            yield block, self.columns.rows(block)
+
+    def _idle(self, stop: Stop) -> None:
+        stop.check()
+        if self.snapshot.due(self.tally.rows):
+            self.save()
+
+    @contextlib.contextmanager
+    def _saved_at_the_end(self) -> Iterator[None]:
+        """Save at the end, or when the run ends early and all belongs together."""
+        try:
+            yield
+        except BrokenPipeError:
+            if self.source.piped:  # its rows will not come again
+                self.save()
+            raise
+        except Exception:
+            if self.whole:
+                self.save()
+            raise
+        self.save()
+
+    def save(self) -> None:
+        """Write a snapshot, if one is wanted."""
+        self.snapshot.write(
+            self.model,
+            self.columns,
+            self.source,
+            self.place,
+            self.tally,
+            self.output,
+            self.telling,
+        )
+
+    # --- the rows of a block ------------------------------------------------------------------
+
+    def _take(self, block: Block, rows: Rows) -> None:
+        """Predict and learn the rows of a block, up to the first bad one if that ends the run."""
+        end = len(rows.y)
+        if rows.faults and not self.skips:
+            end = min(rows.faults)
+        bad = np.zeros(len(rows.y), dtype=bool)
+        bad[list(rows.faults)] = True
+        rows.X[bad] = np.nan  # so that the learner skips them, too
+        learns = bad | ~np.isnan(rows.y)
+        turns = np.flatnonzero(np.diff(learns[:end])) + 1
+        for start, stop in zip([0, *turns], [*turns, end], strict=True):
+            while start < stop:
+                middle = min(stop, start + self.snapshot.ahead(self.tally.rows))
+                self._piece(block, rows, slice(start, middle), bool(learns[start]))
+                start = middle
+                if self.snapshot.due(self.tally.rows):
+                    self.save()
+        if end < len(rows.y):
+            self._refuse(block.before.plus(end), rows.faults[end])
+        self.place = block.after
+
+    def _refuse(self, place: Place, words: str) -> None:
+        raise DataError(f"{self.source.where(place)} {words} (--on-bad skip leaves such rows out)")
+
+    def _piece(self, block: Block, rows: Rows, piece: slice, learns: bool) -> None:
+        """Take some rows; if one is refused, those before it, and then say which."""
+        first = block.before.plus(piece.start)
+        size = piece.stop - piece.start
+        try:
+            predictions, skipped = self._predicted(rows, piece, first.number, learns)
+        except ValueError as error:
+            if size == 1:
+                text = str(error).removesuffix("; the model is unchanged")
+                raise DataError(text.replace("row 0", self.source.where(first))) from None
+            middle = piece.start + size // 2
+            self._piece(block, rows, slice(piece.start, middle), learns)
+            self._piece(block, rows, slice(middle, piece.stop), learns)
+            return
+        self.whole = False
+        self.output.write(first.number, predictions, rows.y[piece])
+        if learns:
+            learnt = np.ones(size, dtype=bool)
+            learnt[skipped] = False
+            self.tally.learn(predictions[learnt], rows.y[piece][learnt])
+            for row in skipped:
+                words = rows.faults.get(piece.start + row, f"is none that {self._name} takes")
+                self.tally.skip(first.number + row, words)
+        else:
+            self.tally.unlabelled += size
+        self.place = block.before.plus(piece.stop)
+        self.whole = True
+
+    @property
+    def _name(self) -> str:
+        return type(self.model).__name__
+
+    def _predicted(
+        self, rows: Rows, piece: slice, first: int, learns: bool
+    ) -> tuple[np.ndarray, list[int]]:
+        """Predict rows, and learn those that have labels; return predictions and bad rows."""
+        X, y = rows.X[piece], rows.y[piece]
+        if learns:
+            return self.telling.replay(X, np.where(np.isnan(y), 0.0, y), first)
+        predictions, _, _ = self.model._run(X, None, learn=False)
+        return predictions, []
