@@ -51,6 +51,7 @@ class Run:
                 self._take(block, rows)
                 progress(self.place, self.tally)
                 stop.check()
+            stop.check()  # a signal ends those who feed a pipe, too
 
     def _read(self) -> Iterator[tuple[Block, Rows]]:
         for block in self.source.blocks(self.columns.types, self.place):
@@ -99,7 +100,7 @@ class Run:
         bad[list(rows.faults)] = True
         rows.X[bad] = np.nan  # so that the learner skips them, too
         learns = bad | ~np.isnan(rows.y)
-        turns = np.flatnonzero(np.diff(learns[:end])) + 1
+        turns = (np.flatnonzero(np.diff(learns[:end])) + 1).tolist()
         for start, stop in zip([0, *turns], [*turns, end], strict=True):
             while start < stop:
                 middle = min(stop, start + self.snapshot.ahead(self.tally.rows))

@@ -122,7 +122,10 @@ class Source:
 
     def first(self) -> pa.Table:
         """Return a first look at the rows: names, types, some values."""
-        return self._files[0].first()
+        table = self._files[0].first()
+        if not len(table):
+            raise DataError(f"{self._files[0].name} has no rows")
+        return table
 
     def columns(self, file: int) -> list[str]:
         """Return the names of a file's columns."""
@@ -244,7 +247,7 @@ class _Records:
 
     def first(self) -> pa.Table:
         parser, data, _ = self._begun
-        return parser.guess(data)
+        return parser.guess(data) if data.strip() else pa.table({})
 
     def columns(self) -> list[str]:
         parser = self._begun[0]
