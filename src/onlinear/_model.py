@@ -361,7 +361,11 @@ class Learner(Estimator):
     def _refusal(
         self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool, whole: str = "the model"
     ) -> ValueError:
-        error = _checks.refusal(
+        return ValueError(f"{self._why(outcome, x, in_table=in_table)}; {whole} is unchanged")
+
+    def _why(self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+        """Return which rule a row broke, where, and by what value."""
+        return _checks.refusal(
             type(self).__name__,
             self.algorithm.rules,
             outcome,
@@ -370,7 +374,6 @@ class Learner(Estimator):
             names=self._names,
             params=self.get_params(deep=False),
         )
-        return ValueError(f"{error}; {whole} is unchanged")
 
     def _run(
         self,
