@@ -124,7 +124,9 @@ def scaled(
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):
-        given = {"title": {"text": literal(title)}}
+        given: dict[str, Any] = {"title": {"text": literal(title)}}
+        if axis == "x":
+            given["tickformat"] = ",d"  # rows
         if axis in log:
             values = [v for trace in traces for v in trace[axis] if v is not None and v > 0]
             if values:

@@ -28,11 +28,13 @@ from onlinear._story import (
     MEAN,
     MEAN_LOST,
     Story,
+    has_intercept,
 )
 from onlinear.algorithms import Auto
 
 __all__ = ["figure", "page", "report", "share"]
 
+STRETCHES = 100
 SHOWN = 6  # columns whose weights are drawn
 READING = (
     "The learner predicts each row before it sees the label, so every error here is one it would "
@@ -102,7 +104,7 @@ def page(story: Story, problems: Sequence[tuple[str, int, Sequence[int]]] = ()) 
     if len(model) > 300:
         model = model[:299] + "…"
     lead = f"{model} predicts {story.target}"
-    parts: list[Part] = [_figures(story), *_truth(story), *_losses(story)]
+    parts: list[Part] = [_figures(story), *_truth(story), *_errors(story), *_losses(story)]
     told = effects(story) if story.weighed else None
     parts += _weights(story, told)
     if isinstance(story.model, Auto) and story.model._state is not None:
@@ -133,12 +135,16 @@ def share(part: float, whole: float) -> float:
 def _figures(story: Story) -> Figures:
     learnt, lost, mean_lost = (float(story.sums[k]) for k in (LEARNT, LOST, MEAN_LOST))
     error = share(lost, learnt)
+    root = math.sqrt(error) if error >= 0 else math.nan
     skipped = story.seen - int(learnt)
     figures = [
         ("rows", f"{story.seen:,}", f"row {story.first:,} to row {story.last:,}"),
-        ("columns", f"{len(story.names):,}", _weighed(story)),
-        ("mean squared error", figure(error), f"of {int(learnt):,} rows learnt"),
-        ("typical error", figure(math.sqrt(error) if error >= 0 else math.nan), "root mean square"),
+        (
+            "columns",
+            f"{len(story.names):,}",
+            "and an intercept" if has_intercept(story.model) else "no intercept is added",
+        ),
+        ("mean squared error", figure(error), f"its root, a typical error: {figure(root)}"),
         (
             "relative error",
             figure(share(lost, mean_lost)),
@@ -155,10 +161,6 @@ def _figures(story: Story) -> Figures:
     return Figures(figures)
 
 
-def _weighed(story: Story) -> str:
-    return "names are those of the data" if story.names else ""
-
-
 def _truth(story: Story) -> list[Part]:
     truth, predicted = story.truth, story.predicted
     whole = [
@@ -167,6 +169,7 @@ def _truth(story: Story) -> list[Part]:
     ]
     for trace in whole:
         trace["line"]["width"] = 1
+    whole[1]["opacity"] = 0.8
     width = "every row" if story.seen <= truth.rows.size else "the extremes of each stretch of rows"
     parts: list[Part] = [
         Chart(
@@ -193,6 +196,33 @@ def _truth(story: Story) -> list[Part]:
             )
         )
     return parts
+
+
+def _errors(story: Story) -> list[Part]:
+    """Return the error by stretches of the stream, from what was lost between their ends."""
+    rows, table = story.curves.rows, story.curves.table
+    ends = np.searchsorted(rows, np.linspace(story.first, story.last, STRETCHES + 1)[1:])
+    ends = np.unique(ends)
+    if ends.size < 3 or rows.size < STRETCHES:
+        return []
+    before = np.concatenate([[story.first - 1.0], rows[ends[:-1]]])
+    traces = []
+    for name, column, kind in (
+        (type(story.model).__name__, LOSS, "loss"),
+        ("mean of y so far", MEAN, "other"),
+    ):
+        lost = np.diff(table[ends, column], prepend=0.0)
+        error = np.sqrt(lost / (rows[ends] - before))
+        traces.append(line(name, rows[ends], error, kind=kind, grey=kind == "other"))
+    return [
+        Chart(
+            "Error over time",
+            f"The typical error (root mean square) in each of {ends.size} stretches of the stream.",
+            traces,
+            scaled(traces, "row", f"error of {story.target}", log="y", height=320),
+            scales=True,
+        )
+    ]
 
 
 def _losses(story: Story) -> list[Part]:
@@ -285,9 +315,11 @@ def _weights(story: Story, told: Effects | None) -> list[Part]:
         every = f"every {story.sample.stride}th row" if story.sample.stride > 1 else "all rows"
         words += (
             f" Dotted: the best drifting path in hindsight through {every}, where a step costs "
-            f"{told.path.price:g} times its square in units of the labels' spread: the price at "
+            f"{told.path.price:,g} times its square in units of the labels' spread: the price at "
             "which it would have predicted best."
         )
+    if isinstance(story.model, Auto) and story.model.lags:
+        words += " The path knows no earlier labels, and Auto does: its own weights may be smaller."
     parts: list[Part] = [Panels("Weights over time", words, charts)]
     return parts + _speed(story, told)
 
@@ -314,30 +346,31 @@ def _speed(story: Story, told: Effects) -> list[Part]:
 def _experts(story: Story, model: Auto) -> list[Part]:
     names, first = model._names_of_experts(), story.weighed
     rows, table = story.records.rows, story.records.table[:, first:]
-    weights = [line(name, rows, table[:, k], k) for k, name in enumerate(names)]
+    weights = [line(name, rows, table[:, k], k) for k, name in enumerate(names[:-1])]
+    weights.append(line(names[-1], rows, table[:, len(names) - 1], kind="other", grey=True))
+    weighted, combination, ceiling = table[:, len(names) :].T
+    excess = [
+        line("Auto", rows, weighted - combination, 0),
+        line("at most", rows, ceiling - combination, 2, "ceiling"),
+    ]
     parts: list[Part] = []
     if rows.size:
         parts.append(
             Chart(
                 "Who leads in Auto",
-                "The weight of each expert in the prediction. A small c follows fast, a large one "
-                "hardly moves.",
+                "The weight of each expert in the prediction; what is missing to 1 is that of the "
+                "last labels. A small c follows fast, a large one hardly moves.",
                 weights,
                 scaled(weights, "row", "weight", height=320),
             )
         )
-        weighted = [
-            line("Auto", rows, table[:, len(names)], 0),
-            line("best fixed combination", rows, table[:, len(names) + 1], 1, "comparator"),
-            line("ceiling", rows, table[:, len(names) + 2], 2, "ceiling"),
-        ]
         parts.append(
             Chart(
                 "What Auto guarantees",
-                "Loss with each row weighed by 1/2σ² of its time, beside the best fixed "
-                "combination of all experts and past labels, and the most it can be.",
-                weighted,
-                scaled(weighted, "row", "weighted loss, added up", height=300),
+                "Loss with each row weighed by 1/2σ² of its time, less that of the best fixed "
+                "combination of all experts and past labels; and the most that can be.",
+                excess,
+                scaled(excess, "row", "weighted loss over the best", height=300),
             )
         )
     return [*parts, Text("What Auto believes", model.explain())]

@@ -10,10 +10,12 @@
   const toDark = new Map(palette.light.map((colour, k) => [colour, palette.dark[k]]));
   const media = matchMedia("(prefers-color-scheme: dark)");
   const button = document.getElementById("scheme");
+  const mouse = matchMedia("(pointer: fine)").matches; // a finger that drags is to scroll the page
   const config = {
     responsive: true,
     displaylogo: false,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    displayModeBar: mouse ? "hover" : false,
+    modeBarButtons: [["toImage", "resetScale2d"]],
   };
   let chosen = null;
   let printing = false;
@@ -39,23 +41,25 @@
 
   function axis(given, chart) {
     const { soft, grid } = schemes[scheme()];
-    const log = given.type === "log" && !chart.linear;
-    const { type, range, ...rest } = given;
-    const scale = log ? { type, range: [...range], ...decades(range) } : { tickformat: rest.tickformat ?? "" };
-    return {
+    const { type, range, tickformat, ...rest } = given;
+    const narrow = (printing ? 0 : chart.place.clientWidth) < 480 || chart.figure.closest(".panels");
+    const common = {
       automargin: true, gridcolor: grid, linecolor: grid, zerolinecolor: soft, zerolinewidth: 0.75,
-      nticks: chart.place.clientWidth < 480 ? 5 : 9, hoverformat: ",.5~g",
-      ...rest, ...scale,
+      nticks: narrow ? 5 : 9, tickfont: { size: 12, color: soft }, hoverformat: tickformat ?? ",.5~g",
+      ...rest,
       title: { ...rest.title, font: { size: 12, color: soft }, standoff: 8 },
-      tickfont: { size: 12, color: soft },
     };
+    if (type !== "log" || chart.linear) return { ...common, tickformat: tickformat ?? "" };
+    return { ...common, type, range: [...range], ...decades(range[1] - range[0], tickformat, soft) };
   }
 
-  // whole decades have labels, and if there are few of them 2 and 5 between them
-  function decades(range) {
-    const span = range[1] - range[0];
-    if (span < 1.5) return { tickformat: ",~g" };
-    return { dtick: Math.ceil(span / 8), exponentformat: "power", minorloglabels: "none" };
+  // labels of a logarithmic axis: whole decades, or 1, 2 and 5 if there are few of them
+  function decades(span, tickformat, soft) {
+    if (span < 0.5) return { tickformat: tickformat ?? ",~g" };
+    if (span < 2.5) return { dtick: "D2", tickformat: tickformat ?? ",~g" };
+    const dtick = Math.ceil(span / 8);
+    if (tickformat) return { dtick, tickformat };
+    return { dtick, exponentformat: "power", tickfont: { size: 10, color: soft } }; // Plotly adds a quarter
   }
 
   function layoutOf(chart) {
@@ -66,7 +70,7 @@
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink },
       paper_bgcolor: paper, plot_bgcolor: paper,
       margin: { l: 8, r: 12, t: 10, b: 8 },
-      showlegend: false, dragmode: false, hovermode: "x unified",
+      showlegend: false, dragmode: mouse ? "zoom" : false, hovermode: "x unified",
       hoverlabel: { bgcolor: paper, bordercolor: soft, font: { color: ink } },
       modebar: { color: soft, activecolor: ink, bgcolor: "rgba(0,0,0,0)" },
       xaxis: axis(chart.logarithmic.x ?? {}, chart),
