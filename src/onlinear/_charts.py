@@ -139,3 +139,22 @@ def scaled(
 
 def _logarithmic(low: float, high: float) -> dict[str, Any]:
     return {"type": "log", "range": [round(low, 4), round(high, 4)]}
+
+
+def figure(value: float) -> str:
+    """Return a number in four digits, as people read it.
+
+    >>> figure(12345.678), figure(0.00123456), figure(1.5e-9), figure(float("nan"))
+    ('12,346', '0.001235', '1.500e-09', '–')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if value == 0 or 1e-4 <= abs(value) < 1e9:
+        digits = max(0, 3 - math.floor(math.log10(abs(value)))) if value else 0
+        return f"{value:,.{digits}f}".replace("-", "−")
+    return f"{value:.3e}".replace("-", "−", 1) if value < 0 else f"{value:.3e}"
+
+
+def share(part: float, whole: float) -> float:
+    """Return part/whole, NaN if there is nothing to divide by."""
+    return part / whole if whole > 0 else math.nan

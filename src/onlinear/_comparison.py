@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onlinear._charts import line, scaled
+from onlinear._charts import figure, line, scaled, share
 from onlinear._page import Chart, Page, Part, Table, Words
-from onlinear._report import figure, share
 from onlinear._thinning import spaced
 
 __all__ = ["Contest", "Entry", "comparison", "thinned"]

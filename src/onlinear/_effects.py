@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlinear._replay import replay
-from onlinear._story import Story, has_intercept
+from onlinear._watched import Watched, has_intercept
 from onlinear.algorithms import LASER
 from onlinear.hindsight import drifting_path
 
@@ -44,7 +44,7 @@ class Effects:
     order: np.ndarray
 
 
-def effects(story: Story) -> Effects:
+def effects(story: Watched) -> Effects:
     """Return the effects of a story's columns: of the learner, and of the path in hindsight."""
     d, sample = len(story.names), story.sample
     X, y = sample.table[:, :d], sample.table[:, d]
