@@ -16,6 +16,7 @@ from onlinear._files import StateFileError
 from onlinear._model import Learner, load
 from onlinear._plot import regret_plot
 from onlinear._replay import BankReplay, Replay, replay
+from onlinear._report import report
 from onlinear.algorithms import (
     AAR,
     ARCOR,
@@ -107,6 +108,7 @@ __all__ = [
     "load",
     "regret_plot",
     "replay",
+    "report",
     "scaling",
     "streams",
 ]

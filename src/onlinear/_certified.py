@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import nan
 from typing import Any, Self, cast
@@ -162,7 +162,15 @@ class Certified:
         """
         return self._replay(X, y, None, engine)
 
-    def _replay(self, X: Any, y: Any, comparator: Any, engine: Engine) -> Certificate:
+    def _replay(
+        self,
+        X: Any,
+        y: Any,
+        comparator: Any,
+        engine: Engine,
+        rounds: Callable[[], Replay] | None = None,
+    ) -> Certificate:
+        """Replay a stream; ``rounds`` does the learner's own part, if not :func:`replay`."""
         self._check_untouched()
         table, names = _checks.table(X)
         path = None
@@ -172,7 +180,8 @@ class Certified:
         with self._all_or_nothing():
             before = self.comparator, self.ceiling
             first = self.rounds_ if self._intact else None
-            run, tallies = self._run_beside(X, y, table, names, engine)
+            rounds = rounds or (lambda: replay(self.model, X, y, engine=engine))
+            run, tallies = self._run_beside(rounds, y, table, names, engine)
             learnt = np.ones(len(table), dtype=bool)
             learnt[run.bad_rows] = False
             if tallies is None and learnt.any():
@@ -185,7 +194,12 @@ class Certified:
             return self._certificate(run, tallies, path, learnt, before, first)
 
     def _run_beside(
-        self, X: Any, y: Any, table: np.ndarray, names: list[str] | None, engine: Engine
+        self,
+        rounds: Callable[[], Replay],
+        y: Any,
+        table: np.ndarray,
+        names: list[str] | None,
+        engine: Engine,
     ) -> tuple[Replay, np.ndarray | None]:
         """Replay the stream, and if there is a core for it keep the accounts in a thread meanwhile.
 
@@ -193,14 +207,14 @@ class Certified:
         """
         small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
         if small or wide or usable_cores() == 1:
-            return replay(self.model, X, y, engine=engine), None
+            return rounds(), None
         labels, ledger = _checks.labels(y, len(table)), self._ledger.twin()
         in_bulk = ledger.account.step.takes_bulk(table, _account(engine), ledger.account.owner)
         ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C ends it
         add = partial(ledger.add, table, labels, names, _account(engine))
         limit = blas_threads(table.shape[1]) if in_bulk else contextlib.nullcontext()
         with limit, beside(lambda advance: add(progress=advance)) as account:
-            run = replay(self.model, X, y, engine=engine)
+            run = rounds()
             if run.bad_rows.size:
                 return run, None
             tallies = account.result()
@@ -384,9 +398,7 @@ class Certified:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner and its certificate to one file, as :meth:`Learner.save` does."""
         header, arrays = _saving.described(self.model, _full_name(type(self.model)))
-        kept = self.__getstate__()
-        arrays |= {"accounts": kept["accounts"], "totals": kept["totals"]}
-        _files.write(path, {**header, "certificate": 1}, arrays)
+        _files.write(path, {**header, "certificate": 1}, arrays | self._described())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -396,15 +408,23 @@ class Certified:
             if header.get("certificate") != 1:
                 raise ValueError("it holds no certificate: use onlinear.load")
             model = cast(Learner, _saving.rebuilt(header, arrays, Learner._classes))
-            loss, power, seen, ended = totals = arrays["totals"]
-            if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
-                raise ValueError(f"it says {loss} was lost in {seen} rows, the {ended}. the last")
-            certified = cls.__new__(cls)
-            certified.__setstate__(
-                {"model": model, "accounts": arrays["accounts"], "totals": totals}
-            )
-            certified._check_untouched()
-            certified._check_accounts()
+            return cls._restored(model, arrays)
+
+    def _described(self) -> dict[str, np.ndarray]:
+        """Return the accounts as arrays for a state file, the learner being described apart."""
+        kept = self.__getstate__()
+        return {"accounts": kept["accounts"], "totals": kept["totals"]}
+
+    @classmethod
+    def _restored(cls, model: Learner, arrays: dict[str, np.ndarray]) -> Self:
+        """Return the certificate of a learner from the arrays of a state file, or refuse them."""
+        loss, power, seen, ended = totals = arrays["totals"]
+        if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
+            raise ValueError(f"it says {loss} was lost in {seen} rows, the {ended}. the last")
+        certified = cls.__new__(cls)
+        certified.__setstate__({"model": model, "accounts": arrays["accounts"], "totals": totals})
+        certified._check_untouched()
+        certified._check_accounts()
         return certified
 
     def _check_accounts(self) -> None:

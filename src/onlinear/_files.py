@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["StateFileError", "read", "write"]
+__all__ = ["StateFileError", "read", "replace", "write"]
 
 MAGIC = b"onlinear "
 VERSION = 1
@@ -37,10 +37,10 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     text = json.dumps({**header, "arrays": shapes}, ensure_ascii=True)
     body = MAGIC + f"{VERSION}\n{text}\n".encode("ascii")
     body += b"".join(np.ascontiguousarray(a, dtype=LITTLE).tobytes() for a in arrays.values())
-    _replace(Path(os.path.realpath(path)), body + hashlib.sha256(body).digest())
+    replace(Path(os.path.realpath(path)), body + hashlib.sha256(body).digest())
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
     """Put content at path so that a reader, or a crash, sees the old file or the new one."""
     beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:

@@ -361,7 +361,11 @@ class Learner(Estimator):
     def _refusal(
         self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool, whole: str = "the model"
     ) -> ValueError:
-        error = _checks.refusal(
+        return ValueError(f"{self._why(outcome, x, in_table=in_table)}; {whole} is unchanged")
+
+    def _why(self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+        """Return which rule a row broke, where, and by what value."""
+        return _checks.refusal(
             type(self).__name__,
             self.algorithm.rules,
             outcome,
@@ -370,7 +374,6 @@ class Learner(Estimator):
             names=self._names,
             params=self.get_params(deep=False),
         )
-        return ValueError(f"{error}; {whole} is unchanged")
 
     def _run(
         self,
@@ -384,26 +387,50 @@ class Learner(Estimator):
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
         X, names = _checks.any_table(X)
         y = _checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
+        if self._state is not None:
+            _checks.same_columns(type(self).__name__, self.n_features_in_, self._names, X, names)
+        predictions, bad = self._run_table(
+            X, names, y, learn=learn, progress=progress, engine=engine
+        )
+        return predictions, y, bad
+
+    def _run_table(
+        self,
+        X: Any,
+        names: list[str] | None,
+        y: np.ndarray,
+        *,
+        learn: bool,
+        progress: Callable[[int, int], None] = _no_progress,
+        engine: str = "rank-one",
+        first: int = 0,
+        noticed: Callable[[_engine.Outcome], None] | None = None,
+    ) -> tuple[np.ndarray, list[int]]:
+        """Predict the rows of a table and, if asked, learn them; return predictions, bad rows.
+
+        Errors call its rows ``first``, ``first + 1``, …; ``noticed`` is told why a row was skipped.
+        """
         fresh, skipped = self._state is None, self.n_skipped_
+
+        def refusal(outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+            outcome = outcome._replace(row=first + outcome.row)
+            return self._refusal(outcome, x, in_table=in_table)
+
         with self._all_or_nothing() if learn else contextlib.nullcontext():
             if fresh:
                 self._begin(X.shape[1])
                 self._name_columns(names)
-            else:
-                _checks.same_columns(
-                    type(self).__name__, self.n_features_in_, self._names, X, names
-                )
             if learn:
                 self._expect(X.shape[0])
             in_bulk = learn and self._step.takes_bulk(X, engine, type(self).__name__)
             predictions, bad = self._rounds(
-                self._step, X, y, learn, self._refusal, progress, in_bulk=in_bulk
+                self._step, X, y, learn, refusal, progress, in_bulk=in_bulk, noticed=noticed
             )
             if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
                 self._forget()
             if learn:
                 self.n_skipped_ = skipped + len(bad)
-        return predictions, y, bad
+        return predictions, bad
 
     def _rounds(
         self,
@@ -415,6 +442,7 @@ class Learner(Estimator):
         progress: Callable[[int, int], None],
         *,
         in_bulk: bool = False,
+        noticed: Callable[[_engine.Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
         """Run the rounds of a table by a step; return predictions, and bad rows skipped."""
         bad: list[int] = []
@@ -423,6 +451,8 @@ class Learner(Estimator):
             if self.on_bad == "raise":
                 raise refusal(outcome, X[outcome.row], in_table=True)
             bad.append(outcome.row)
+            if noticed is not None:
+                noticed(outcome)
 
         def room() -> tuple[Any, np.ndarray]:
             self._make_room()

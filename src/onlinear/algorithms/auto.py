@@ -535,6 +535,13 @@ class Auto(Learner):
         names += [f"LASER, c = {c_k:g}, given units" for c_k in c[len(STANDARD) :]]
         return [*names, "the mean of y"]
 
+    def _weights_of_experts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weight of each expert in the prediction, and those of the past beside them."""
+        state, experts = self._learnt(), self._numbers()[1].size
+        weights = state.trust @ state.V
+        share, past = weights[: experts + 1], weights[experts + 1 :]
+        return share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1), past
+
     def explain(self) -> str:
         """Say in words and a table what it believes: how fast the truth moves, and who leads.
 
@@ -545,8 +552,7 @@ class Auto(Learner):
         """
         state, c = self._learnt(), self._numbers()[1]
         experts, labels = c.size, state.labels
-        weights = state.trust @ state.V
-        share, past = weights[: experts + 1], weights[experts + 1 :]
+        weights, past = self._weights_of_experts()
         memories = [math.sqrt(c_k) for c_k in c[: len(STANDARD)]] + [math.nan] * (
             experts - len(STANDARD)
         )
@@ -557,7 +563,7 @@ class Auto(Learner):
                 names=self._names_of_experts(),
                 memories=[*memories, 0.0],
                 errors=np.sqrt(state.recent),
-                weights=share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1),
+                weights=weights,
                 past=past,
                 leader=int(labels[LEADER]),
                 since=int(labels[SINCE]),

@@ -1,0 +1,160 @@
+"""Charts as plain data in Plotly's form, safe to be shown: names literal, numbers finite or null.
+
+Plotly reads a little HTML in any text, and ``%{…}`` in templates. So every text goes through
+:func:`literal`, and there are no templates.
+"""
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "DARK",
+    "DASHES",
+    "LIGHT",
+    "clean",
+    "colour",
+    "line",
+    "literal",
+    "marks",
+    "numbers",
+    "scaled",
+]
+
+# Okabe & Ito's, as in the pictures, but darker or lighter where they would not stand out from the
+# page (3 : 1); grey is for what is beside the point
+LIGHT = ("#D55E00", "#0072B2", "#00875F", "#B8578B", "#2E86BE", "#A66F00", "#707070")
+DARK = ("#F47B20", "#5AA9E6", "#1FBF92", "#E39AC4", "#8CCBF2", "#E6B040", "#9A9A9A")
+GREY = len(LIGHT) - 1
+DASHES = {"loss": "solid", "comparator": "dot", "ceiling": "dash", "other": "dashdot"}
+TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # of the direction of writing
+LONGEST = 40  # characters of a name in a chart
+DIGITS = 7  # of a number in a chart
+
+
+def clean(text: str) -> str:
+    """Return a text without control characters, halves of characters, and turns of direction."""
+    return "".join(
+        "\ufffd" if c in TURNS or (c != "\n" and unicodedata.category(c) in ("Cc", "Cs")) else c
+        for c in text
+    )
+
+
+def literal(text: str) -> str:
+    """Return a text that Plotly shows as it is, shortened if it is very long.
+
+    >>> literal("<b>temperature</b>")
+    '&lt;b&gt;temperature&lt;/b&gt;'
+    """
+    text = clean(text).replace("\n", " ")
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 1] + "…"
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def numbers(values: Any) -> list[float | int | None]:
+    """Return numbers as JSON can hold them: few digits, whole ones exact, others null.
+
+    >>> numbers([1.0, 2.0 / 3.0, float("nan")])
+    [1, 0.6666667, None]
+    """
+    return [_number(value) for value in np.asarray(values, dtype=float).tolist()]
+
+
+def _number(value: float) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    if value == int(value) and abs(value) < 2**53:
+        return int(value)
+    return float(f"{value:.{DIGITS}g}")
+
+
+def colour(k: int) -> str:
+    """Return the k-th colour of lines; grey is left out."""
+    return LIGHT[k % GREY]
+
+
+def line(
+    name: str,
+    rows: Any,
+    values: Any,
+    k: int = 0,
+    kind: str = "loss",
+    *,
+    grey: bool = False,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return a line: its name, where it goes, its colour, and by its kind how it is dashed."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": literal(name),
+        "x": numbers(rows),
+        "y": numbers(values),
+        "line": {
+            "color": LIGHT[GREY] if grey else colour(k),
+            "dash": DASHES[kind],
+            "width": 2 if kind == "loss" else 1.75,
+        },
+        **more,
+    }
+
+
+def marks(name: str, rows: Any, values: Any, k: int = 0) -> dict[str, Any]:
+    """Return points without a line."""
+    point = {"color": colour(k), "size": 5}
+    return {**line(name, rows, values, k), "mode": "markers", "marker": point}
+
+
+def scaled(
+    traces: Iterable[dict[str, Any]],
+    x: str,
+    y: str,
+    *,
+    log: Sequence[str] = (),
+    height: int = 380,
+) -> dict[str, Any]:
+    """Return the layout of lines over rows: titles of the axes, which are logarithmic, the height.
+
+    An axis can be logarithmic only if something is positive, and then goes down to a hundred
+    thousandth of the largest value: mere rounding is not worth a decade.
+    """
+    axes: dict[str, Any] = {"height": height}
+    for axis, title in (("x", x), ("y", y)):
+        given: dict[str, Any] = {"title": {"text": literal(title)}}
+        if axis == "x":
+            given["tickformat"] = ",d"  # rows
+        if axis in log:
+            values = [v for trace in traces for v in trace[axis] if v is not None and v > 0]
+            if values:
+                low, high = max(min(values), 1e-5 * max(values)), max(values)
+                room = 0.04 * max(math.log10(high / low), 0.5)
+                given |= _logarithmic(math.log10(low) - room, math.log10(high) + room)
+        axes[f"{axis}axis"] = given
+    return axes
+
+
+def _logarithmic(low: float, high: float) -> dict[str, Any]:
+    return {"type": "log", "range": [round(low, 4), round(high, 4)]}
+
+
+def figure(value: float) -> str:
+    """Return a number in four digits, as people read it.
+
+    >>> figure(12345.678), figure(0.00123456), figure(1.5e-9), figure(float("nan"))
+    ('12,346', '0.001235', '1.500e-09', '–')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if value == 0 or 1e-4 <= abs(value) < 1e9:
+        digits = max(0, 3 - math.floor(math.log10(abs(value)))) if value else 0
+        return f"{value:,.{digits}f}".replace("-", "−")
+    return f"{value:.3e}".replace("-", "−", 1) if value < 0 else f"{value:.3e}"
+
+
+def share(part: float, whole: float) -> float:
+    """Return part/whole, NaN if there is nothing to divide by."""
+    return part / whole if whole > 0 else math.nan

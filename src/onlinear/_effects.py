@@ -1,0 +1,106 @@
+"""Weights in units one can compare, beside the best drifting path in hindsight.
+
+The effect of a column is what one deviation of it moves the prediction by, w_j·sd_j. The path is
+that of :func:`onlinear.hindsight.drifting_path` through the rows a story has kept, every k-th, in
+deviations, with an intercept if the learner has one. How dear its drift is, is chosen by the data:
+the price c at which the path, at each kept row, would have predicted the next one best.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onlinear._replay import replay
+from onlinear._watched import Watched, has_intercept
+from onlinear.algorithms import LASER
+from onlinear.hindsight import drifting_path
+
+__all__ = ["Effects", "Path", "effects", "speeds"]
+
+PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
+FEWEST = 3  # rows a path can be put through
+MOST_STEPS = 120  # of the speed of drift
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The best drifting path: its rows, the effects of all columns at them, and its price."""
+
+    rows: np.ndarray
+    effects: np.ndarray
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The effects of columns at the records of a story, and the path; None if there is none.
+
+    ``order`` has the columns, the most important first.
+    """
+
+    rows: np.ndarray
+    effects: np.ndarray
+    path: Path | None
+    order: np.ndarray
+
+
+def effects(story: Watched) -> Effects:
+    """Return the effects of a story's columns: of the learner, and of the path in hindsight."""
+    d, sample = len(story.names), story.sample
+    X, y = sample.table[:, :d], sample.table[:, d]
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = X.std(axis=0) if len(X) else np.zeros(d)
+        deviations[~np.isfinite(deviations) | (deviations <= 1e-12 * np.abs(X).max(initial=0))] = 0
+        own = story.records.table[:, :d] * deviations
+        path = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
+        told = own if path is None else path.effects
+        weight = np.sqrt(np.nanmean(told**2, axis=0)) if len(told) else np.zeros(d)
+    order = np.argsort(-np.nan_to_num(weight), kind="stable")
+    return Effects(story.records.rows, own, path, order)
+
+
+def _path(
+    X: np.ndarray, y: np.ndarray, rows: np.ndarray, deviations: np.ndarray, *, intercept: bool
+) -> Path | None:
+    """Return the path through some rows, or None if there can be none."""
+    moving = deviations > 0
+    middle, unit = (y.mean(), y.std()) if intercept and y.size else (0.0, np.sqrt(np.mean(y**2)))
+    if len(X) < FEWEST or not moving.any() or not (np.isfinite(unit) and unit > 0):
+        return None
+    Z = X[:, moving]
+    if intercept:
+        Z = np.column_stack([(Z - Z.mean(axis=0)) / deviations[moving], np.ones(len(Z))])
+    else:
+        Z = Z / deviations[moving]
+    labels = (y - middle) / unit
+    try:
+        c = min(PRICES, key=lambda c: _surprise(Z, labels, c))
+        u = drifting_path(Z, labels, b=1.0, c=c) * unit
+    except ValueError:  # columns that double precision cannot tell apart
+        return None
+    told = np.zeros(X.shape)
+    told[:, moving] = u[:, : int(moving.sum())]
+    return Path(rows, told, c)
+
+
+def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
+    """Return the loss of predicting each row by the best path up to the one before."""
+    return float(replay(LASER(b=1.0, c=c, shrink=False), Z, y, engine="rank-one").losses.sum())
+
+
+def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return rows, and how far effects moved a row since the row before: the learner's, the path's.
+
+    Both over the same stretches, since a noisy line is the longer the closer one looks.
+    """
+    known = np.isfinite(told.effects).all(axis=1)
+    rows, own = told.rows[known], told.effects[known]
+    every = max(1, -(-rows.size // MOST_STEPS))
+    rows, own = rows[::-1][::every][::-1], own[::-1][::every][::-1]
+    gaps = np.diff(rows)
+    moved = np.linalg.norm(np.diff(own, axis=0), axis=1) / gaps
+    if told.path is None:
+        return rows[1:], moved, None
+    at = np.clip(np.searchsorted(told.path.rows, rows, side="right") - 1, 0, None)
+    drift = np.linalg.norm(np.diff(told.path.effects[at], axis=0), axis=1) / gaps
+    return rows[1:], moved, drift
