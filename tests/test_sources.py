@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from onlinear.command import _sources, _text
 from onlinear.command._columns import choose
+from onlinear.command._faults import Fault
 from onlinear.command._problems import DataError, UsageError
 from onlinear.command._sources import Place, Source
 
@@ -31,7 +32,7 @@ def read(source, types=NUMBERS, place=_sources.START):
     for block in source.blocks(types, place):
         start = block.before.number
         rows += block.table.to_pylist()
-        faults |= {start + row: words for row, words in block.faults.items()}
+        faults |= {start + row: str(fault) for row, fault in block.faults.items()}
     return rows, faults
 
 
@@ -126,17 +127,17 @@ def test_faults_name_the_value_and_the_column(tmp_path):
     path = write(tmp_path / "t.csv", "a,b\n1,2\n3,x\n4\n5,6,7\n\n8,9\n")
     rows, faults = read(Source((path,)))
     assert faults == {
-        1: "has 'x' in column 'b', not a number",
-        2: "has 1 values, not 2",
-        3: "has 3 values, not 2",
+        1: "has no number in column 'b': 'x'",
+        2: "has another number of values than 2: 1",
+        3: "has another number of values than 2: 3",
     }
     assert rows[4] == {"a": 8.0, "b": 9.0}
     path = write(tmp_path / "t.jsonl", '{"a": 1, "b": "x"}\n[1]\n{"a": 1, "a": 2}\n{"b": 2}\n')
     rows, faults = read(Source((path,)))
     assert faults == {
-        0: "has 'x' in column 'b', not a number",
-        1: "is not a JSON object: '[1]'",
-        2: 'is not a JSON object: \'{"a": 1, "a": 2}\'',
+        0: "has no number in column 'b': 'x'",
+        1: "has no JSON object: '[1]'",
+        2: 'has no JSON object: \'{"a": 1, "a": 2}\'',
     }
     assert rows[3] == {"a": None, "b": 2.0}
 
@@ -228,7 +229,7 @@ def test_a_text_among_numbers_is_a_fault_and_not_a_column_of_text(tmp_path):
     source = Source((write(tmp_path / "t.csv", "x,y\n1,2\n?,3\n4,5\n"),))
     columns = choose(source, "y")
     (block,) = source.blocks(columns.types)
-    assert columns.rows(block).faults == {1: "has '?' in column 'x', not a number"}
+    assert columns.rows(block).faults == {1: Fault("no number", "x", "'?'")}
 
 
 def test_categories_become_columns_and_unknown_ones_faults(tmp_path):
@@ -239,8 +240,8 @@ def test_categories_become_columns_and_unknown_ones_faults(tmp_path):
     rows = columns.rows(block)
     assert rows.X[:2].tolist() == [[1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
     assert rows.faults == {
-        2: "has no value in column 'day'",
-        3: "has 'sun' in column 'day', which is none of its 2 categories",
+        2: Fault("no value", "day"),
+        3: Fault("none of the 2 categories", "day", "'sun'"),
     }
     assert choose(source, "y", one_hot=["day"]).names == ["x", "day=mon", "day=sun", "day=tue"]
 
@@ -258,9 +259,9 @@ def test_missing_and_infinite_values_are_faults_and_a_missing_label_is_none(tmp_
     (block,) = source.blocks(columns.types)
     rows = columns.rows(block)
     assert rows.faults == {
-        1: "has no value in column 'x'",
-        2: "has infinity in column 'x'",
-        3: "has infinity in column 'y'",
+        1: Fault("no value", "x"),
+        2: Fault("infinity", "x"),
+        3: Fault("infinity", "y"),
     }
     assert rows.X[4].tolist() == [5.0, 1.0]
     assert np.isnan(rows.y[4])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onlinear._model import Learner
+from onlinear._story import Story
 from onlinear.algorithms import Auto
 from onlinear.command._columns import Columns, choose
 from onlinear.command._meter import meter
@@ -53,6 +54,9 @@ def run_asked(asked: Asked) -> None:
     except CommandError as error:
         error.add(saved_so_far(run))
         raise
+    if isinstance(run.telling, Story) and asked.report is not None:
+        problems = [(kind, rows[0], rows[1:]) for kind, rows in run.tally.problems.items()]
+        run.telling.write(asked.report, problems)
     where = sys.stderr if _out(asked, run.source) == "-" else sys.stdout
     print(printable(summary(asked, run)), file=where)
 
@@ -150,11 +154,21 @@ def _check_names(learner: Learner, columns: Columns) -> None:
             f"the model has learnt from {learner.n_features_in_} columns, not from "
             f"{len(columns.names)}"
         )
-    learner._name_columns(None)
+    learner._name_columns(columns.names)
 
 
 def _telling(asked: Asked, kept: Kept | None, learner: Learner, columns: Columns) -> Telling:
-    return Plain(learner)
+    if asked.report is None:
+        return Plain(learner, columns.names)
+    if kept is None:
+        if learner._state is not None:
+            raise UsageError("--report begins with the first row, not with a model from a file")
+        return Story(learner, columns.names, columns.target)
+    if kept.story is None:
+        raise UsageError(
+            "--report was not asked for when the run began: it begins with the first row"
+        )
+    return Story.restored(learner, *kept.story)
 
 
 def saved_so_far(run: Run) -> str:
@@ -180,7 +194,7 @@ def summary(asked: Asked, run: Run) -> str:
         )
     for words, (count, *rows) in sorted(tally.problems.items(), key=lambda item: -item[1][0])[:5]:
         more = ", …" if count > len(rows) else ""
-        lines.append(f"skipped {count:,}: {words} (row {', '.join(map(str, rows))}{more})")
+        lines.append(f"skipped {count:,} with {words} (row {', '.join(map(str, rows))}{more})")
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
     written = {

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from onlinear.command._parsing import Faults
+from onlinear.command._faults import Fault, Faults
 from onlinear.command._problems import DataError, UsageError
 from onlinear.command._sources import Block, Source
 
@@ -78,7 +78,7 @@ class Columns:
             self._find_missing(X, faults)
         y = _floats(table[self.target])
         for row in np.flatnonzero(np.isinf(y)):
-            faults.setdefault(int(row), f"has infinity in column {self.target!r}")
+            faults.setdefault(int(row), Fault("infinity", self.target))
         return Rows(X, y, faults)
 
     def _ones(
@@ -89,20 +89,16 @@ class Columns:
         which = pc.index_in(texts, pa.array(values, pa.string())).to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(np.isnan(which.astype(float))):
             text = texts[int(row)].as_py()
-            faults.setdefault(
-                int(row),
-                f"has no value in column {name!r}"
-                if text is None
-                else f"has {text[:40]!r} in column {name!r}, which is none of its "
-                f"{len(values)} categories",
-            )
+            missing = Fault("no value", name)
+            new = Fault(f"none of the {len(values)} categories", name, f"{text!r:.40}")
+            faults.setdefault(int(row), missing if text is None else new)
         return np.asarray(which.astype(float)[:, None] == np.arange(len(values)), dtype=float)
 
     def _find_missing(self, X: np.ndarray, faults: Faults) -> None:
         for row, j in np.argwhere(~np.isfinite(X)):
             value = X[row, j]
-            words = "no value" if np.isnan(value) else "infinity"
-            faults.setdefault(int(row), f"has {words} in column {self.names[j]!r}")
+            rule = "no value" if np.isnan(value) else "infinity"
+            faults.setdefault(int(row), Fault(rule, self.names[j]))
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

@@ -15,6 +15,7 @@ from onlinear._model import Learner, load
 from onlinear._saving import plain
 from onlinear.algorithms import Auto
 from onlinear.command._problems import printable
+from onlinear.command._tally import Tally
 
 __all__ = ["described", "show"]
 
@@ -84,18 +85,18 @@ def _learner(model: Learner) -> dict[str, Any]:
 
 def _run(run: dict[str, Any]) -> dict[str, Any]:
     """Return what a state file says of the run that wrote it."""
-    tally, columns = run["tally"], run["columns"]
+    tally, columns = Tally.restored(run["tally"]), run["columns"]
     return {
         "files": run["paths"],
         "target": columns["target"],
         "dropped": columns["dropped"],
         "one-hot": {name: len(values) for name, values in columns["categories"].items()},
-        "learnt": tally["learnt"],
-        "predicted only": tally["unlabelled"],
-        "skipped": tally["skipped"],
-        "mean squared error": tally["loss"] / tally["learnt"] if tally["learnt"] else None,
+        "learnt": tally.learnt,
+        "predicted only": tally.unlabelled,
+        "skipped": tally.skipped,
+        "mean squared error": tally.error if tally.learnt else None,
         "predictions": run["out"],
-        "problems": {words: numbers[0] for words, numbers in tally["problems"].items()},
+        "problems": {words: numbers[0] for words, numbers in tally.problems.items()},
     }
 
 

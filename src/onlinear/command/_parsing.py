@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-__all__ = ["CSV", "Faults", "Lines", "Parsed"]
+from onlinear.command._faults import Fault, Faults
+
+__all__ = ["CSV", "Lines", "Parsed", "Types"]
 
 Types = Mapping[str, pa.DataType]
-Faults = dict[int, str]  # row of a block: why it cannot be read
 
 
 class Parsed(NamedTuple):
@@ -67,7 +68,8 @@ class CSV(NamedTuple):
         faults: Faults = {}
 
         def ragged(row: Any) -> str:
-            faults[row.number - 1] = f"has {row.actual_columns} values, not {row.expected_columns}"
+            rule = f"another number of values than {row.expected_columns}"
+            faults[row.number - 1] = Fault(rule, value=str(row.actual_columns))
             return "skip"
 
         texts = self._read(data, dict.fromkeys(types, pa.binary()), handler=ragged)
@@ -104,8 +106,8 @@ def _converted(name: str, values: pa.Array, kind: pa.DataType, faults: Faults) -
             text = value.decode("utf-8", errors="replace")
             result = text if pa.types.is_string(kind) else _truth(text, kind)
             if result is None or "\ufffd" in text:
-                what = "text in UTF-8" if pa.types.is_string(kind) else "a number"
-                faults.setdefault(row, f"has {text[:40]!r} in column {name!r}, not {what}")
+                rule = "no text in UTF-8" if pa.types.is_string(kind) else "no number"
+                faults.setdefault(row, Fault(rule, name, repr(text[:40])))
                 result = None
         found.append(result)
     return pa.array(found, kind)
@@ -150,12 +152,13 @@ class Lines:
         for row, line in enumerate(lines):
             record = _object(line)
             if record is None:
-                faults[row] = f"is not a JSON object: {line[:40].decode(errors='replace')!r}"
+                text = line[:40].decode(errors="replace")
+                faults[row] = Fault("no JSON object", value=repr(text))
             for name, kind in types.items():
                 value = None if record is None else record.get(name)
                 if value is not None and not _fits(value, kind):
-                    what = "text" if pa.types.is_string(kind) else "a number"
-                    faults.setdefault(row, f"has {value!r:.40} in column {name!r}, not {what}")
+                    rule = "no text" if pa.types.is_string(kind) else "no number"
+                    faults.setdefault(row, Fault(rule, name, f"{value!r:.40}"))
                     value = None
                 columns[name].append(value)
         return Parsed(

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlinear._model import Learner
+from onlinear._replay import Replay
 from onlinear.command._ahead import ahead
 from onlinear.command._columns import Columns, Rows
+from onlinear.command._faults import Fault
 from onlinear.command._output import Output
 from onlinear.command._problems import DataError
 from onlinear.command._snapshot import Snapshot
@@ -109,50 +111,45 @@ class Run:
                 if self.snapshot.due(self.tally.rows):
                     self.save()
         if end < len(rows.y):
-            self._refuse(block.before.plus(end), rows.faults[end])
+            where = self.source.where(block.before.plus(end))
+            raise DataError(f"{where} {rows.faults[end]} (--on-bad skip leaves such rows out)")
         self.place = block.after
-
-    def _refuse(self, place: Place, words: str) -> None:
-        raise DataError(f"{self.source.where(place)} {words} (--on-bad skip leaves such rows out)")
 
     def _piece(self, block: Block, rows: Rows, piece: slice, learns: bool) -> None:
         """Take some rows; if one is refused, those before it, and then say which."""
         first = block.before.plus(piece.start)
         size = piece.stop - piece.start
         try:
-            predictions, skipped = self._predicted(rows, piece, first.number, learns)
+            run = self._predicted(rows, piece, first.number, learns)
         except ValueError as error:
             if size == 1:
-                text = str(error).removesuffix("; the model is unchanged")
-                raise DataError(text.replace("row 0", self.source.where(first))) from None
+                raise DataError(str(error).removesuffix("; the model is unchanged")) from None
             middle = piece.start + size // 2
             self._piece(block, rows, slice(piece.start, middle), learns)
             self._piece(block, rows, slice(middle, piece.stop), learns)
             return
         self.whole = False
-        self.output.write(first.number, predictions, rows.y[piece])
+        self.output.write(first.number, run.predictions, rows.y[piece])
         if learns:
-            learnt = np.ones(size, dtype=bool)
-            learnt[skipped] = False
-            self.tally.learn(predictions[learnt], rows.y[piece][learnt])
-            for row in skipped:
-                words = rows.faults.get(piece.start + row, f"is none that {self._name} takes")
-                self.tally.skip(first.number + row, words)
+            self.tally.learn(run)
+            for row in run.bad_rows.tolist():
+                fault = rows.faults.get(piece.start + row, self._strange)
+                self.tally.skip(first.number + row, fault.kind)
         else:
             self.tally.unlabelled += size
         self.place = block.before.plus(piece.stop)
         self.whole = True
 
     @property
-    def _name(self) -> str:
-        return type(self.model).__name__
+    def _strange(self) -> Fault:
+        """What is wrong with rows the learner refuses for reasons of its own."""
+        return Fault(f"values {type(self.model).__name__} does not take")
 
-    def _predicted(
-        self, rows: Rows, piece: slice, first: int, learns: bool
-    ) -> tuple[np.ndarray, list[int]]:
-        """Predict rows, and learn those that have labels; return predictions and bad rows."""
+    def _predicted(self, rows: Rows, piece: slice, first: int, learns: bool) -> Replay:
+        """Predict rows, and learn them if they have labels."""
         X, y = rows.X[piece], rows.y[piece]
         if learns:
             return self.telling.replay(X, np.where(np.isnan(y), 0.0, y), first)
-        predictions, _, _ = self.model._run(X, None, learn=False)
-        return predictions, []
+        names = self.columns.names
+        predictions, _ = self.model._run_table(X, names, y, learn=False, first=first)
+        return Replay(predictions, y, np.zeros(0, dtype=np.intp))

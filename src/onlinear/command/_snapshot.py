@@ -103,11 +103,7 @@ class Snapshot:
         if self.path is None:
             return
         size = output.settle()
-        model._name_columns(columns.names)
-        try:
-            header, arrays = _saving.described(model, _full_name(type(model)))
-        finally:
-            model._name_columns(None)
+        header, arrays = _saving.described(model, _full_name(type(model)))
         story = telling.described()
         header["run"] = {
             "version": VERSION,
@@ -142,7 +138,6 @@ def read(path: str) -> Kept:
     """Return what a snapshot holds, or refuse it in words."""
     run = read_run(path)
     model = load(path)
-    model._name_columns(None)
     _, arrays = _files.read(path)
     with _saving.refusing(path, "a run"):
         if run["version"] != VERSION:
@@ -159,7 +154,7 @@ def read(path: str) -> Kept:
                 tuple(map(str, columns["dropped"])),
             ),
             Place(*(_saving.count(number) for number in run["place"])),
-            _tally(run["tally"]),
+            Tally.restored(run["tally"]),
             list(map(str, run["paths"])),
             str(run["mark"]),
             None if run["out"] is None else str(run["out"]),
@@ -169,18 +164,3 @@ def read(path: str) -> Kept:
         if kept.place.number != kept.tally.rows:
             raise ValueError(f"it is at row {kept.place.number} after {kept.tally.rows} rows")
     return kept
-
-
-def _tally(kept: dict[str, Any]) -> Tally:
-    return Tally(
-        learnt=_saving.count(kept["learnt"]),
-        unlabelled=_saving.count(kept["unlabelled"]),
-        skipped=_saving.count(kept["skipped"]),
-        loss=float(kept["loss"]),
-        total=float(kept["total"]),
-        plain=float(kept["plain"]),
-        problems={
-            str(words): [_saving.count(number) for number in numbers]
-            for words, numbers in kept["problems"].items()
-        },
-    )

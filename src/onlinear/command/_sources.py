@@ -13,7 +13,8 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
-from onlinear.command._parsing import CSV, Faults, Lines, Parsed, Types
+from onlinear.command._faults import Faults
+from onlinear.command._parsing import CSV, Lines, Parsed, Types
 from onlinear.command._problems import DataError, UsageError
 from onlinear.command._text import BOM, Text
 

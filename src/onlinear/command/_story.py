@@ -5,15 +5,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from onlinear._model import Learner
+from onlinear._replay import Replay
 
 __all__ = ["Plain", "Telling"]
 
 
 class Telling(Protocol):
-    """Predicts and learns rows, and remembers as much of them as a report needs."""
+    """Predicts and learns rows, and remembers as much of them as a report needs.
 
-    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> tuple[np.ndarray, list[int]]:
-        """Predict and learn rows start, start + 1, …; return predictions and bad rows."""
+    :class:`onlinear._story.Story` is one.
+    """
+
+    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
+        """Predict and learn the rows ``start``, ``start + 1``, … of the stream."""
         ...
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
@@ -25,11 +29,12 @@ class Plain(NamedTuple):
     """No report."""
 
     model: Learner
+    names: list[str]
 
-    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> tuple[np.ndarray, list[int]]:
+    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
         """Predict and learn."""
-        predictions, _, bad = self.model._run(X, y, learn=True)
-        return predictions, bad
+        predictions, bad = self.model._run_table(X, self.names, y, learn=True, first=start)
+        return Replay(predictions, y, np.array(bad, dtype=np.intp))
 
     def described(self) -> None:
         """Keep nothing."""

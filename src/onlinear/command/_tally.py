@@ -1,26 +1,33 @@
 """The figures of a run so far; the same to the bit however the rows come in parts."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from onlinear._problems import FIRST, MOST_KINDS
+from onlinear._replay import Replay
+from onlinear._saving import count
+from onlinear._sums import Sums
+
 __all__ = ["Tally"]
 
-SHOWN = 5  # rows named of each kind of problem
+OTHERS = "something else"
 
 
 @dataclass
 class Tally:
-    """Rows by what became of them, the loss, and that of the running mean of the labels."""
+    """Rows by what became of them, what they have cost, and the rows that were left out."""
 
-    learnt: int = 0
     unlabelled: int = 0
     skipped: int = 0
-    loss: float = 0.0
-    total: float = 0.0  # the sum of the labels
-    plain: float = 0.0  # the loss of the running mean
-    problems: dict[str, list[int]] = field(default_factory=dict)  # count, then the first rows
+    sums: Sums = field(default_factory=Sums)
+    problems: dict[str, list[int]] = field(default_factory=dict)  # a count, then the first rows
+
+    @property
+    def learnt(self) -> int:
+        """How many rows were learnt."""
+        return int(self.sums.learnt)
 
     @property
     def rows(self) -> int:
@@ -30,37 +37,44 @@ class Tally:
     @property
     def error(self) -> float:
         """The mean squared error; NaN before there is one."""
-        return self.loss / self.learnt if self.learnt else float("nan")
+        return self.sums.lost / self.learnt if self.learnt else float("nan")
 
     @property
     def relative(self) -> float:
         """The loss over that of the running mean of the labels."""
-        return self.loss / self.plain if self.plain else float("nan")
+        return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
 
-    def learn(self, predictions: np.ndarray, labels: np.ndarray) -> None:
-        """Count rows that were learnt."""
-        if not labels.size:
-            return
-        sums = np.cumsum(np.concatenate([[self.total], labels]))
-        counts = np.arange(self.learnt, self.learnt + labels.size)
-        means = sums[:-1] / np.maximum(counts, 1)
-        self.total = float(sums[-1])
-        self.loss = _added(self.loss, (labels - predictions) ** 2)
-        self.plain = _added(self.plain, (labels - means) ** 2)
-        self.learnt += labels.size
+    def learn(self, run: Replay) -> None:
+        """Count rows that were learnt; those it skipped are counted by :meth:`skip`."""
+        learnt = np.ones(run.labels.size, dtype=bool)
+        learnt[run.bad_rows] = False
+        self.sums, _, _ = self.sums.with_rows(run, learnt)
 
-    def skip(self, row: int, words: str) -> None:
+    def skip(self, row: int, kind: str) -> None:
         """Count a row that was left out."""
         self.skipped += 1
-        problem = self.problems.setdefault(words, [0])
+        if kind not in self.problems and len(self.problems) >= MOST_KINDS:
+            kind = OTHERS
+        problem = self.problems.setdefault(kind, [0])
         problem[0] += 1
-        if len(problem) <= SHOWN:
+        if len(problem) <= FIRST:
             problem.append(row)
 
     def described(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return asdict(self)
+        return {
+            "unlabelled": self.unlabelled,
+            "skipped": self.skipped,
+            "sums": list(self.sums),
+            "problems": self.problems,
+        }
 
-
-def _added(start: float, values: np.ndarray) -> float:
-    return float(np.cumsum(np.concatenate([[start], values]))[-1])
+    @classmethod
+    def restored(cls, kept: dict[str, Any]) -> "Tally":
+        """Return what JSON describes, or refuse it."""
+        sums = Sums(*map(float, kept["sums"]))
+        tally = cls(count(kept["unlabelled"]), count(kept["skipped"]), sums)
+        sums.check(tally.rows)
+        for kind, numbers in kept["problems"].items():
+            tally.problems[str(kind)] = [count(number) for number in numbers]
+        return tally
