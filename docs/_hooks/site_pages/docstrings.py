@@ -56,7 +56,7 @@ def described(cls: type, pages: dict[str, str]) -> Described:
         name=cls.__name__,
         summary=_markdown(parsed.short_description or "", pages),
         words=words,
-        cost=" ".join(cost[0].split()) if cost else "",
+        cost=" ".join(cost[0].rstrip(".;").split()[1:]) + "." if cost else "",
         signature=_signature(cls),
         parameters=[
             Parameter(

@@ -168,6 +168,10 @@ def _source(cls: type) -> str:
     return f"## Source\n\n[`{file}`](../source/{file}.md)"
 
 
+def _link(name: str) -> str:
+    return f"[`{name}`]({_uri(name)})"
+
+
 def index_page() -> str:
     """Return the page that lists all algorithms, by what they are for."""
     known = algorithms()
@@ -179,10 +183,10 @@ def index_page() -> str:
     ]
     for kind, lines in groups().items():
         rows = [
-            [f"[`{name}`]({_uri(name)})", described(known[name], pages).summary, what]
+            ["" if number else what, _link(name), described(known[name], pages).summary]
             for what, names in lines
-            for name in names
+            for number, name in enumerate(names)
         ]
-        head = ["", "What it is", "Forwards" if kind == "Filters" else "For"]
+        head = ["Forwards" if kind == "Filters" else "For", "", "What it is"]
         parts += [f"## {kind}", table(head, rows)]
     return "\n\n".join(parts) + "\n"
