@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -58,7 +58,7 @@ def _coloured(svg: str, form: str) -> str:
 @contextmanager
 def _style() -> Iterator[None]:
     """Draw in ink, with no background; the same run gives the same file."""
-    settings = {
+    settings: dict[Any, Any] = {
         "axes.edgecolor": INK,
         "axes.labelcolor": INK,
         "axes.labelsize": 10,

@@ -179,7 +179,7 @@ def index_page() -> str:
     parts = [
         "# Algorithms",
         "Each page has the equations, the parameters, an example, a figure drawn when this site "
-        "was built, and what is guaranteed. If you have no other knowledge, take [`Auto`](auto.md).",
+        "was built, and what is guaranteed. If you know nothing else, take [`Auto`](auto.md).",
     ]
     for kind, lines in groups().items():
         rows = [
