@@ -50,6 +50,11 @@ def test_a_document_prints_what_it_says(document, capsys):
                 assert line == text
 
 
+def test_the_first_page_has_the_commands_of_the_readme():
+    commands = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[:2]
+    assert commands == re.findall(r"```bash\n(.*?)```", (ROOT / "docs/index.md").read_text(), re.S)
+
+
 def test_the_skeleton_for_a_new_algorithm_is_a_whole_learner(tmp_path):
     (skeleton,) = blocks("CONTRIBUTING.md")
     file = tmp_path / "lms.py"

@@ -1,5 +1,6 @@
 """The site: a page for each algorithm, no page that cannot be found, no link that leads nowhere."""
 
+import doctest
 import re
 import sys
 from itertools import chain
@@ -113,6 +114,16 @@ def test_links_between_files_lead_somewhere(document):
         assert target.exists(), path
         if anchor and target.suffix == ".md":
             assert anchor[1:] in anchors(target.read_text()), (path, anchor)
+
+
+def test_the_examples_of_links_are_true():
+    assert doctest.testmod(links) == (0, 2)
+
+
+@pytest.mark.parametrize("document", [file for file in WRITTEN if "/guide/" in file])
+def test_code_in_the_guide_fits_the_page(document):
+    code = "".join(links.FENCE.split((ROOT / document).read_text())[1::2])
+    assert [line for line in code.splitlines() if len(line) > 86] == []
 
 
 @pytest.mark.parametrize("document", WRITTEN)

@@ -47,6 +47,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Let links between files of the repository lead from page to page."""
     uri = page.file.src_uri
+    if uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]  # the first page has the width to itself
     if uri.startswith(("algorithms/", "source/")):
         return markdown
     mirrored = {page: file for file, page in links.MIRRORED.items() if page != "index.md"}

@@ -152,15 +152,17 @@ def _use(said: Described) -> str:
 
 
 def _guarantee(name: str) -> str:
-    parts = ["## Guarantee"]
+    parts, also = ["## Guarantee"], []
     for bound in bounds(name):
         link = f"[{bound.section}](../guarantees.md#{slug(bound.section)})"
-        parts.append(f"See *{link}*" + (", from which these lines are:" if bound.rows else "."))
         if bound.rows:
-            parts.append(table(bound.head, bound.rows))
-    if len(parts) == 1:
-        parts.append("No bound is known.")
-    return "\n\n".join(parts)
+            parts += [f"From *{link}*, where the letters are explained:"]
+            parts += [table(bound.head, bound.rows)]
+        else:
+            also.append(f"*{link}*")
+    if also:
+        parts.append(f"See {'also ' if len(parts) > 1 else ''}{', '.join(also)}.")
+    return "\n\n".join(parts if len(parts) > 1 else [*parts, "No bound is known."])
 
 
 def _source(cls: type) -> str:
