@@ -10,6 +10,8 @@ import pytest
 
 import onlinear as ol
 
+pytest.importorskip("docstring_parser", reason='the pages need it: pip install -e ".[docs]"')
+
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_hooks"))
 
@@ -123,7 +125,7 @@ def test_the_examples_of_links_are_true():
 @pytest.mark.parametrize("document", [file for file in WRITTEN if "/guide/" in file])
 def test_code_in_the_guide_fits_the_page(document):
     code = "".join(links.FENCE.split((ROOT / document).read_text())[1::2])
-    assert [line for line in code.splitlines() if len(line) > 86] == []
+    assert [line for line in code.splitlines() if len(line) > 88] == []
 
 
 @pytest.mark.parametrize("document", WRITTEN)

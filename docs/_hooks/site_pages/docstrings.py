@@ -15,7 +15,8 @@ import docstring_parser
 __all__ = ["Described", "Parameter", "described", "table"]
 
 ROLE = re.compile(r":(?:mod|class|func|meth):`~?([\w.]+)`")
-COST = re.compile(r"\bCosts? .*?[.;](?=\s|$)", re.S)
+COST = re.compile(r"\bCosts? .*?\.(?=\s|$)", re.S)
+WIDE = 84  # characters of code that fit the page
 
 
 class Parameter(NamedTuple):
@@ -56,7 +57,7 @@ def described(cls: type, pages: dict[str, str]) -> Described:
         name=cls.__name__,
         summary=_markdown(parsed.short_description or "", pages),
         words=words,
-        cost=" ".join(cost[0].rstrip(".;").split()[1:]) + "." if cost else "",
+        cost=" ".join(cost[0].split()[1:]) if cost else "",
         signature=_signature(cls),
         parameters=[
             Parameter(
@@ -115,7 +116,12 @@ def _signature(cls: type) -> str:
     """Return how the class is called, without types."""
     signature = inspect.signature(cls)
     bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-    return f"{cls.__name__}{inspect.Signature(bare)}".replace("'", '"')
+    line = f"onlinear.{cls.__name__}{inspect.Signature(bare)}".replace("'", '"')
+    if len(line) <= WIDE:
+        return line
+    name, given = line[:-1].split("(", 1)
+    starts = re.split(r", (?=\*|\w+=|\w+,|\w+$)", given)
+    return "\n".join([f"{name}(", *(f"    {each}," for each in starts), ")"])
 
 
 def _first(thing: object, pages: dict[str, str]) -> str:

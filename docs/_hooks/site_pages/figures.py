@@ -92,7 +92,15 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
     if highest > BEYOND * loss or min(ends.values()) * BEYOND < loss:
         axes.set_yscale("log")
         axes.set_ylim(bottom=min(loss, *ends.values()) / 100)
-    axes.legend(loc="upper left" if axes.get_yscale() == "linear" else "best", fontsize="small")
+    shown = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    if not np.isfinite(proof.ceiling).any():
+        del shown["ceiling"]
+    axes.legend(
+        list(shown.values()),
+        list(shown),
+        loc="upper left" if axes.get_yscale() == "linear" else "best",
+        fontsize="small",
+    )
     axes.grid(alpha=0.5)
     others = "; ".join(f"{name} {_number(end)}" for name, end in ends.items())
     others = others.replace("best fixed", "best fixed, in hindsight,", 1)
@@ -117,14 +125,16 @@ def _filter(axes: Axes, cls: type[ol.Filter]) -> str:
     axes.plot(rounds, np.cumsum(run.decisions), "--", color=COLOURS[1], label="rows forwarded")
     axes.plot(rounds, np.cumsum(~relevant), "-.", color=INK, label="mistakes of forwarding all")
     axes.plot(rounds, np.cumsum(relevant), ":", color=INK, label="mistakes of forwarding none")
-    axes.set(xlabel="round", ylabel="mistakes so far")
-    axes.legend(loc="upper left", fontsize="small")
+    highest = max(mistakes[-1], int(run.decisions.sum()), int(relevant.sum()))
+    axes.set(xlabel="round", ylabel="mistakes so far", ylim=(0, 1.6 * highest))
+    axes.legend(loc="upper right", fontsize="small")
     axes.grid(alpha=0.5)
     return (
         f"{words}. **{f!r}** forwards {run.decisions.sum():,} and makes {run.mistakes:,} mistakes; "
         f"precision {run.precision:.2f}, recall {run.recall:.2f}, and in the second half "
         f"{half.precision:.2f} and {half.recall:.2f}. Forwarding all makes "
-        f"{(~relevant).sum():,} mistakes, forwarding none {relevant.sum():,}."
+        f"{(~relevant).sum():,} mistakes (its line soon leaves the figure), forwarding none "
+        f"{relevant.sum():,}."
     )
 
 

@@ -141,7 +141,7 @@ def _use(said: Described) -> str:
     ]
     parts = [
         "## Use",
-        f"```python\nonlinear.{said.signature}\n```",
+        f"```python\n{said.signature}\n```",
         f"*Cost:* {said.cost}" if said.cost else "",
         table(["Parameter", "Type", "Default", "Meaning"], rows),
     ]
