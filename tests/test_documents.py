@@ -1,38 +1,80 @@
-"""What the README and the guide for contributors show is true."""
+"""What the README, the guide and the guide for contributors show is true."""
 
 import doctest
 import importlib.util
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from table import state, stream
 
 import onlinear as ol
 
 ROOT = Path(__file__).parent.parent
+GUIDE = sorted(f"docs/guide/{file.name}" for file in (ROOT / "docs" / "guide").glob("*.md"))
 
 
-def blocks(document: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.S)
+def blocks(document: str, language: str = "python") -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), re.S)
 
 
-def test_the_readme_prints_what_it_says(capsys):
-    """Each ``print(...)  # text`` prints the text before a colon, to the digits shown."""
+def shown(block: str) -> list[str]:
+    """What a block says that it prints: beside a print, or in comments below it."""
+    lines: list[str] = []
+    below = False
+    for line in block.splitlines():
+        if beside := re.match(r"print\(.*?\)\s+# (.*)$", line):
+            lines.append(beside[1])
+        elif below and line.startswith("#"):
+            lines.append(line[2:])
+            continue
+        below = beside is None and line.strip().startswith("print(")
+    return lines
+
+
+def is_shell(block: str) -> bool:
+    return re.search(r"^(onlinear|cat|\S*python3?) ", block, re.M) is not None
+
+
+def do(block: str) -> None:
+    """Run what is to be typed at a shell, unless it installs something."""
+    if "pip install" in block or "benchmarks/" in block:
+        return
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", block],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/index.md", *GUIDE])
+def test_a_document_prints_what_it_says(document, capsys):
+    """Each print gives the text shown, or the number before a colon, to the digits shown."""
     space: dict = {}
-    for block in blocks("README.md"):
+    for block in blocks(document, "(?:python|bash)"):
+        if is_shell(block):
+            do(block)
+            continue
         exec(block, space)
-        shown = re.findall(r"^print\(.*?\)\s+# (.*)$", block, re.M)
         printed = capsys.readouterr().out.splitlines()
-        assert len(printed) == len(shown)
-        for line, text in zip(printed, shown, strict=True):
+        for line, text in zip(printed, shown(block), strict=True):
             number = re.match(r"(\d+\.\d+)(:|$)", text)
             if number:
                 digits = len(number.group(1).split(".")[1])
                 assert f"{float(line):.{digits}f}" == number.group(1)
             else:
                 assert line == text
+
+
+def test_the_first_page_has_the_commands_of_the_readme():
+    assert blocks("README.md", "bash")[:2] == blocks("docs/index.md", "bash")
 
 
 def test_the_skeleton_for_a_new_algorithm_is_a_whole_learner(tmp_path):

@@ -1,0 +1,194 @@
+"""One page for each algorithm, from its docstrings, and a page that lists them all.
+
+Which algorithms there are, the registry says; what each is for, the README's tables; what is
+guaranteed, ``docs/guarantees.md``. Nothing here names one of them.
+"""
+
+import inspect
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import onlinear as ol
+from onlinear.kernels import Kernel
+from site_pages.docstrings import Described, described, table
+from site_pages.links import ROOT, Pages, slug
+
+__all__ = ["Bound", "algorithms", "bounds", "files", "groups", "index_page", "navigation", "page"]
+
+LINE = re.compile(r"^\| (?P<names>`\w+`(?:, `\w+`)*) \| (?P<what>[^|]*)", re.M)
+
+
+class Bound(NamedTuple):
+    """A section of the page on guarantees that speaks of an algorithm, and its lines there."""
+
+    section: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+def algorithms() -> dict[str, type]:
+    """Return every public learner and filter, by name."""
+    filters = {name: getattr(ol, name) for name in ol.Filter._classes if hasattr(ol, name)}
+    return {**ol.LEARNERS, "Standardized": ol.Standardized, **filters}
+
+
+def _uri(name: str) -> str:
+    return f"{name.lower()}.md"
+
+
+def files() -> Pages:
+    """Return the files of the repository that an algorithm's page stands for, and the page."""
+    package = Path(ol.__file__).parents[1]
+    pages: Pages = {"src/onlinear/algorithms": "algorithms/index.md"}
+    for name, cls in algorithms().items():
+        file = Path(inspect.getfile(cls)).relative_to(package)
+        pages[f"src/{file.as_posix()}"] = f"algorithms/{_uri(name)}"
+    return pages
+
+
+def _kind(cls: type) -> str:
+    if issubclass(cls, ol.Filter):
+        return "Filters"
+    if cls.__name__ not in ol.LEARNERS:
+        return "Around a learner"
+    kernel = inspect.signature(cls).parameters.get("kernel")
+    return "With a kernel" if kernel and isinstance(kernel.default, Kernel) else "Learners"
+
+
+def groups() -> dict[str, list[tuple[str, list[str]]]]:
+    """Return, for each kind, what algorithms are for and which, in the README's order."""
+    known = algorithms()
+    grouped: dict[str, list[tuple[str, list[str]]]] = {}
+    seen: set[str] = set()
+    for line in LINE.finditer((ROOT / "README.md").read_text()):
+        names = [name for name in re.findall(r"\w+", line["names"]) if name in known]
+        if names and seen.isdisjoint(names):
+            grouped.setdefault(_kind(known[names[0]]), []).append((line["what"].strip(), names))
+            seen |= set(names)
+    for name in known.keys() - seen:
+        grouped.setdefault(_kind(known[name]), []).append(("", [name]))
+    return grouped
+
+
+def navigation() -> list[dict[str, object]]:
+    """Return the entries of the navigation: the list of all, then kind by kind."""
+    entries: list[dict[str, object]] = [{"All of them": "algorithms/index.md"}]
+    for kind, lines in groups().items():
+        names = [name for _, group in lines for name in group]
+        entries.append({kind: [{name: f"algorithms/{_uri(name)}"} for name in names]})
+    return entries
+
+
+def bounds(name: str) -> list[Bound]:
+    """Return what ``docs/guarantees.md`` says of an algorithm, section by section."""
+    text = (ROOT / "docs" / "guarantees.md").read_text()
+    named = re.compile(rf"`{name}[(`]")
+    found = []
+    for section in re.split(r"^## ", text, flags=re.M)[1:]:
+        if named.search(section):
+            cells = [
+                [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+                for line in section.splitlines()
+                if line.startswith("|")
+            ]
+            rows, ours = [], False
+            for row in cells[2:]:
+                ours = bool(named.search(row[0])) or (ours and not row[0])
+                rows += [row] if ours else []
+            found.append(Bound(section.splitlines()[0], cells[0] if rows else [], rows))
+    return found
+
+
+def page(name: str, caption: str) -> str:
+    """Return the page of an algorithm."""
+    cls = algorithms()[name]
+    said = described(cls, {other: _uri(other) for other in algorithms()})
+    parts = [
+        f"# {name}",
+        f"**{said.summary}**",
+        said.words,
+        _picture(name, caption),
+        _equations(said),
+        _use(said),
+        "## Example",
+        f"```pycon\n{said.example}\n```",
+        _guarantee(name),
+        _source(cls),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _picture(name: str, caption: str) -> str:
+    stem = f"figures/{name.lower()}"
+    return (
+        f"![{name} on a stream]({stem}-light.svg#only-light)"
+        f"![{name} on a stream]({stem}-dark.svg#only-dark)\n\n"
+        f"*In the figure:* {caption}"
+    )
+
+
+def _equations(said: Described) -> str:
+    if not said.equations:
+        return ""
+    return f"## Equations\n\n{said.headline}\n\n{said.equations}\n\n*Source:* {said.citation}"
+
+
+def _use(said: Described) -> str:
+    rows = [
+        [f"`{each.name}`", each.kind, f"`{each.default}`" if each.default else "", each.meaning]
+        for each in said.parameters
+    ]
+    parts = [
+        "## Use",
+        f"```python\n{said.signature}\n```",
+        f"*Cost:* {said.cost}" if said.cost else "",
+        table(["Parameter", "Type", "Default", "Meaning"], rows),
+    ]
+    for head, what in (("Attribute", said.attributes), ("Method of its own", said.methods)):
+        if what:
+            parts.append(table([head, "What it is"], [[f"`{k}`", v] for k, v in what.items()]))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _guarantee(name: str) -> str:
+    parts, also = ["## Guarantee"], []
+    for bound in bounds(name):
+        link = f"[{bound.section}](../guarantees.md#{slug(bound.section)})"
+        if bound.rows:
+            parts += [f"From *{link}*, where the letters are explained:"]
+            parts += [table(bound.head, bound.rows)]
+        else:
+            also.append(f"*{link}*")
+    if also:
+        parts.append(f"See {'also ' if len(parts) > 1 else ''}{', '.join(also)}.")
+    return "\n\n".join(parts if len(parts) > 1 else [*parts, "No bound is known."])
+
+
+def _source(cls: type) -> str:
+    file = f"src/{Path(inspect.getfile(cls)).relative_to(Path(ol.__file__).parents[1]).as_posix()}"
+    return f"## Source\n\n[`{file}`](../source/{file}.md)"
+
+
+def _link(name: str) -> str:
+    return f"[`{name}`]({_uri(name)})"
+
+
+def index_page() -> str:
+    """Return the page that lists all algorithms, by what they are for."""
+    known = algorithms()
+    pages = {name: _uri(name) for name in known}
+    parts = [
+        "# Algorithms",
+        "Each page has the equations, the parameters, an example, a figure drawn when this site "
+        "was built, and what is guaranteed. If you know nothing else, take [`Auto`](auto.md).",
+    ]
+    for kind, lines in groups().items():
+        rows = [
+            ["" if number else what, _link(name), described(known[name], pages).summary]
+            for what, names in lines
+            for number, name in enumerate(names)
+        ]
+        head = ["Forwards" if kind == "Filters" else "For", "", "What it is"]
+        parts += [f"## {kind}", table(head, rows)]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,157 @@
+"""What each learner is shown on: a small stream that suits it, and settings to go with it.
+
+A learner without a scene of its own is shown with its defaults on rows in every learner's domain.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+import onlinear as ol
+
+__all__ = ["SCENES", "Scene", "items", "scene"]
+
+Stream = tuple[np.ndarray, np.ndarray]
+
+
+class Scene(NamedTuple):
+    """A learner, a stream, the stream in words, and what else is drawn."""
+
+    model: ol.Learner
+    X: np.ndarray
+    y: np.ndarray
+    words: str
+    also: dict[str, np.ndarray] = {}  # noqa: RUF012 (never changed)
+
+
+def _turning(model: ol.Learner, degrees: float = 0.5, rows: int = 2000, d: int = 6) -> Scene:
+    """A truth that turns at a steady pace."""
+    X, y = ol.streams.rotating(rows, d, degrees)
+    words = f"{rows:,} rows of {d} inputs; the truth turns by {degrees:g}° a row"
+    best = ol.hindsight.best_drifting(X, y, b=1.0, c=30.0)
+    return Scene(model, X, y, words, {"best drifting + 30·‖Δu‖²": best})
+
+
+def _switching(model: ol.Learner, rows: int = 1200, d: int = 6, segments: int = 4) -> Scene:
+    """A truth that stays for a while, and then is another; rows have length 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    truths = rng.normal(size=(segments, d))
+    truths /= np.linalg.norm(truths, axis=1, keepdims=True)
+    truth = np.repeat(truths, rows // segments, axis=0)
+    y = np.sum(X * truth, axis=1) + 0.05 * rng.normal(size=rows)
+    words = (
+        f"{rows:,} rows of {d} inputs and length 1; the truth is another every "
+        f"{rows // segments} rows"
+    )
+    best = ol.hindsight.best_shifting(X, y, segments).loss
+    return Scene(model, X, y, words, {f"best of {segments} segments": best})
+
+
+def _still(model: ol.Learner, rows: int = 1000, d: int = 6) -> Scene:
+    """A truth that stays; rows have length 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    u = rng.normal(size=d)
+    y = X @ (u / np.linalg.norm(u)) + 0.1 * rng.normal(size=rows)
+    return Scene(model, X, y, f"{rows:,} rows of {d} inputs and length 1; the truth stays")
+
+
+def _sparse(model: ol.Learner, rows: int = 500, d: int = 40, few: int = 3) -> Scene:
+    """Many inputs, few of which matter."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, d))
+    y = X[:, :few] @ [1.0, -2.0, 1.5] + 0.5 * rng.normal(size=rows)
+    words = f"{rows:,} rows of {d} inputs, {few} of which matter"
+    ridge = ol.replay(ol.AAR(), X, y).cumulative_loss
+    return Scene(model, X, y, words, {"AAR": ridge})
+
+
+def _simplex(model: ol.Learner, rows: int = 2000, d: int = 40, *, signs: bool = False) -> Scene:
+    """Weights that sum to 1, on few of many inputs within [0, 1]."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0 if signs else 0.0, 1.0, size=(rows, d))
+    weights = np.array([0.5, -0.3, 0.2]) if signs else np.array([0.5, 0.3, 0.2])
+    y = np.clip(X[:, :3] @ weights + 0.05 * rng.normal(size=rows), -1.0 if signs else 0.0, 1.0)
+    size = "sizes sum" if signs else "weights sum"
+    words = f"{rows:,} rows of {d} inputs, 3 of which matter; their {size} to 1"
+    return Scene(model, X, y, words)
+
+
+def _curved(model: ol.Learner, rows: int = 600, moves: float = 0.0) -> Scene:
+    """A wave over one input, which may move."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(rows, 1))
+    y = np.sin(2 * X[:, 0] + moves * np.arange(rows)) + 0.1 * rng.normal(size=rows)
+    words = f"{rows:,} rows of one input; the truth is a wave" + (", which moves" if moves else "")
+    straight = ol.replay(ol.AAR(), X, y).cumulative_loss
+    return Scene(model, X, y, words, {"AAR, linear": straight})
+
+
+def _odd_units(model: ol.Learner) -> Scene:
+    """A turning truth, the columns in odd units; beside it, LASER as it is."""
+    X, y = ol.streams.rotating(rows=2000, d=4, degrees=0.5)
+    raw = X * [1e3, 1.0, 1.0, 1e-3] + [0.0, 300.0, 0.0, 0.0]
+    words = "2,000 rows of 4 inputs in odd units; the truth turns by 0.5° a row"
+    plain = ol.replay(ol.LASER(c=30.0, shrink=False), raw, y).cumulative_loss
+    return Scene(model, raw, y, words, {"LASER, not standardised": plain})
+
+
+def _plain(model: ol.Learner, rows: int = 1000, d: int = 5) -> Scene:
+    """A drifting stream in every learner's domain: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(rows, d))
+    X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
+    angle = np.arange(rows)[:, None] / 100 + np.arange(d)
+    y = np.clip(np.sum(X * (1 + np.cos(angle)) / 2, axis=1), 0.0, 1.0)
+    return Scene(model, X, y, f"{rows:,} rows of {d} inputs; each weight swings, in 628 rows")
+
+
+WAVE = ol.kernels.RBF(gamma=2.0)
+
+SCENES: dict[str, Callable[[], Scene]] = {
+    "AAR": lambda: _still(ol.AAR()),
+    "ARCOR": lambda: _switching(ol.ARCOR(r=0.3, radius=1.0, q=1.5)),
+    "AROWR": lambda: _still(ol.AROWR(r=0.5)),
+    "Auto": lambda: _odd_units(ol.Auto()),
+    "CIRR": lambda: _sparse(ol.CIRR(a=5.0)),
+    "CRRLS": lambda: _switching(ol.CRRLS(forgetting=0.98, reset_every=100)),
+    "DriftNetwork": lambda: _turning(ol.DriftNetwork(r=0.1)),
+    "EG": lambda: _simplex(ol.EG()),
+    "EGPM": lambda: _simplex(ol.EGPM(), signs=True),
+    "EGU": lambda: _simplex(ol.EGU()),
+    "GD": lambda: _switching(ol.GD(eta=0.25, radius=1.0)),
+    "KernelAAR": lambda: _curved(ol.KernelAAR(WAVE, b=0.1)),
+    "KernelGD": lambda: _curved(ol.KernelGD(WAVE)),
+    "KernelLASER": lambda: _curved(
+        ol.KernelLASER(WAVE, b=0.1, c=3.0, shrink=False, budget=100), moves=0.02
+    ),
+    "KernelWEMM": lambda: _curved(ol.KernelWEMM(WAVE, b=1.1)),
+    "LASER": lambda: _turning(ol.LASER(c=30.0, shrink=False)),
+    "NLMS": lambda: _turning(ol.NLMS()),
+    "OGD": lambda: _turning(ol.OGD(eta=0.02)),
+    "ONS": lambda: _still(ol.ONS(gamma=0.05, radius=1.0)),
+    "OSLOG": lambda: _sparse(ol.OSLOG(a=5.0)),
+    "RLS": lambda: _turning(ol.RLS(forgetting=0.95)),
+    "Ridge": lambda: _still(ol.Ridge()),
+    "Standardized": lambda: _odd_units(ol.Standardized(ol.LASER(c=30.0, shrink=False))),
+    "WEMM": lambda: _still(ol.WEMM(b=2.0)),
+}
+
+
+def scene(cls: type[ol.Learner]) -> Scene:
+    """Return what a learner is shown on."""
+    make = SCENES.get(cls.__name__)
+    return make() if make else _plain(cls())
+
+
+def items(rows: int = 4000) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return rows for filters, whether each is relevant, and the stream in words."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(rows, 10)), np.ones(rows)])
+    relevant = X[:, 0] + X[:, 1] > 2.0
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X, relevant, f"{rows:,} rows, {relevant.sum():,} of them relevant"
