@@ -14,7 +14,7 @@ from onlinear._charts import figure, line, scaled, share
 from onlinear._page import Chart, Page, Part, Table, Words
 from onlinear._thinning import spaced
 
-__all__ = ["Contest", "Entry", "comparison", "thinned"]
+__all__ = ["Contest", "Entry", "comparison", "standings", "thinned"]
 
 MOST_DRAWN = 12  # learners; a table can be longer
 WINDOWS = 60
@@ -72,7 +72,7 @@ def comparison(title: str, lead: str, contests: Sequence[Contest]) -> Page:
     """Return a page with a table and charts for each stream."""
     parts: list[Part] = []
     for contest in contests:
-        parts += [_table(contest), _losses(contest), *_windows(contest)]
+        parts += [standings(contest), _losses(contest), *_windows(contest)]
     return Page(title, lead, [*parts, Words("How to read this", READING)])
 
 
@@ -82,7 +82,8 @@ def _ranked(contest: Contest) -> list[Entry]:
     return sorted(contest.entries, key=lambda e: (not math.isfinite(last[e]), last[e]))
 
 
-def _table(contest: Contest) -> Table:
+def standings(contest: Contest) -> Table:
+    """Return who lost how much, the least first, and the best in hindsight."""
     ends = {name: float(curve[-1]) for name, curve in contest.best.items()}
     bounded = any(math.isfinite(entry.ceiling) for entry in contest.entries)
     noted = any(entry.note for entry in contest.entries)

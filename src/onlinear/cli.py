@@ -8,11 +8,14 @@ import time
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from onlinear import __version__
+
+if TYPE_CHECKING:
+    from onlinear.command._sources import Source
 
 __all__ = ["app"]
 
@@ -67,6 +70,19 @@ Bad = Annotated[
 AnyFormat = Annotated[Format | None, typer.Option(help="Instead of what the file's name says.")]
 Delimiter = Annotated[str | None, typer.Option(help="What is between values of a CSV.")]
 Names = Annotated[str | None, typer.Option(help="Names a,b,c of the columns of a CSV without.")]
+
+
+def _source(
+    data: list[str], format: Format | None, delimiter: str | None, names: str | None
+) -> "Source":
+    from onlinear.command._sources import Source
+
+    return Source(
+        tuple(data),
+        None if format is None else format.value,
+        delimiter,
+        None if names is None else tuple(names.split(",")),
+    )
 
 
 @contextlib.contextmanager
@@ -201,7 +217,7 @@ def run(
 
         run_asked(
             Asked(
-                data=tuple(data),
+                source=_source(data, format, delimiter, names),
                 target=target,
                 model=model,
                 params=tuple(param),
@@ -216,10 +232,50 @@ def run(
                 force=force,
                 rows=snapshot_rows,
                 seconds=snapshot_seconds,
-                format=None if format is None else format.value,
-                delimiter=delimiter,
-                names=None if names is None else tuple(names.split(",")),
             )
+        )
+
+
+@app.command()
+def compare(
+    data: Data,
+    target: Target,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Learners, auto,laser:c=10:shrink=false,…; a well-chosen eight if not said."
+        ),
+    ] = None,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Inputs as they are: not standardised, and no intercept."),
+    ] = False,
+    drop: Drop = [],  # noqa: B006
+    one_hot: OneHot = [],  # noqa: B006
+    on_bad: Bad = OnBad.stop,
+    report: Annotated[Path, typer.Option(help="Where the HTML page goes.")] = Path(
+        "onlinear-compare.html"
+    ),
+    format: AnyFormat = None,
+    delimiter: Delimiter = None,
+    names: Names = None,
+) -> None:
+    """Put several learners side by side on one stream: a table, and a page with pictures.
+
+    Every learner predicts each row before its label is learnt. Rows without a label are left out.
+    """
+    with _ending():
+        from onlinear.command._compare import DEFAULT, models_of
+        from onlinear.command._compare import compare as compared
+
+        compared(
+            _source(data, format, delimiter, names),
+            target,
+            drop,
+            one_hot,
+            models_of(models or DEFAULT, raw=raw),
+            report,
+            skip=on_bad is OnBad.skip,
         )
 
 

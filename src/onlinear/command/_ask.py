@@ -25,7 +25,7 @@ __all__ = ["Asked", "run_asked"]
 class Asked:
     """The options of ``onlinear run``."""
 
-    data: tuple[str, ...]
+    source: Source
     target: str
     model: str | None = None
     params: tuple[str, ...] = ()
@@ -40,9 +40,6 @@ class Asked:
     force: bool = False
     rows: int = 10_000_000
     seconds: float = 30.0
-    format: str | None = None
-    delimiter: str | None = None
-    names: tuple[str, ...] | None = None
 
 
 def run_asked(asked: Asked) -> None:
@@ -63,7 +60,7 @@ def run_asked(asked: Asked) -> None:
 
 def begun(asked: Asked) -> Run:
     """Return the run, ready to go: everything is checked before anything is written."""
-    source = Source(asked.data, asked.format, asked.delimiter, asked.names)
+    source = asked.source
     kept = _kept(asked)
     if kept is None:
         columns, place, tally = (

@@ -28,6 +28,12 @@ class Rows:
     y: np.ndarray
     faults: Faults
 
+    def refuse_first(self, source: Source, block: Block) -> None:
+        """Say what is wrong with the first row that cannot be used."""
+        row = min(self.faults)
+        where = source.where(block.before.plus(row))
+        raise DataError(f"{where} {self.faults[row]} (--on-bad skip leaves such rows out)")
+
 
 @dataclass(frozen=True)
 class Columns:

@@ -111,8 +111,7 @@ class Run:
                 if self.snapshot.due(self.tally.rows):
                     self.save()
         if end < len(rows.y):
-            where = self.source.where(block.before.plus(end))
-            raise DataError(f"{where} {rows.faults[end]} (--on-bad skip leaves such rows out)")
+            rows.refuse_first(self.source, block)
         self.place = block.after
 
     def _piece(self, block: Block, rows: Rows, piece: slice, learns: bool) -> None:

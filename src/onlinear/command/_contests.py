@@ -1,0 +1,27 @@
+"""Contests of learners, printed as the table that their page has."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from onlinear._comparison import Contest, standings
+from onlinear.command._problems import printable
+
+__all__ = ["show"]
+
+
+def show(contest: Contest) -> None:
+    """Print who lost how much."""
+    made = standings(contest)
+    table = Table(title=_shown(made.heading), caption=_shown(made.caption))
+    for k, column in enumerate(made.columns):
+        table.add_column(_shown(column), justify="right" if k else "left", no_wrap=k > 0)
+    for k, row in enumerate(made.rows):
+        if k == len(contest.entries):
+            table.add_section()
+        table.add_row(*map(_shown, row))
+    Console().print(table)
+
+
+def _shown(text: str) -> str:
+    return escape(printable(text))
