@@ -23,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn linear predictors from streams whose truth drifts.",
 )
@@ -47,18 +48,24 @@ class Format(StrEnum):
 Data = Annotated[
     list[str],
     typer.Argument(
+        metavar="DATA",
         help="CSV, Parquet, Arrow or JSON lines: a file, several (one stream), or - for standard "
         "input.",
         show_default=False,
     ),
 ]
-Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
-Drop = Annotated[list[str], typer.Option(help="A column to leave out; may be said again.")]
+Target = Annotated[
+    str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
+]
+Drop = Annotated[
+    list[str], typer.Option(metavar="COLUMN", help="A column to leave out; may be said again.")
+]
 OneHot = Annotated[
     list[str],
     typer.Option(
+        metavar="COLUMN",
         help="A column of text to make 0/1 columns of, one for each category (found in a first "
-        "pass, or given: COLUMN=a,b,c); may be said again."
+        "pass, or given: COLUMN=a,b,c); may be said again.",
     ),
 ]
 Bad = Annotated[
@@ -68,8 +75,12 @@ Bad = Annotated[
     ),
 ]
 AnyFormat = Annotated[Format | None, typer.Option(help="Instead of what the file's name says.")]
-Delimiter = Annotated[str | None, typer.Option(help="What is between values of a CSV.")]
-Names = Annotated[str | None, typer.Option(help="Names a,b,c of the columns of a CSV without.")]
+Delimiter = Annotated[
+    str | None, typer.Option(metavar="CHARACTER", help="What is between values of a CSV.")
+]
+Names = Annotated[
+    str | None, typer.Option(metavar="LIST", help="Names a,b,c of the columns of a CSV without.")
+]
 
 
 def _source(
@@ -109,6 +120,18 @@ def _ending() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+@contextlib.contextmanager
+def _busy(words: str) -> Iterator[None]:
+    """Show on a terminal that something is going on."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(words):
+        yield
+
+
 def _say(text: str) -> None:
     from onlinear.command._problems import printable
 
@@ -135,20 +158,24 @@ def main(
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(min=100, help="Rounds of the stream.")] = 20_000,
-    degrees: Annotated[float, typer.Option(help="How far the truth turns each round.")] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the stream.")] = 0,
-    picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path(
-        "onlinear-demo.png"
+    rows: Annotated[int, typer.Option(min=100, help="Rows of the generated stream.")] = 20_000,
+    degrees: Annotated[float, typer.Option(help="How far its truth turns each row.")] = 0.5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated stream.")] = 0,
+    report: Annotated[Path, typer.Option(metavar="FILE", help="Where the HTML page goes.")] = Path(
+        "onlinear-demo.html"
     ),
 ) -> None:
-    """Replay a drifting stream with several learners, beside the best predictors in hindsight."""
-    from onlinear import _demo
+    """Replay two drifting streams with several learners, beside the best predictors in hindsight.
 
+    One stream is generated; the other is a recording of a brain that comes with matplotlib. Needs
+    no network. The first time learners are compiled.
+    """
     began = time.perf_counter()
-    with _ending():
-        _demo.run(rows, degrees, seed, picture)
-    typer.echo(f"picture: {picture}  ({time.perf_counter() - began:.1f} s)")
+    with _ending(), _busy("compiling (the first time) and replaying"):
+        from onlinear.command import _demo
+
+        _demo.run(rows, degrees, seed, report)
+    typer.echo(f"report: {report}  ({time.perf_counter() - began:.1f} s)")
 
 
 @app.command()
@@ -157,11 +184,21 @@ def run(
     target: Target,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="A learner (default: auto), or a state file to start."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="A learner (default: auto), or a state file to start.",
+        ),
     ] = None,
     param: Annotated[
         list[str],
-        typer.Option("--param", "-p", help="A parameter of the learner, c=100; may be said again."),
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            help="A parameter of the learner, c=100; may be said again.",
+        ),
     ] = [],  # noqa: B006
     standardize: Annotated[
         bool,
@@ -175,13 +212,16 @@ def run(
         typer.Option(
             "--out",
             "-o",
+            metavar="FILE",
             help="Where predictions go, as CSV (row, prediction, label); - is standard output, "
             "the default when rows come from standard input.",
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Where an HTML report goes.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where an HTML report goes.")
+    ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="Where the state is saved, again and again.")
+        Path | None, typer.Option(metavar="FILE", help="Where the state is saved, again and again.")
     ] = None,
     resume: Annotated[
         bool,
@@ -191,10 +231,10 @@ def run(
         bool, typer.Option("--force", help="Begin anew although there is a state.")
     ] = False,
     snapshot_rows: Annotated[
-        int, typer.Option(min=1, help="Save the state every so many rows.")
+        int, typer.Option(min=1, metavar="N", help="Save the state every so many rows.")
     ] = 10_000_000,
     snapshot_seconds: Annotated[
-        float, typer.Option(min=0, help="Save the state every so many seconds.")
+        float, typer.Option(min=0, metavar="S", help="Save the state every so many seconds.")
     ] = 30.0,
     format: AnyFormat = None,
     delimiter: Delimiter = None,
@@ -243,7 +283,8 @@ def compare(
     models: Annotated[
         str | None,
         typer.Option(
-            help="Learners, auto,laser:c=10:shrink=false,…; a well-chosen eight if not said."
+            metavar="LIST",
+            help="Learners, auto,laser:c=10:shrink=false,…; a well-chosen eight if not said.",
         ),
     ] = None,
     raw: Annotated[
@@ -253,7 +294,7 @@ def compare(
     drop: Drop = [],  # noqa: B006
     one_hot: OneHot = [],  # noqa: B006
     on_bad: Bad = OnBad.stop,
-    report: Annotated[Path, typer.Option(help="Where the HTML page goes.")] = Path(
+    report: Annotated[Path, typer.Option(metavar="FILE", help="Where the HTML page goes.")] = Path(
         "onlinear-compare.html"
     ),
     format: AnyFormat = None,
@@ -281,7 +322,7 @@ def compare(
 
 @app.command()
 def inspect(
-    file: Annotated[Path, typer.Argument(help="A state file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A state file.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Say what is in a state file; nothing in it is executed."""
