@@ -42,14 +42,18 @@ def _weights(story: Watched, told: Effects | None) -> list[Part]:
         f"What one standard deviation of a column adds to the prediction{some}, the most important "
         "first."
     )
+    every = f"one row in {story.sample.stride:,}" if story.sample.stride > 1 else "all rows"
     if told.path is not None:
-        every = f"every {story.sample.stride}th row" if story.sample.stride > 1 else "all rows"
         words += (
-            f" Dotted: the best drifting path in hindsight through {every}, where a step costs "
-            f"{told.path.price:,g} times its square in units of the labels' spread: the price at "
-            "which it would have predicted best."
+            f" Dotted: the best drifting path in hindsight through {every}, at a price of drift "
+            f"of {told.path.price:,g}, the one that would have predicted best."
         )
-    if isinstance(story.model, Auto) and story.model.lags:
+    elif story.sample.rows.size > SHOWN:
+        words += (
+            f" The best drifting path through {every} is left out: it misses them by more than "
+            "the learner does."
+        )
+    if told.path is not None and isinstance(story.model, Auto) and story.model.lags:
         words += " The path knows no earlier labels, and Auto does: its own weights may be smaller."
     parts: list[Part] = [Panels("Weights over time", words, charts)]
     return parts + _speed(story, told)

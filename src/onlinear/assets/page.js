@@ -41,11 +41,13 @@
 
   function axis(given, chart) {
     const { soft, grid } = schemes[scheme()];
-    const { type, range, tickformat, ...rest } = given;
-    const narrow = (printing ? 0 : chart.place.clientWidth) < 480 || chart.figure.closest(".panels");
+    const { type, range, ...rest } = given;
+    const panel = chart.figure.closest(".panels") !== null;
+    const tickformat = panel && rest.tickformat === ",d" ? "~s" : rest.tickformat; // rows, if wide
+    const narrow = panel || chart.place.clientWidth < 480;
     const common = {
       automargin: true, gridcolor: grid, linecolor: grid, zerolinecolor: soft, zerolinewidth: 0.75,
-      nticks: narrow ? 5 : 9, tickfont: { size: 12, color: soft }, hoverformat: tickformat ?? ",.5~g",
+      nticks: narrow ? 5 : 9, tickfont: { size: 12, color: soft }, hoverformat: rest.tickformat ?? ",.5~g",
       ...rest,
       title: { ...rest.title, font: { size: 12, color: soft }, standoff: 8 },
     };
