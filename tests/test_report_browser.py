@@ -12,9 +12,8 @@ from onlinear._comparison import comparison
 from onlinear._story import Story
 from tests.test_page import HOSTILE, contest
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 pytestmark = pytest.mark.skipif(
     BROWSER is None,
     reason=f"needs a browser: none of {', '.join(BROWSERS)} is on the path",
