@@ -6,11 +6,11 @@ import subprocess
 
 import numpy as np
 import pytest
+from test_page import HOSTILE, contest
 
 import onlinear as ol
 from onlinear._comparison import comparison
 from onlinear._story import Story
-from tests.test_page import HOSTILE, contest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)

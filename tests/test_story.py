@@ -5,12 +5,12 @@ import json
 
 import numpy as np
 import pytest
+from table import CASES, IDS, make, state, stream
 
 import onlinear as ol
 from onlinear import _watched, hindsight
 from onlinear._story import Story
 from onlinear._watched import CEILING, COMPARATOR, FIXED, LOSS, MEAN
-from tests.table import CASES, IDS, make, state, stream
 
 NAMES = list("abcde")
 LEARNERS = {

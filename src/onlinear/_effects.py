@@ -38,14 +38,15 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The effects of columns at the records of a story, and the path; None if there is none.
+    """The effects of columns at the records of a story, and the path, or why there is none.
 
-    ``order`` has the columns, the most important first.
+    ``order`` has the columns that have any, the most important first.
     """
 
     rows: np.ndarray
     effects: np.ndarray
     path: Path | None
+    why: str
     order: np.ndarray
 
 
@@ -57,26 +58,26 @@ def effects(story: Watched) -> Effects:
         deviations = X.std(axis=0) if len(X) else np.zeros(d)
         deviations[~np.isfinite(deviations) | (deviations <= 1e-12 * np.abs(X).max(initial=0))] = 0
         own = story.records.table[:, :d] * deviations
-        path = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
+        path, why = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
         if path is not None and path.error > WORSE * _error(story):
-            path = None
+            path, why = None, "it misses them by more than the learner does"
         told = own if path is None else path.effects
         weight = np.sqrt(np.sum(np.nan_to_num(told) ** 2, axis=0))
     order = np.argsort(-weight, kind="stable")
-    return Effects(story.records.rows, own, path, order)
+    return Effects(story.records.rows, own, path, why, order[weight[order] > 0])
 
 
 def _path(
     X: np.ndarray, y: np.ndarray, rows: np.ndarray, deviations: np.ndarray, *, intercept: bool
-) -> Path | None:
-    """Return the path through some rows, or None if there can be none."""
+) -> tuple[Path | None, str]:
+    """Return the path through some rows, or None and why there is none."""
     moving = deviations > 0
     if len(X) < FEWEST or not moving.any():
-        return None
+        return None, "there is too little to go by"
     middle = y.mean() if intercept else 0.0
     unit = np.sqrt(np.mean((y - middle) ** 2))
     if not (np.isfinite(unit) and unit > 0):
-        return None
+        return None, "the labels never change"
     Z = X[:, moving]
     if intercept:
         Z = np.column_stack([(Z - Z.mean(axis=0)) / deviations[moving], np.ones(len(Z))])
@@ -86,12 +87,12 @@ def _path(
     try:
         c = min(PRICES, key=lambda c: _surprise(Z, labels, c))
         u = drifting_path(Z, labels, b=START, c=c)
-    except ValueError:  # columns that double precision cannot tell apart
-        return None
+    except ValueError:
+        return None, "double precision cannot tell the columns apart"
     told = np.zeros(X.shape)
     told[:, moving] = u[:, : int(moving.sum())] * unit
     error = float(np.mean((labels - np.einsum("ij,ij->i", Z, u)) ** 2)) * float(unit) ** 2
-    return Path(rows, told, error, c)
+    return Path(rows, told, error, c), ""
 
 
 def _error(story: Watched) -> float:

@@ -57,7 +57,7 @@
 
   // labels of a logarithmic axis: whole decades, or 1, 2 and 5 if there are few of them
   function decades(span, tickformat, soft) {
-    if (span < 0.5) return { tickformat: tickformat ?? ",~g" };
+    if (span < 0.8) return { tickformat: tickformat ?? ",~g" };
     if (span < 2.5) return { dtick: "D2", tickformat: tickformat ?? ",~g" };
     const dtick = Math.ceil(span / 8);
     if (tickformat) return { dtick, tickformat };
