@@ -6,7 +6,7 @@ Plotly reads a little HTML in any text, and ``%{…}`` in templates. So every te
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ __all__ = [
     "colour",
     "line",
     "literal",
-    "marks",
     "numbers",
     "scaled",
 ]
@@ -32,6 +31,7 @@ GREY = len(LIGHT) - 1
 DASHES = {"loss": "solid", "comparator": "dot", "ceiling": "dash", "other": "dashdot"}
 TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # of the direction of writing
 LONGEST = 40  # characters of a name in a chart
+FEW = 12  # points that are marked
 DIGITS = 7  # of a number in a chart
 
 
@@ -90,7 +90,7 @@ def line(
     """Return a line: its name, where it goes, its colour, and by its kind how it is dashed."""
     return {
         "type": "scatter",
-        "mode": "lines",
+        "mode": "lines" if len(values) > FEW else "lines+markers",
         "name": literal(name),
         "x": numbers(rows),
         "y": numbers(values),
@@ -103,14 +103,8 @@ def line(
     }
 
 
-def marks(name: str, rows: Any, values: Any, k: int = 0) -> dict[str, Any]:
-    """Return points without a line."""
-    point = {"color": colour(k), "size": 5}
-    return {**line(name, rows, values, k), "mode": "markers", "marker": point}
-
-
 def scaled(
-    traces: Iterable[dict[str, Any]],
+    traces: Sequence[dict[str, Any]],
     x: str,
     y: str,
     *,
@@ -119,8 +113,9 @@ def scaled(
 ) -> dict[str, Any]:
     """Return the layout of lines over rows: titles of the axes, which are logarithmic, the height.
 
-    An axis can be logarithmic only if something is positive, and then goes down to a hundred
-    thousandth of the largest value: mere rounding is not worth a decade.
+    The first line is the one that matters: an axis is logarithmic if most of it is positive, and
+    goes from a hundred thousandth of its largest value (mere rounding is not worth a decade) to a
+    thousand times that.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):
@@ -128,17 +123,20 @@ def scaled(
         if axis == "x":
             given["tickformat"] = ",d"  # rows
         if axis in log:
-            values = [v for trace in traces for v in trace[axis] if v is not None and v > 0]
-            if values:
-                low, high = max(min(values), 1e-5 * max(values)), max(values)
-                room = 0.04 * max(math.log10(high / low), 0.5)
-                given |= _logarithmic(math.log10(low) - room, math.log10(high) + room)
+            given |= _logarithmic([trace[axis] for trace in traces])
         axes[f"{axis}axis"] = given
     return axes
 
 
-def _logarithmic(low: float, high: float) -> dict[str, Any]:
-    return {"type": "log", "range": [round(low, 4), round(high, 4)]}
+def _logarithmic(lines: list[list[float | None]]) -> dict[str, Any]:
+    known = [value for value in lines[0] if value is not None]
+    if sum(value > 0 for value in known) <= len(known) / 2:
+        return {}
+    most = max(known)
+    shown = [v for line in lines for v in line if v is not None and 1e-5 * most <= v <= 1e3 * most]
+    low, high = math.log10(min(shown)), math.log10(max(shown))
+    room = 0.04 * max(high - low, 0.5)
+    return {"type": "log", "range": [round(low - room, 4), round(high + room, 4)]}
 
 
 def figure(value: float) -> str:

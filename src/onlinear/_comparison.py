@@ -134,8 +134,8 @@ def _windows(contest: Contest) -> list[Chart]:
     if ends.size < 5 or len(entries) < 2:
         return []
     lost = np.array([np.diff(entry.loss[ends], prepend=0.0) for entry in entries])
-    least = np.nanmin(np.where(lost > 0, lost, np.nan), axis=0, initial=np.inf)
-    times = np.where(np.isfinite(least), lost / np.where(least > 0, least, 1.0), np.nan)
+    least = np.where(lost > 0, lost, np.inf).min(axis=0)
+    times = np.where(np.isfinite(least), lost / least, np.nan)
     traces = [
         line(entry.name, rows[ends], times[k], k, "loss" if k < 6 else "other")
         for k, entry in enumerate(entries)

@@ -3,7 +3,9 @@
 The effect of a column is what one deviation of it moves the prediction by, w_j·sd_j. The path is
 that of :func:`onlinear.hindsight.drifting_path` through the rows a story has kept, every k-th, in
 deviations, with an intercept if the learner has one. How dear its drift is, is chosen by the data:
-the price c at which the path, at each kept row, would have predicted the next one best.
+the price c at which the path, at each kept row, would have predicted the next one best. If every
+k-th row is too few to follow a truth that moves fast, the path misses them by more than the learner
+does, which sees all rows; then it tells nothing, and is left out.
 """
 
 from dataclasses import dataclass
@@ -12,35 +14,39 @@ import numpy as np
 
 from onlinear._replay import replay
 from onlinear._watched import Watched, has_intercept
-from onlinear.algorithms import LASER
+from onlinear.algorithms import LASER, Auto
 from onlinear.hindsight import drifting_path
 
 __all__ = ["Effects", "Path", "effects", "speeds"]
 
 PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
+START = 0.01  # price of where a path begins
+WORSE = 1.1  # a path that misses by so much more than the learner tells nothing
 FEWEST = 3  # rows a path can be put through
 MOST_STEPS = 120  # of the speed of drift
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The best drifting path: its rows, the effects of all columns at them, and its price."""
+    """The best drifting path: its rows, all effects at them, its mean squared error and price."""
 
     rows: np.ndarray
     effects: np.ndarray
+    error: float
     price: float
 
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The effects of columns at the records of a story, and the path; None if there is none.
+    """The effects of columns at the records of a story, and the path, or why there is none.
 
-    ``order`` has the columns, the most important first.
+    ``order`` has the columns that have any, the most important first.
     """
 
     rows: np.ndarray
     effects: np.ndarray
     path: Path | None
+    why: str
     order: np.ndarray
 
 
@@ -52,21 +58,26 @@ def effects(story: Watched) -> Effects:
         deviations = X.std(axis=0) if len(X) else np.zeros(d)
         deviations[~np.isfinite(deviations) | (deviations <= 1e-12 * np.abs(X).max(initial=0))] = 0
         own = story.records.table[:, :d] * deviations
-        path = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
+        path, why = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
+        if path is not None and path.error > WORSE * _error(story):
+            path, why = None, "it misses them by more than the learner does"
         told = own if path is None else path.effects
-        weight = np.sqrt(np.nanmean(told**2, axis=0)) if len(told) else np.zeros(d)
-    order = np.argsort(-np.nan_to_num(weight), kind="stable")
-    return Effects(story.records.rows, own, path, order)
+        weight = np.sqrt(np.sum(np.nan_to_num(told) ** 2, axis=0))
+    order = np.argsort(-weight, kind="stable")
+    return Effects(story.records.rows, own, path, why, order[weight[order] > 0])
 
 
 def _path(
     X: np.ndarray, y: np.ndarray, rows: np.ndarray, deviations: np.ndarray, *, intercept: bool
-) -> Path | None:
-    """Return the path through some rows, or None if there can be none."""
+) -> tuple[Path | None, str]:
+    """Return the path through some rows, or None and why there is none."""
     moving = deviations > 0
-    middle, unit = (y.mean(), y.std()) if intercept and y.size else (0.0, np.sqrt(np.mean(y**2)))
-    if len(X) < FEWEST or not moving.any() or not (np.isfinite(unit) and unit > 0):
-        return None
+    if len(X) < FEWEST or not moving.any():
+        return None, "there is too little to go by"
+    middle = y.mean() if intercept else 0.0
+    unit = np.sqrt(np.mean((y - middle) ** 2))
+    if not (np.isfinite(unit) and unit > 0):
+        return None, "the labels never change"
     Z = X[:, moving]
     if intercept:
         Z = np.column_stack([(Z - Z.mean(axis=0)) / deviations[moving], np.ones(len(Z))])
@@ -75,17 +86,29 @@ def _path(
     labels = (y - middle) / unit
     try:
         c = min(PRICES, key=lambda c: _surprise(Z, labels, c))
-        u = drifting_path(Z, labels, b=1.0, c=c) * unit
-    except ValueError:  # columns that double precision cannot tell apart
-        return None
+        u = drifting_path(Z, labels, b=START, c=c)
+    except ValueError:
+        return None, "double precision cannot tell the columns apart"
     told = np.zeros(X.shape)
-    told[:, moving] = u[:, : int(moving.sum())]
-    return Path(rows, told, c)
+    told[:, moving] = u[:, : int(moving.sum())] * unit
+    error = float(np.mean((labels - np.einsum("ij,ij->i", Z, u)) ** 2)) * float(unit) ** 2
+    return Path(rows, told, error, c), ""
+
+
+def _error(story: Watched) -> float:
+    """Return the mean squared error of the learner; of Auto, that of its best expert.
+
+    An expert sees no earlier labels, and nor does a path.
+    """
+    model, (learnt, lost, *_) = story.model, story.sums
+    if isinstance(model, Auto) and model._state is not None:
+        lost = min(model.regret_.experts.values())
+    return lost / max(learnt, 1.0)
 
 
 def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
     """Return the loss of predicting each row by the best path up to the one before."""
-    return float(replay(LASER(b=1.0, c=c, shrink=False), Z, y, engine="rank-one").losses.sum())
+    return float(replay(LASER(b=START, c=c, shrink=False), Z, y, engine="rank-one").losses.sum())
 
 
 def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -8,6 +8,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from onlinear import _checks
 from onlinear._charts import figure, line, scaled, share
 from onlinear._model import Learner
@@ -22,6 +24,7 @@ from onlinear.algorithms import Auto
 
 __all__ = ["page", "report"]
 
+ROUNDING = 1e-12  # a loss below this share of that of the mean is none
 READING = (
     "The learner predicts each row before it sees the label, so every error here is one it would "
     "have made live. The best fixed predictor is chosen with the whole stream known: a loss below "
@@ -81,9 +84,10 @@ def page(story: Story, problems: Sequence[tuple[str, int, Sequence[int]]] = ()) 
     if len(model) > 300:
         model = model[:299] + "…"
     lead = f"{model} predicts {story.target}"
-    parts: list[Part] = [_figures(story), *_truth(story), *loss_parts(story)]
-    parts += weight_parts(story)
-    parts += [_problems(story, problems), Words("How to read this", READING)]
+    with np.errstate(all="ignore"):  # what is not finite is not drawn
+        parts: list[Part] = [_figures(story), *_truth(story), *loss_parts(story)]
+        parts += weight_parts(story)
+        parts += [_problems(story, problems), Words("How to read this", READING)]
     return Page(f"{story.target}, predicted by {type(story.model).__name__}", lead + ".", parts)
 
 
@@ -110,9 +114,9 @@ def _figures(story: Story) -> Figures:
         figures.append(("rows skipped", f"{skipped:,}", "see data problems"))
     if story.curves.rows.size:
         fixed = float(story.curves.table[-1, FIXED])
-        if math.isfinite(fixed):
-            against = share(lost, fixed)
-            figures.append(("loss / best fixed", figure(against), "below 1: better than hindsight"))
+        if fixed > ROUNDING * mean_lost:
+            against, note = share(lost, fixed), "below 1: better than any predictor that stays"
+            figures.append(("loss / best fixed", figure(against), note))
     return Figures(figures)
 
 

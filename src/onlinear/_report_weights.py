@@ -29,6 +29,8 @@ def _weights(story: Watched, told: Effects | None) -> list[Part]:
         )
         return [Words("Weights", why)]
     chosen = told.order[:SHOWN]
+    if chosen.size == 0:
+        return [Words("Weights", "No column has had an effect.")]
     charts = []
     for k, j in enumerate(chosen.tolist()):
         traces = [line(type(story.model).__name__, told.rows, told.effects[:, j], k)]
@@ -37,19 +39,21 @@ def _weights(story: Watched, told: Effects | None) -> list[Part]:
                 line("in hindsight", told.path.rows, told.path.effects[:, j], k, "comparator")
             )
         charts.append(Chart(story.names[j], "", traces, scaled(traces, "", "", height=210)))
-    some = "" if len(story.names) <= SHOWN else f", for {SHOWN} of {len(story.names)} columns"
+    shown, columns = len(charts), len(story.names)
+    some = "" if columns == shown else f", for {shown} of {columns} columns"
     words = (
         f"What one standard deviation of a column adds to the prediction{some}, the most important "
         "first."
     )
+    every = f"one row in {story.sample.stride:,}" if story.sample.stride > 1 else "all rows"
     if told.path is not None:
-        every = f"every {story.sample.stride}th row" if story.sample.stride > 1 else "all rows"
         words += (
-            f" Dotted: the best drifting path in hindsight through {every}, where a step costs "
-            f"{told.path.price:,g} times its square in units of the labels' spread: the price at "
-            "which it would have predicted best."
+            f" Dotted: the best drifting path in hindsight through {every}, at a price of drift "
+            f"of {told.path.price:,g}, the one that would have predicted best."
         )
-    if isinstance(story.model, Auto) and story.model.lags:
+    else:
+        words += f" The best drifting path through {every} is left out: {told.why}."
+    if told.path is not None and isinstance(story.model, Auto) and story.model.lags:
         words += " The path knows no earlier labels, and Auto does: its own weights may be smaller."
     parts: list[Part] = [Panels("Weights over time", words, charts)]
     return parts + _speed(story, told)

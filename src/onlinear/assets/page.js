@@ -41,11 +41,13 @@
 
   function axis(given, chart) {
     const { soft, grid } = schemes[scheme()];
-    const { type, range, tickformat, ...rest } = given;
-    const narrow = (printing ? 0 : chart.place.clientWidth) < 480 || chart.figure.closest(".panels");
+    const { type, range, ...rest } = given;
+    const panel = chart.figure.closest(".panels") !== null;
+    const tickformat = panel && rest.tickformat === ",d" ? "~s" : rest.tickformat; // rows, if wide
+    const narrow = panel || chart.place.clientWidth < 480;
     const common = {
       automargin: true, gridcolor: grid, linecolor: grid, zerolinecolor: soft, zerolinewidth: 0.75,
-      nticks: narrow ? 5 : 9, tickfont: { size: 12, color: soft }, hoverformat: tickformat ?? ",.5~g",
+      nticks: narrow ? 5 : 9, tickfont: { size: 12, color: soft }, hoverformat: rest.tickformat ?? ",.5~g",
       ...rest,
       title: { ...rest.title, font: { size: 12, color: soft }, standoff: 8 },
     };
@@ -55,7 +57,7 @@
 
   // labels of a logarithmic axis: whole decades, or 1, 2 and 5 if there are few of them
   function decades(span, tickformat, soft) {
-    if (span < 0.5) return { tickformat: tickformat ?? ",~g" };
+    if (span < 0.8) return { tickformat: tickformat ?? ",~g" };
     if (span < 2.5) return { dtick: "D2", tickformat: tickformat ?? ",~g" };
     const dtick = Math.ceil(span / 8);
     if (tickformat) return { dtick, tickformat };
