@@ -148,10 +148,10 @@ def test_bad_rows_are_skipped_and_counted_if_asked(data):
     said = run("bad.csv", "-t", "y", "-m", "laser", "-o", "out.csv", "--on-bad", "skip")
     assert "learnt 396, predicted only 0, skipped 4" in said
     for words in (
-        "skipped 1 with another number of values than 4 (row 10)",
-        "skipped 1 with no number in column 'x1' (row 20)",
-        "skipped 1 with no value in column 'x1' (row 30)",
-        "skipped 1 with infinity in column 'y' (row 40)",
+        "skipped: another number of values than 4: 1 (row 10)",
+        "skipped: no number in column 'x1': 1 (row 20)",
+        "skipped: no value in column 'x1': 1 (row 30)",
+        "skipped: infinity in column 'y': 1 (row 40)",
     ):
         assert words in said
     good = np.ones(400, dtype=bool)
@@ -374,6 +374,32 @@ def test_a_malformed_row_ends_the_run_with_all_before_it_saved(data):
     run(*options, "--resume")
     run("data.csv", "-t", "y", "-m", "ridge", "-o", "whole.csv")
     assert (data / "out.csv").read_text() == (data / "whole.csv").read_text()
+
+
+def test_the_report_of_a_run_that_was_interrupted_is_that_of_one_that_was_not(data):
+    text = (data / "data.csv").read_text()
+    run("data.csv", "-t", "y", "--report", "whole.html")
+    lines = text.splitlines(keepends=True)
+    for row in (50, 51, 300):
+        broken = [*lines[: 1 + row], "oops\n", *lines[2 + row :]]
+        (data / "data.csv").write_text("".join(broken))
+        options = ("data.csv", "-t", "y", "--report", "r.html", "--state", "m.onl", "--resume")
+        run(*options, code=1)
+    (data / "data.csv").write_text(text)
+    run(*options)
+    assert (data / "r.html").read_text() == (data / "whole.html").read_text()
+    said = run("data.csv", "-t", "y", "--report", "r.html", "-m", "m.onl", code=2)
+    assert "--report begins with the first row" in said
+
+
+def test_bad_rows_are_in_the_report_once(data):
+    with (data / "data.csv").open("a") as file:
+        file.write("1,2,oops,4\n1,2,,4\n")
+    run("data.csv", "-t", "y", "--report", "r.html", "--on-bad", "skip")
+    page = (data / "r.html").read_text()
+    assert page.count("no number in column &#x27;x2&#x27;") == 1
+    assert page.count("no value in column &#x27;x2&#x27;") == 1
+    assert "not a finite number" not in page
 
 
 def test_other_columns_files_and_settings_are_refused_when_going_on(data):

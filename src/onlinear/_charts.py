@@ -25,8 +25,8 @@ __all__ = [
 
 # Okabe & Ito's, as in the pictures, but darker or lighter where they would not stand out from the
 # page (3 : 1); grey is for what is beside the point
-LIGHT = ("#D55E00", "#0072B2", "#00875F", "#B8578B", "#2E86BE", "#A66F00", "#707070")
-DARK = ("#F47B20", "#5AA9E6", "#1FBF92", "#E39AC4", "#8CCBF2", "#E6B040", "#9A9A9A")
+LIGHT = ("#D55E00", "#0072B2", "#00875F", "#B8578B", "#A66F00", "#2E86BE", "#707070")
+DARK = ("#F47B20", "#5AA9E6", "#1FBF92", "#E39AC4", "#E6B040", "#8CCBF2", "#9A9A9A")
 GREY = len(LIGHT) - 1
 DASHES = {"loss": "solid", "comparator": "dot", "ceiling": "dash", "other": "dashdot"}
 TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # of the direction of writing

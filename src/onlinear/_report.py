@@ -18,7 +18,7 @@ from onlinear._problems import Problem, odd_columns
 from onlinear._replay import Replay
 from onlinear._report_losses import loss_parts
 from onlinear._report_weights import weight_parts
-from onlinear._story import Story
+from onlinear._story import Found, Story
 from onlinear._watched import FIXED, has_intercept
 from onlinear.algorithms import Auto
 
@@ -78,8 +78,8 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
     return run
 
 
-def page(story: Story, problems: Sequence[tuple[str, int, Sequence[int]]] = ()) -> Page:
-    """Return the page of a story."""
+def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
+    """Return the page of a story; ``problems``, if given, say why rows were skipped."""
     model = repr(story.model)
     if len(model) > 300:
         model = model[:299] + "…"
@@ -157,8 +157,8 @@ def _truth(story: Story) -> list[Part]:
     return parts
 
 
-def _problems(story: Story, given: Sequence[tuple[str, int, Sequence[int]]]) -> Part:
-    found = [Problem(*each) for each in given] + story.skipped.problems()
+def _problems(story: Story, given: Sequence[Found] | None) -> Part:
+    found = story.skipped.problems() if given is None else [Problem(*each) for each in given]
     if story.seen:
         low, high = story.range
         found += odd_columns(story.names, low, high, story.sample.table, story.target)

@@ -15,9 +15,10 @@ from onlinear._sums import Sums
 from onlinear._thinning import Curves, Extremes, Last, Regular
 from onlinear._watched import CURVES, MOST_RECORDS, RECENT, Watched, has_intercept
 
-__all__ = ["Story"]
+__all__ = ["Found", "Story"]
 
 VERSION = 1
+Found = tuple[str, int, Sequence[int]]  # what is wrong, with how many rows, the first of them
 
 
 class Story(Watched):
@@ -42,8 +43,8 @@ class Story(Watched):
     >>> story.write("report.html")
     """
 
-    def page(self, problems: Sequence[tuple[str, int, Sequence[int]]] = ()) -> Page:
-        """Return the report; ``problems`` are words, a number of rows and the first of them."""
+    def page(self, problems: Sequence[Found] | None = None) -> Page:
+        """Return the report; who knows better why rows were skipped gives the ``problems``."""
         from onlinear._report import page
 
         return page(self, problems)
@@ -51,7 +52,7 @@ class Story(Watched):
     def write(
         self,
         path: str | os.PathLike[str],
-        problems: Sequence[tuple[str, int, Sequence[int]]] = (),
+        problems: Sequence[Found] | None = None,
     ) -> None:
         """Write the report to a file, all of it or nothing."""
         self.page(problems).write(path)

@@ -52,8 +52,7 @@ def run_asked(asked: Asked) -> None:
         error.add(saved_so_far(run))
         raise
     if isinstance(run.telling, Story) and asked.report is not None:
-        problems = [(kind, rows[0], rows[1:]) for kind, rows in run.tally.problems.items()]
-        run.telling.write(asked.report, problems)
+        run.telling.write(asked.report, run.tally.found())
     where = sys.stderr if _out(asked, run.source) == "-" else sys.stdout
     print(printable(summary(asked, run)), file=where)
 
@@ -189,9 +188,10 @@ def summary(asked: Asked, run: Run) -> str:
             f"mean squared error {tally.error:.6g}, "
             f"{tally.relative:.4g} times that of the running mean of {run.columns.target}"
         )
-    for words, (count, *rows) in sorted(tally.problems.items(), key=lambda item: -item[1][0])[:5]:
-        more = ", …" if count > len(rows) else ""
-        lines.append(f"skipped {count:,} with {words} (row {', '.join(map(str, rows))}{more})")
+    for words, count, rows in tally.found()[:5]:
+        if rows:
+            more = ", …" if count > len(rows) else ""
+            lines.append(f"{words}: {count:,} (row {', '.join(map(str, rows))}{more})")
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
     written = {

@@ -8,6 +8,7 @@ import numpy as np
 from onlinear._problems import FIRST, MOST_KINDS
 from onlinear._replay import Replay
 from onlinear._saving import count
+from onlinear._story import Found
 from onlinear._sums import Sums
 
 __all__ = ["Tally"]
@@ -59,6 +60,14 @@ class Tally:
         problem[0] += 1
         if len(problem) <= FIRST:
             problem.append(row)
+
+    def found(self) -> list[Found]:
+        """Return what was wrong with rows, for a report."""
+        kinds = sorted(self.problems.items(), key=lambda item: -item[1][0])
+        found: list[Found] = [(f"skipped: {kind}", rows[0], rows[1:]) for kind, rows in kinds]
+        if self.unlabelled:
+            found.append(("no label: predicted only", self.unlabelled, ()))
+        return found
 
     def described(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
