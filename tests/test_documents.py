@@ -42,7 +42,7 @@ def is_shell(block: str) -> bool:
 
 def do(block: str) -> None:
     """Run what is to be typed at a shell, unless it installs something."""
-    if "pip install" in block or "benchmarks/" in block:
+    if any(words in block for words in ("pip install", "benchmarks/", "--install-completion")):
         return
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -71,6 +71,13 @@ def test_a_document_prints_what_it_says(document, capsys):
                 assert f"{float(line):.{digits}f}" == number.group(1)
             else:
                 assert line == text
+
+
+def test_the_page_on_the_command_is_true_of_the_table_of_the_guide():
+    space: dict = {}
+    exec(blocks("docs/guide/first-stream.md")[0], space)
+    for block in blocks("docs/command.md", "bash"):
+        do(block)
 
 
 def test_the_first_page_has_the_commands_of_the_readme():
