@@ -98,6 +98,14 @@ def test_what_plotly_is_given_has_no_markup_and_no_template():
             assert len(trace["name"]) < 200
 
 
+def test_data_cannot_end_the_script_element_it_stands_in():
+    name = "</script><b>&amp;\u2028"
+    trace = {**line("a", [0], [1.0]), "customdata": [name]}
+    seen = Seen(Page("t", "l", [Chart("h", "c", [trace])]).html())
+    assert "b" not in seen.tags
+    assert seen.data[0]["data"][0]["customdata"] == [name]
+
+
 def test_a_page_needs_no_network_and_allows_none():
     text = Page("t", "l", parts(tame(HOSTILE))).html()
     seen = Seen(text)

@@ -170,6 +170,23 @@ def test_a_refused_row_leaves_learner_and_story_as_they_were():
     assert told(story) == told(whole)
 
 
+def test_an_interrupt_while_a_story_is_kept_undoes_learner_and_story(monkeypatch):
+    X, y = stream(300)
+    story = Story(ol.LASER(), NAMES, "y")
+    story.replay(X[:100], y[:100], 0)
+    before, learnt = told(story), state(story.model)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_watched.Watched, "_range", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            story.replay(X[100:], y[100:], 100)
+    assert told(story) == before
+    assert state(story.model) == learnt
+
+
 def test_a_best_predictor_beyond_floating_point_ends_at_the_same_row_in_any_cut():
     X, y = stream(60)
     X[30:] *= 3e153  # the sum of their squares does not fit; NLMS does not mind
