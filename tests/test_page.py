@@ -12,7 +12,7 @@ import onlinear as ol
 from onlinear import _charts
 from onlinear._charts import figure, line, literal, numbers, scaled
 from onlinear._comparison import Contest, Entry, comparison, thinned
-from onlinear._page import Chart, Figures, Page, Panels, Table, Text, Words
+from onlinear._page import Chart, Figures, Page, Panels, Table, Text, Words, _json
 from onlinear._story import Story
 
 HOSTILE = [
@@ -96,6 +96,15 @@ def test_what_plotly_is_given_has_no_markup_and_no_template():
         assert "template" not in words
         for trace in data["data"]:
             assert len(trace["name"]) < 200
+
+
+def test_data_cannot_end_the_script_element_it_stands_in():
+    name = "</script><b>&amp;\u2028"
+    trace = {**line("a", [0], [1.0]), "customdata": [name]}
+    seen = Seen(Page("t", "l", [Chart("h", "c", [trace])]).html())
+    assert "b" not in seen.tags
+    assert seen.data[0]["data"][0]["customdata"] == [name]
+    assert not set("<>&\u2028") & set(_json(name))
 
 
 def test_a_page_needs_no_network_and_allows_none():

@@ -7,6 +7,7 @@ rows.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,14 @@ __all__ = ["Contest", "Entry", "comparison", "standings", "thinned"]
 
 MOST_DRAWN = 12  # learners; a table can be longer
 WINDOWS = 60
+COLOURED = 6  # learners before colours come again, dash-dotted
 READING = (
     "Every learner predicts a row before it sees the label. The best predictors in hindsight know "
     "the whole stream beforehand; regret is how much more than theirs was lost, and below 0 the "
     "learner was better. The relative error is of squares, and 1 for predicting the mean of the "
     "labels so far.\n\n"
-    "Full lines are learners, dotted ones the best in hindsight, dashed ones a theorem's ceiling. "
-    "Click a name to hide its line."
+    "Full lines are learners, or dash-dotted from the seventh on, dotted ones the best in "
+    "hindsight. A learner has one colour throughout. Click a name to hide its line."
 )
 
 
@@ -108,10 +110,15 @@ def _signed(value: float) -> str:
     return f"+{figure(value)}" if value > 0 else figure(value)
 
 
+def _line(contest: Contest, entry: Entry, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    """Return the line of a learner; its colour goes by its place, the same on every stream."""
+    place = list(contest.entries).index(entry)
+    return line(entry.name, rows, values, place, "loss" if place < COLOURED else "other")
+
+
 def _losses(contest: Contest) -> Chart:
     traces = [
-        line(entry.name, contest.rows, entry.loss, k, "loss" if k < 6 else "other")
-        for k, entry in enumerate(_ranked(contest)[:MOST_DRAWN])
+        _line(contest, entry, contest.rows, entry.loss) for entry in _ranked(contest)[:MOST_DRAWN]
     ]
     traces += [
         line(f"{name}, in hindsight", contest.rows, curve, k, "comparator", grey=k == 0)
@@ -136,10 +143,7 @@ def _windows(contest: Contest) -> list[Chart]:
     lost = np.array([np.diff(entry.loss[ends], prepend=0.0) for entry in entries])
     least = np.where(lost > 0, lost, np.inf).min(axis=0)
     times = np.where(np.isfinite(least), lost / least, np.nan)
-    traces = [
-        line(entry.name, rows[ends], times[k], k, "loss" if k < 6 else "other")
-        for k, entry in enumerate(entries)
-    ]
+    traces = [_line(contest, entry, rows[ends], times[k]) for k, entry in enumerate(entries)]
     return [
         Chart(
             f"Who is ahead: {contest.title}",

@@ -64,7 +64,7 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
     >>> import onlinear as ol
     >>> X, y = ol.streams.rotating(rows=2000, d=3, degrees=0.5)
     >>> ol.report(ol.LASER(c=30.0, shrink=False), X, y, "report.html")
-    <Replay of 2000 rows: mean squared error 0.0187562>
+    <Replay of 2000 rows: mean squared error 0.0148964>
     """
     table, names = _checks.table(X)
     target = getattr(y, "name", None)

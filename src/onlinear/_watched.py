@@ -52,6 +52,7 @@ class Watched:
         model._numbers()
         self.model = model
         self.names, self.target = list(names), target
+        self.weighed = _weights(model, len(self.names))
         self.first, self.last, self.seen = 0, -1, 0
         self.certified = self._certified()
         self._fixed = self._accounts()
@@ -65,12 +66,6 @@ class Watched:
         self.skipped = Skipped({})
 
     # --- what is kept -------------------------------------------------------------------------
-
-    @property
-    def weighed(self) -> int:
-        """How many weights are in a record: one a column, or none."""
-        few = len(self.names) <= MOST_WEIGHED
-        return len(self.names) if few and has_weights(self.model) else 0
 
     @property
     def experts(self) -> int:
@@ -234,12 +229,10 @@ class Watched:
         return np.array([np.minimum(low, self.range[0]), np.maximum(high, self.range[1])])
 
 
-def has_weights(model: Learner) -> bool:
-    """Whether a learner has a weight for each column (kernel learners do not)."""
-    try:
-        _ = model.coef_
-    except _checks.NotFittedError:
-        return True
-    except AttributeError:
-        return False
-    return True
+def _weights(model: Learner, d: int) -> int:
+    """Return how many weights a record has: one a column, or none (kernel learners have none)."""
+    if d > MOST_WEIGHED:
+        return 0
+    fresh = type(model)(**model.get_params(deep=False))
+    fresh._begin(d)
+    return d if hasattr(fresh, "coef_") else 0
