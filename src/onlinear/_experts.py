@@ -6,7 +6,7 @@ error² nine times what it is used to beside its own uncertainty 1 + χ, it star
 
 import math
 
-from onlinear._kernels import dot, kernel, reset, symv
+from onlinear._kernels import dot, inner, reset, symv
 from onlinear._units import awaken_gaussian, move, rescale_gaussian
 from onlinear.algorithms import laser
 
@@ -21,24 +21,24 @@ USED_TO = 0.02  # the rate at which it gets used to errors,
 PATIENCE = 10.0  # and rows before it can be surprised again
 ROWS = 3  # of scratch
 
-_learn, _settle = kernel(laser.step.function), kernel(laser.step.settle)
+_learn, _settle = inner(laser.step.function), inner(laser.step.settle)
 
 
-@kernel
+@inner
 def _rescale(state, i, g, h):
     t, W, S = state
     for k in range(FIRST_GIVEN):
         rescale_gaussian((t, W[k], S[k]), i, g, h)
 
 
-@kernel
+@inner
 def _awaken(state, i, fresh):
     t, W, S = state
     for k in range(FIRST_GIVEN):
         awaken_gaussian((t, W[k], S[k]), i, fresh)
 
 
-@kernel
+@inner
 def _reweigh(state, params, i, fresh, share, scratch):
     t, W, S = state
     for k in range(FIRST_GIVEN):
@@ -48,14 +48,14 @@ def _reweigh(state, params, i, fresh, share, scratch):
 change_units = move(laser.FOLLOWS._replace(rescale=_rescale, awaken=_awaken, reweigh=_reweigh))
 
 
-@kernel
+@inner
 def foresee(W, u, given, p):
     """p ← what the experts predict, u being the row in present units."""
     for k in range(W.shape[0]):
         p[k] = dot(W[k], u if k < FIRST_GIVEN else given)
 
 
-@kernel
+@inner
 def follow(rounds, W, S, calm, c, u, given, y, work):
     """Let the experts learn y."""
     for k in range(W.shape[0]):
@@ -66,7 +66,7 @@ def follow(rounds, W, S, calm, c, u, given, y, work):
         _settle(own, work)
 
 
-@kernel
+@inner
 def _start_afresh_if_surprised(w, S, x, y, calm, v):
     """Σ ← I if the error is large; ``calm`` is what it is used to, and since how many rows."""
     symv(S, x, v)

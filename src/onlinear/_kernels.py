@@ -20,6 +20,7 @@ __all__ = [
     "dot",
     "extremes",
     "finite",
+    "inner",
     "kernel",
     "norm",
     "observe",
@@ -41,7 +42,9 @@ __all__ = [
 
 # No reference counts are kept: a round is too short to pay for them. So nothing inside a step or a
 # kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
-kernel: Any = partial(njit, error_model="numpy", _nrt=False)
+# Entrances that nobody uses are not compiled: C's, and for what only compiled code calls Python's.
+kernel: Any = partial(njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
+inner: Any = partial(kernel, no_cpython_wrapper=True)
 
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
 ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place

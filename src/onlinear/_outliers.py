@@ -14,7 +14,7 @@ not believed either.
 
 import math
 
-from onlinear._kernels import kernel
+from onlinear._kernels import inner
 
 __all__ = ["EARLY", "FADES", "believable", "clean", "odd_one_out", "widen"]
 
@@ -27,13 +27,13 @@ RECENT = 0.5  # and what must be left of one for the next to be believed
 ALIKE = 4.0  # if it is farther by no more than this factor
 
 
-@kernel
+@inner
 def believable(distance, absurd, last):
     """Whether a number so far away is one of several: ``absurd`` counts them, fading."""
     return absurd >= RECENT and distance <= ALIKE * last
 
 
-@kernel
+@inner
 def clean(x, n, mean, spread, seen, absurd, last, out):
     """out ← x, but for absurd entries; n rows were seen, ``seen`` is the range of each column.
 
@@ -54,7 +54,7 @@ def clean(x, n, mean, spread, seen, absurd, last, out):
             out[j] = mean[j] + min(max(off, -limit), limit)
 
 
-@kernel
+@inner
 def widen(x, first, seen):
     """Take a row, the first or not, into the ranges seen."""
     for j in range(x.size):
@@ -62,7 +62,7 @@ def widen(x, first, seen):
         seen[1, j] = x[j] if first else max(x[j], seen[1, j])
 
 
-@kernel
+@inner
 def odd_one_out(values, order):
     """Return the place of the value that is absurd beside the others, or −1, and their median."""
     n = values.size

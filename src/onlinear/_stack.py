@@ -21,7 +21,7 @@ their v is a unit vector.
 
 import math
 
-from onlinear._kernels import axpy, dot, kernel, observe, symv
+from onlinear._kernels import axpy, dot, inner, observe, symv
 
 __all__ = ["LEARNING", "LEAST", "MIXING", "OWN", "SUMS", "combine", "learn_to_combine"]
 
@@ -30,7 +30,7 @@ __all__ = ["LEARNING", "LEAST", "MIXING", "OWN", "SUMS", "combine", "learn_to_co
 OWN, LEAST, LEARNING, MIXING, SUMS = range(5)
 
 
-@kernel
+@inner
 def combine(V, trust, f, middle, low, high):
     """Return the mixture of what the ridges predict, each cut to the range."""
     total = 0.0
@@ -39,7 +39,7 @@ def combine(V, trust, f, middle, low, high):
     return total
 
 
-@kernel
+@inner
 def learn_to_combine(V, T, trust, drifts, share, f, middle, low, high, y, noise, sums, scratch):
     """Let the ridges learn y, weigh them by what they lost, and keep the sums."""
     h, u, loss = scratch

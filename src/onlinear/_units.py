@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from onlinear._kernels import axpy, kernel, scale
+from onlinear._kernels import axpy, inner, kernel, scale
 
 __all__ = [
     "FORGETFUL",
@@ -78,7 +78,7 @@ class Follows(NamedTuple):
 # --- units ----------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def express(x, centre, scale, first, u):
     """u ← x in units, after a 1 if ``first`` is 1; inert columns are 0."""
     if first:
@@ -87,7 +87,7 @@ def express(x, centre, scale, first, u):
         u[j + first] = (x[j] - centre[j]) / scale[j] if scale[j] > 0.0 else 0.0
 
 
-@kernel
+@inner
 def measure(x, n, mean, spread, first, new_mean, new_spread):
     """Put down running means and variances with x as the n-th row; return whether they fit."""
     total = 0.0
@@ -99,7 +99,7 @@ def measure(x, n, mean, spread, first, new_mean, new_spread):
     return math.isfinite(total)
 
 
-@kernel
+@inner
 def _has_moved(mean, spread, centre, scale):
     if spread < CONSTANT:
         return False
@@ -110,7 +110,7 @@ def _has_moved(mean, spread, centre, scale):
     return not near or abs(mean - centre) > SHIFT * scale
 
 
-@kernel
+@inner
 def moved(mean, spread, centre, scale):
     """Whether the units of a column are no longer those of its mean and variance."""
     some = False
@@ -145,7 +145,7 @@ def move(follows: Follows) -> Any:
     return bring
 
 
-@kernel
+@inner
 def keep_copy(parts, room):
     """Copy arrays to the beginning of ``room``."""
     at = 0
@@ -154,7 +154,7 @@ def keep_copy(parts, room):
         at += part.size
 
 
-@kernel
+@inner
 def copy_back(parts, room):
     """Undo what was done to arrays since :func:`keep_copy`."""
     at = 0
@@ -166,14 +166,14 @@ def copy_back(parts, room):
 # --- states ---------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def _rescale_weights(w, i, g, h):
     w[i] /= g
     if h != 0.0:
         w[0] -= h * w[i]
 
 
-@kernel
+@inner
 def rescale_gaussian(state, i, g, h):
     """w ← Lw, Σ ← LΣLᵀ: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -190,7 +190,7 @@ def rescale_gaussian(state, i, g, h):
             S[k, 0] = S[0, k]
 
 
-@kernel
+@inner
 def awaken_gaussian(state, i, fresh):
     """w_i ← 0, Σ_i ← fresh·e_i: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -200,7 +200,7 @@ def awaken_gaussian(state, i, fresh):
     S[i, i] = fresh
 
 
-@kernel
+@inner
 def reweigh_gaussian(state, params, i, fresh, share, scratch):
     """Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -217,24 +217,24 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
         S[i, k] = S[k, i] = scratch[k] / left
 
 
-@kernel
+@inner
 def reweigh_if_more(state, params, i, fresh, share, scratch):
     """The same where a prior fades: what is left of it is never too much."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
 
-@kernel
+@inner
 def _nothing(state, params, work):
     pass
 
 
-@kernel
+@inner
 def _no_prior(state, params, i, fresh, share, scratch):
     pass
 
 
-@kernel
+@inner
 def _gaussian_parts(state):
     return state[1], state[2].reshape(state[2].size)
 
@@ -249,12 +249,12 @@ GAUSSIAN = Follows(
 )
 
 
-@kernel
+@inner
 def _parts_and_vector(state):
     return state[1], state[2].reshape(state[2].size), state[3]
 
 
-@kernel
+@inner
 def _rescale_forgetful(state, i, g, h):
     """The same where the largest u_i² is kept, too: at least as large as it can be."""
     rescale_gaussian(state, i, g, h)
@@ -262,7 +262,7 @@ def _rescale_forgetful(state, i, g, h):
     state[3][i] = most * most
 
 
-@kernel
+@inner
 def _awaken_forgetful(state, i, fresh):
     awaken_gaussian(state, i, fresh)
     state[3][i] = 0.0
@@ -273,7 +273,7 @@ FORGETFUL = Follows(  # their prior fades
 )
 
 
-@kernel
+@inner
 def _rescale_sums(state, i, g, h):
     """w ← Lw, A ← MAMᵀ, b ← Mb."""
     w, A, b = state[1], state[2], state[3]
@@ -293,7 +293,7 @@ def _rescale_sums(state, i, g, h):
         A[k, i] = A[i, k]
 
 
-@kernel
+@inner
 def _awaken_sums(state, i, fresh):
     state[1][i] = fresh
 

@@ -25,7 +25,7 @@ from onlinear._bounds import Guarantee, unknown
 from onlinear._engine import DOMAIN, FINE, Outcome, Step
 from onlinear._experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
 from onlinear._explain import Beliefs, explained
-from onlinear._kernels import kernel, reset, scale
+from onlinear._kernels import inner, kernel, reset, scale
 from onlinear._model import Algorithm, Learner
 from onlinear._outliers import EARLY, FADES, believable, clean, odd_one_out, widen
 from onlinear._stack import SUMS, combine, learn_to_combine
@@ -111,7 +111,7 @@ def init(params: AutoParams, d: int) -> AutoState:
         *np.zeros((2, experts + 1)),
         np.zeros((EARLY, d + 1)),
     )
-    begin(arrays)
+    begin.py_func(arrays)
     return AutoState(*arrays)
 
 
@@ -134,7 +134,7 @@ def begin(state):
         trust[i] = 1.0 / trust.size
 
 
-@kernel
+@inner
 def look(state, x, u, given, tidy, ticket):
     """Put down what is known of a row before its label: its ticket."""
     (
@@ -167,7 +167,7 @@ def look(state, x, u, given, tidy, ticket):
     numbers[ORIGIN], numbers[KNOWN], numbers[WIDTH] = labels[FIRST], t[0] > 0.0, d
 
 
-@kernel
+@inner
 def take(state, params, ticket, y, tidy, room):
     """Learn the label of a row, given its ticket; it cannot fail."""
     (
@@ -283,7 +283,7 @@ def absorb(state, params, ticket, y, tidy, values, room):
             labels[CUT] = labels[DROPPED] = labels[LEFT_OUT] = odd >= 0
 
 
-@kernel
+@inner
 def settle_early(early, values):
     """Take absurd entries out of the first rows, and put a row with an absurd label last.
 
@@ -307,7 +307,7 @@ def settle_early(early, values):
     return entries, odd
 
 
-@kernel
+@inner
 def refused(x, y, d):
     """Return the number that is too large and the rule, or FINE."""
     for j in range(d):
