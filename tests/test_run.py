@@ -121,9 +121,14 @@ def test_a_row_without_a_label_is_predicted_only(data):
     assert table["label"].null_count == 400 - kept.sum()
 
 
-def test_standard_input_is_answered_row_by_row(data):
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_standard_input_is_answered_row_by_row(data, format):
     header, *lines = (data / "data.csv").read_text().splitlines(keepends=True)
-    process = spawn("-", "-t", "y", "-m", "ridge", stdin=subprocess.PIPE)
+    if format == "jsonl":
+        names = header.strip().split(",")
+        rows = [dict(zip(names, map(float, line.split(",")), strict=True)) for line in lines]
+        header, lines = "", [json.dumps(row) + "\n" for row in rows]
+    process = spawn("-", "-t", "y", "-m", "ridge", "--format", format, stdin=subprocess.PIPE)
     process.stdin.write(header.encode())
     for row, line in enumerate(lines[:5]):
         process.stdin.write(line.encode())

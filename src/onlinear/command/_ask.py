@@ -71,7 +71,7 @@ def begun(asked: Asked) -> Run:
         _check_names(learner, columns)
     else:
         _agree(asked, kept)
-        kept.columns.check(source.columns(0))
+        kept.columns.check(source)
         columns, tally, learner = kept.columns, kept.tally, kept.model
         place = kept.check(source)
     learner.on_bad = "skip" if asked.skip else "raise"

@@ -60,10 +60,12 @@ class Columns:
         }
         return {**numbers, **dict.fromkeys(self.categories, pa.string())}
 
-    def check(self, given: list[str]) -> None:
+    def check(self, source: Source) -> None:
         """Refuse columns that are not those the run began with."""
+        given = source.columns(0)
         known = {self.target, *self.numbers, *self.categories, *self.dropped}
-        missing = [name for name in known if name not in given and name not in self.dropped]
+        missing = [name for name in known if name not in (*given, *self.dropped)]
+        missing = [] if source.may_miss else missing
         new = [name for name in given if name not in known]
         for names, words in ((missing, "missing"), (new, "new")):
             if names:

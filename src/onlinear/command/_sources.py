@@ -132,6 +132,11 @@ class Source:
         """Return the names of a file's columns."""
         return self._files[file].columns()
 
+    @property
+    def may_miss(self) -> bool:
+        """Whether a column may be missing from rows, as a key may from a JSON object."""
+        return self._files[0].may_miss
+
     def blocks(self, types: Types, place: Place = START) -> Iterator[Block]:
         """Yield the rows from a place on, the columns asked for."""
         for number in range(place.file, len(self.paths)):
@@ -198,7 +203,7 @@ class _Records:
     @cached_property
     def _begun(self) -> tuple[CSV | Lines, bytes, int]:
         """The parser, the first records, and the byte where they begin."""
-        data = self.text.first()
+        data = self.text.first(2 if self.kind == "csv" and not self.names else 1)
         start = len(BOM) if data.startswith(BOM) else 0
         if not data[start:].strip():
             raise DataError(f"{self.name} is empty")

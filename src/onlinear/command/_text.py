@@ -63,14 +63,18 @@ class Text:
             byte -= len(passed)
         return unpacked
 
-    def first(self) -> bytes:
-        """Return the beginning: at least two records, if there are; nothing is consumed."""
+    def first(self, records: int) -> bytes:
+        """Return the beginning, at least so many records, if there are; nothing is consumed."""
         whole = b""
         for part in self._parts(0):
             whole += part
             self._ahead = [whole]
-            end = self._end(whole)
-            if end and self._end(whole[: end - 1]):
+            end, start, found = self._end(whole), 0, 0
+            while start < end and found < records:
+                size = self.first_end(whole[start:end])
+                found += bool(whole[start : start + size].strip())  # a blank line is none
+                start += size
+            if found == records:
                 return whole[:end]
             self._check(whole)
         return whole
