@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onlinear.command import _sources, _text
+from onlinear.command import _batches, _sources, _text
 from onlinear.command._columns import choose
 from onlinear.command._faults import Fault
 from onlinear.command._problems import DataError, UsageError
@@ -66,7 +66,7 @@ def test_every_format_gives_the_same_numbers(tmp_path, table):
 
 def test_reading_goes_on_from_any_row_of_any_format(tmp_path, table, monkeypatch):
     monkeypatch.setattr(_text, "BLOCK", 101)
-    monkeypatch.setattr(_sources, "ROWS", 8)
+    monkeypatch.setattr(_batches, "ROWS", 8)
     rows = table.to_pylist()
     write(tmp_path / "t.csv", "a,b\n" + "".join(f"{row['a']!r},{row['b']!r}\n" for row in rows))
     write(tmp_path / "u.csv.gz", gzip.compress((tmp_path / "t.csv").read_bytes()))

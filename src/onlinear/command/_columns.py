@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from onlinear.command._faults import Fault, Faults
 from onlinear.command._problems import DataError, UsageError
-from onlinear.command._sources import Block, Source
+from onlinear.command._sources import START, Block, Place, Source
 
-__all__ = ["Columns", "Rows", "choose"]
+__all__ = ["Columns", "Rows", "choose", "read"]
 
 MOST = 1000  # categories of a column
 INDEX = "__index_level_0__"  # what pandas calls an index without a name, in Parquet
@@ -107,6 +107,12 @@ class Columns:
             value = X[row, j]
             rule = "no value" if np.isnan(value) else "infinity"
             faults.setdefault(int(row), Fault(rule, self.names[j]))
+
+
+def read(source: Source, columns: Columns, place: Place = START) -> Iterator[tuple[Block, Rows]]:
+    """Yield the blocks of a source from a place on, and their rows."""
+    for block in source.blocks(columns.types, place):
+        yield block, columns.rows(block)
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Several learners side by side on one stream, in constant memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from onlinear._thinning import Curves
 from onlinear._watched import COMPARED
 from onlinear.algorithms import Auto
 from onlinear.command._ahead import ahead
-from onlinear.command._columns import Columns, Rows, choose
+from onlinear.command._columns import Columns, Rows, choose, read
 from onlinear.command._contests import show
 from onlinear.command._meter import meter
 from onlinear.command._models import learner
@@ -127,17 +127,13 @@ class Race:
         """Take all rows."""
         stop = Stop()
         with stop.listening(), meter(self.source) as progress:
-            for block, rows in ahead(self._read(), stop.check):
+            for block, rows in ahead(read(self.source, self.columns), stop.check):
                 self._take(block, rows)
                 progress(block.after, self.tally)
                 stop.check()
             stop.check()
         if not self.tally.learnt:
             raise DataError(f"no row of {', '.join(self.source.paths)} has a label")
-
-    def _read(self) -> Iterator[tuple[Block, Rows]]:
-        for block in self.source.blocks(self.columns.types):
-            yield block, self.columns.rows(block)
 
     def _take(self, block: Block, rows: Rows) -> None:
         if rows.faults and not self.skip:

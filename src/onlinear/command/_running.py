@@ -9,7 +9,7 @@ import numpy as np
 from onlinear._model import Learner
 from onlinear._replay import Replay
 from onlinear.command._ahead import ahead
-from onlinear.command._columns import Columns, Rows
+from onlinear.command._columns import Columns, Rows, read
 from onlinear.command._faults import Fault
 from onlinear.command._output import Output
 from onlinear.command._problems import DataError
@@ -47,17 +47,13 @@ class Run:
 
     def go(self, progress: Callable[[Place, Tally], None]) -> None:
         """Take all rows; on a bad row or a signal save what there is, and say so."""
-        stop = Stop()
+        stop, blocks = Stop(), read(self.source, self.columns, self.place)
         with stop.listening(), self._saved_at_the_end():
-            for block, rows in ahead(self._read(), lambda: self._idle(stop)):
+            for block, rows in ahead(blocks, lambda: self._idle(stop)):
                 self._take(block, rows)
                 progress(self.place, self.tally)
                 stop.check()
             stop.check()  # a signal ends those who feed a pipe, too
-
-    def _read(self) -> Iterator[tuple[Block, Rows]]:
-        for block in self.source.blocks(self.columns.types, self.place):
-            yield block, self.columns.rows(block)
 
     def _idle(self, stop: Stop) -> None:
         stop.check()
