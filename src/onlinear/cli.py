@@ -25,7 +25,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Learn linear predictors from streams whose truth drifts.",
 )
 
 
@@ -150,7 +149,11 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
     ] = False,
 ) -> None:
-    """Learn linear predictors from streams whose truth drifts."""
+    """Learn linear predictors from streams whose truth drifts: predict, see the label, learn.
+
+    A first look: `onlinear demo`. Your own data: `onlinear run data.csv --target y --report
+    report.html`. Tab completes commands after `onlinear --install-completion`.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode still gets an answer
