@@ -112,7 +112,7 @@ def test_compare_skips_and_refuses_as_run_does(tmp_path, monkeypatch):
         (["demo", "--rows", "100", "--report", "no/such/x.html"], "no/such/x.html: No such file"),
         (["demo", "--degrees", "nan"], "finite degrees"),
         (["dance"], "No such command"),
-        (["run"], "Missing argument 'DATA...'"),
+        (["run"], "Missing argument 'DATA'"),
     ],
 )
 def test_a_mistake_is_answered_in_words_without_a_traceback(arguments, words):
