@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 import onlinear as ol
+from onlinear._command import demo as _demo
 from onlinear.cli import app
-from onlinear.command import _demo
 
 runner = CliRunner()
 PAGE = Path(__file__).parent.parent / "docs" / "command.md"

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onlinear.command import _batches, _sources, _text
-from onlinear.command._columns import choose
-from onlinear.command._faults import Fault
-from onlinear.command._problems import DataError, UsageError
-from onlinear.command._sources import Place, Source
+from onlinear._command import batches as _batches
+from onlinear._command import sources as _sources
+from onlinear._command import text as _text
+from onlinear._command.columns import choose
+from onlinear._command.faults import Fault
+from onlinear._command.problems import DataError, UsageError
+from onlinear._command.sources import Place, Source
 
 NUMBERS = {"a": pa.float64(), "b": pa.float64()}
 

@@ -15,7 +15,7 @@ import typer
 from onlinear import __version__
 
 if TYPE_CHECKING:
-    from onlinear.command._sources import Source
+    from onlinear._command.sources import Source
 
 __all__ = ["app"]
 
@@ -85,7 +85,7 @@ Names = Annotated[
 def _source(
     data: list[str], format: Format | None, delimiter: str | None, names: str | None
 ) -> "Source":
-    from onlinear.command._sources import Source
+    from onlinear._command.sources import Source
 
     return Source(
         tuple(data),
@@ -98,7 +98,7 @@ def _source(
 @contextlib.contextmanager
 def _ending() -> Iterator[None]:
     """Let errors be one line, and exit codes be right."""
-    from onlinear.command._problems import CommandError
+    from onlinear._command.problems import CommandError
 
     try:
         yield
@@ -132,7 +132,7 @@ def _busy(words: str) -> Iterator[None]:
 
 
 def _say(text: str) -> None:
-    from onlinear.command._problems import printable
+    from onlinear._command.problems import printable
 
     typer.echo("onlinear: " + printable(" ".join(text.split())), err=True)
 
@@ -175,7 +175,7 @@ def demo(
     """
     began = time.perf_counter()
     with _ending(), _busy("compiling (the first time) and replaying"):
-        from onlinear.command import _demo
+        from onlinear._command import demo as _demo
 
         _demo.run(rows, degrees, seed, report)
     typer.echo(f"report: {report}  ({time.perf_counter() - began:.1f} s)")
@@ -256,7 +256,7 @@ def run(
     (--drop) or, for text, made 0/1 columns (--one-hot). A missing value is a bad row (--on-bad).
     """
     with _ending():
-        from onlinear.command._ask import Asked, run_asked
+        from onlinear._command.ask import Asked, run_asked
 
         run_asked(
             Asked(
@@ -309,8 +309,8 @@ def compare(
     Every learner predicts each row before its label is learnt. Rows without a label are left out.
     """
     with _ending():
-        from onlinear.command._compare import DEFAULT, models_of
-        from onlinear.command._compare import compare as compared
+        from onlinear._command.compare import DEFAULT, models_of
+        from onlinear._command.compare import compare as compared
 
         compared(
             _source(data, format, delimiter, names),
@@ -330,6 +330,6 @@ def inspect(
 ) -> None:
     """Say what is in a state file; nothing in it is executed."""
     with _ending():
-        from onlinear.command._inspect import show
+        from onlinear._command.inspect import show
 
         show(str(file), as_json=json)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from onlinear._command.problems import UsageError
 from onlinear._model import Learner, load
 from onlinear.algorithms import LEARNERS
-from onlinear.command._problems import UsageError
 from onlinear.scaling import Standardized
 
 __all__ = ["learner", "model"]

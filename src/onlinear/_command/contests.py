@@ -5,8 +5,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from onlinear._command.problems import printable
 from onlinear._comparison import Contest, standings
-from onlinear.command._problems import printable
 
 __all__ = ["show"]
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
-from onlinear.command._parsing import Parsed, Types
-from onlinear.command._problems import DataError
+from onlinear._command.parsing import Parsed, Types
+from onlinear._command.problems import DataError
 
 __all__ = ["Batches"]
 

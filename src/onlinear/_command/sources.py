@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from onlinear.command._batches import Batches
-from onlinear.command._faults import Faults
-from onlinear.command._parsing import Types
-from onlinear.command._problems import DataError, UsageError
-from onlinear.command._records import Records
-from onlinear.command._text import Text
+from onlinear._command.batches import Batches
+from onlinear._command.faults import Faults
+from onlinear._command.parsing import Types
+from onlinear._command.problems import DataError, UsageError
+from onlinear._command.records import Records
+from onlinear._command.text import Text
 
 __all__ = ["FORMATS", "START", "Block", "Place", "Source"]
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from onlinear.command._problems import DataError
+from onlinear._command.problems import DataError
 
 __all__ = ["BLOCK", "BOM", "Text"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
-from onlinear.command._parsing import CSV, Lines, Parsed, Types
-from onlinear.command._problems import DataError
-from onlinear.command._text import BOM, Text
+from onlinear._command.parsing import CSV, Lines, Parsed, Types
+from onlinear._command.problems import DataError
+from onlinear._command.text import BOM, Text
 
 __all__ = ["Records"]
 

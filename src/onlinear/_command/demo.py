@@ -14,13 +14,13 @@ import numpy as np
 
 from onlinear import hindsight
 from onlinear._certified import certificate
+from onlinear._command.contests import show
 from onlinear._comparison import Contest, Entry, comparison, thinned
 from onlinear._model import Learner
 from onlinear._replay import Replay, replay
 from onlinear._sums import Sums
 from onlinear._threads import usable_cores
 from onlinear.algorithms import LASER, NLMS, RLS, Auto, Ridge
-from onlinear.command._contests import show
 from onlinear.streams import rotating
 
 __all__ = ["run"]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from onlinear.command._problems import DataError, UsageError
+from onlinear._command.problems import DataError, UsageError
 
 __all__ = ["Nothing", "Output", "Predictions"]
 

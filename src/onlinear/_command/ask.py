@@ -4,19 +4,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from onlinear._command.columns import Columns, choose
+from onlinear._command.meter import meter
+from onlinear._command.models import model
+from onlinear._command.output import Nothing, Output, Predictions
+from onlinear._command.problems import CommandError, DataError, UsageError, printable
+from onlinear._command.running import Run
+from onlinear._command.snapshot import Kept, Snapshot, read
+from onlinear._command.sources import START, Source
+from onlinear._command.story import Plain, Telling
+from onlinear._command.tally import Tally
 from onlinear._model import Learner
 from onlinear._story import Story
 from onlinear.algorithms import Auto
-from onlinear.command._columns import Columns, choose
-from onlinear.command._meter import meter
-from onlinear.command._models import model
-from onlinear.command._output import Nothing, Output, Predictions
-from onlinear.command._problems import CommandError, DataError, UsageError, printable
-from onlinear.command._running import Run
-from onlinear.command._snapshot import Kept, Snapshot, read
-from onlinear.command._sources import START, Source
-from onlinear.command._story import Plain, Telling
-from onlinear.command._tally import Tally
 
 __all__ = ["Asked", "run_asked"]
 

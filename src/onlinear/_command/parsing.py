@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-from onlinear.command._faults import Fault, Faults
+from onlinear._command.faults import Fault, Faults
 
 __all__ = ["CSV", "Lines", "Parsed", "Types"]
 

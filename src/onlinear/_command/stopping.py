@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-from onlinear.command._problems import CommandError
+from onlinear._command.problems import CommandError
 
 __all__ = ["Stop", "StoppedError"]
 

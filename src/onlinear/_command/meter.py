@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from onlinear.command._sources import Place, Source
-from onlinear.command._tally import Tally
+from onlinear._command.sources import Place, Source
+from onlinear._command.tally import Tally
 
 __all__ = ["meter"]
 

@@ -11,11 +11,11 @@ from rich.table import Table
 
 from onlinear import _files
 from onlinear._certified import Certified
+from onlinear._command.problems import printable
+from onlinear._command.tally import Tally
 from onlinear._model import Learner, load
 from onlinear._saving import plain
 from onlinear.algorithms import Auto
-from onlinear.command._problems import printable
-from onlinear.command._tally import Tally
 
 __all__ = ["described", "show"]
 

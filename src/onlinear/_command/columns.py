@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from onlinear.command._faults import Fault, Faults
-from onlinear.command._problems import DataError, UsageError
-from onlinear.command._sources import START, Block, Place, Source
+from onlinear._command.faults import Fault, Faults
+from onlinear._command.problems import DataError, UsageError
+from onlinear._command.sources import START, Block, Place, Source
 
 __all__ = ["Columns", "Rows", "choose", "read"]
 

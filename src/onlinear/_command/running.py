@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onlinear._command.ahead import ahead
+from onlinear._command.columns import Columns, Rows, read
+from onlinear._command.faults import Fault
+from onlinear._command.output import Output
+from onlinear._command.problems import DataError
+from onlinear._command.snapshot import Snapshot
+from onlinear._command.sources import Block, Place, Source
+from onlinear._command.stopping import Stop
+from onlinear._command.story import Telling
+from onlinear._command.tally import Tally
 from onlinear._model import Learner
 from onlinear._replay import Replay
-from onlinear.command._ahead import ahead
-from onlinear.command._columns import Columns, Rows, read
-from onlinear.command._faults import Fault
-from onlinear.command._output import Output
-from onlinear.command._problems import DataError
-from onlinear.command._snapshot import Snapshot
-from onlinear.command._sources import Block, Place, Source
-from onlinear.command._stopping import Stop
-from onlinear.command._story import Telling
-from onlinear.command._tally import Tally
 
 __all__ = ["Run"]
 

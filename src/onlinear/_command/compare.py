@@ -7,6 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from onlinear._command.ahead import ahead
+from onlinear._command.columns import Columns, Rows, choose, read
+from onlinear._command.contests import show
+from onlinear._command.meter import meter
+from onlinear._command.models import learner
+from onlinear._command.problems import DataError, UsageError, printable
+from onlinear._command.sources import Block, Source
+from onlinear._command.stopping import Stop
+from onlinear._command.tally import Tally
 from onlinear._comparison import Contest, Entry, comparison
 from onlinear._ledger import Ledger
 from onlinear._model import Learner
@@ -15,15 +24,6 @@ from onlinear._sums import Sums, best_fixed
 from onlinear._thinning import Curves
 from onlinear._watched import COMPARED
 from onlinear.algorithms import Auto
-from onlinear.command._ahead import ahead
-from onlinear.command._columns import Columns, Rows, choose, read
-from onlinear.command._contests import show
-from onlinear.command._meter import meter
-from onlinear.command._models import learner
-from onlinear.command._problems import DataError, UsageError, printable
-from onlinear.command._sources import Block, Source
-from onlinear.command._stopping import Stop
-from onlinear.command._tally import Tally
 from onlinear.hindsight import BestFixed
 from onlinear.scaling import Standardized
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from onlinear import _files, _saving
+from onlinear._command.columns import Columns
+from onlinear._command.output import Output
+from onlinear._command.problems import DataError
+from onlinear._command.sources import Place, Source
+from onlinear._command.story import Telling
+from onlinear._command.tally import Tally
 from onlinear._model import Learner, _full_name, load
-from onlinear.command._columns import Columns
-from onlinear.command._output import Output
-from onlinear.command._problems import DataError
-from onlinear.command._sources import Place, Source
-from onlinear.command._story import Telling
-from onlinear.command._tally import Tally
 
 __all__ = ["Kept", "Snapshot", "read", "read_run"]
 
