@@ -42,7 +42,8 @@ __all__ = [
 
 # No reference counts are kept: a round is too short to pay for them. So nothing inside a step or a
 # kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
-# Entrances that nobody uses are not compiled: C's, and for what only compiled code calls Python's.
+# Entrances that nobody uses are not compiled: C's, and for what only compiled code calls Python's
+# too (to call an inner kernel from Python crashes the process).
 kernel: Any = partial(njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 inner: Any = partial(kernel, no_cpython_wrapper=True)
 
