@@ -310,7 +310,7 @@ def test_a_full_disk_keeps_the_snapshot_before(data, monkeypatch):
 
     def full(path, content):
         written.append(path)
-        if len(written) > 2:
+        if len(written) > 3:
             raise OSError(28, "No space left on device", str(path))
         write(path, content)
 
@@ -447,6 +447,10 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (["data.csv", "-t", "y", "--resume"], 2, "--resume needs --state"),
         (["data.csv", "-t", "y", "-o", "p.parquet"], 2, "predictions are written as CSV"),
         (["data.csv", "-t", "y", "-o", "no/where.csv"], 1, "cannot write no/where.csv"),
+        (["data.csv", "-t", "y", "-o", "data.csv"], 2, "would be written over the data"),
+        (["data.csv", "-t", "y", "-o", "a", "--state", "./a"], 2, "written over --out"),
+        (["data.csv", "-t", "y", "--report", "."], 1, "cannot write .: it is a folder"),
+        (["data.csv", "-t", "y", "--report", "/proc/r.html"], 1, "/proc/r.html"),
         (["data.csv", "-t", "y", "--state", "no/m.onl"], 1, "cannot write no/m.onl"),
         (["header.csv", "-t", "y"], 1, "header.csv has no rows"),
     ],

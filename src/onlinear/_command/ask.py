@@ -8,6 +8,7 @@ from onlinear._command.columns import Columns, choose
 from onlinear._command.meter import meter
 from onlinear._command.models import model
 from onlinear._command.output import Nothing, Output, Predictions
+from onlinear._command.outputs import check_outputs
 from onlinear._command.problems import CommandError, DataError, UsageError, printable
 from onlinear._command.running import Run
 from onlinear._command.snapshot import Kept, Snapshot, read
@@ -60,6 +61,9 @@ def run_asked(asked: Asked) -> None:
 def begun(asked: Asked) -> Run:
     """Return the run, ready to go: everything is checked before anything is written."""
     source = asked.source
+    check_outputs(
+        source, {"--out": _out(asked, source), "--state": asked.state, "--report": asked.report}
+    )
     kept = _kept(asked)
     if kept is None:
         columns, place, tally = (

@@ -12,6 +12,7 @@ from onlinear._command.columns import Columns, Rows, choose, read
 from onlinear._command.contests import show
 from onlinear._command.meter import meter
 from onlinear._command.models import learner
+from onlinear._command.outputs import check_outputs
 from onlinear._command.problems import DataError, UsageError, printable
 from onlinear._command.sources import Block, Source
 from onlinear._command.stopping import Stop
@@ -62,6 +63,7 @@ def compare(
     skip: bool,
 ) -> None:
     """Replay a stream with several learners; print a table and write a page."""
+    check_outputs(source, {"--report": report})
     race = Race(source, choose(source, target, drop, one_hot), models, skip=skip)
     race.run()
     contest = race.contest()

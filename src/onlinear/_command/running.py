@@ -48,6 +48,7 @@ class Run:
     def go(self, progress: Callable[[Place, Tally], None]) -> None:
         """Take all rows; on a bad row or a signal save what there is, and say so."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
+        self.save()  # now rather than after hours: it can be written
         with stop.listening(), self._saved_at_the_end():
             for block, rows in ahead(blocks, lambda: self._idle(stop)):
                 self._take(block, rows)
