@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import onlinear as ol
 from onlinear.cli import app
 
-COMMAND = [sys.executable, "-c", "from onlinear.cli import app; app()"]
+COMMAND = [sys.executable, "-m", "onlinear"]
 D = 3
 
 
@@ -344,6 +344,100 @@ def test_ctrl_c_saves_and_a_run_goes_on(data, signum, code):
     assert joined == pipe("".join([header, *lines]), "-t", "y", "-m", "ridge")
 
 
+def test_a_signal_in_the_middle_of_reading_ends_with_one_line(data):
+    (data / "large.csv").write_text(lines_of(*stream(30_000)))
+    for k, signum in enumerate([signal.SIGINT, signal.SIGTERM] * 3):
+        process = spawn(
+            "large.csv", "-t", "y", "-m", "ridge", "-o", f"{k}.csv", "--state", "m.onl", "--force"
+        )
+        while process.poll() is None and not (data / f"{k}.csv").exists():
+            time.sleep(0.001)
+        time.sleep(0.02 * k)
+        process.send_signal(signum)
+        _, said = process.communicate()
+        assert process.returncode in (0, 128 + signum)  # it may have been done
+        assert len(said.decode().splitlines()) == (process.returncode != 0), said
+
+
+def test_what_was_read_from_a_pipe_is_learnt_before_a_signal_ends_the_run(data):
+    header, *lines = lines_of(*stream(60_000)).splitlines(keepends=True)
+    process = spawn("-", "-t", "y", "--state", "m.onl", "-o", "out.csv", stdin=subprocess.PIPE)
+    process.stdin.write(header.encode())
+    sent, first = 0, True
+    while process.poll() is None and sent < len(lines):
+        try:
+            process.stdin.write("".join(lines[sent : sent + 500]).encode())
+            process.stdin.flush()
+        except BrokenPipeError:
+            break
+        sent += 500
+        if first and (data / "out.csv").exists() and (data / "out.csv").stat().st_size > 100:
+            process.send_signal(signal.SIGINT)
+            first = False
+    process.stdin.close()
+    process.wait()
+    assert process.returncode in (0, 130)
+    rows = pa.csv.read_csv("out.csv")["row"].to_pylist()
+    assert rows == list(range(len(rows)))
+    assert ol.load("m.onl").rounds_ == len(rows) > 0
+    process.stdout.close()
+    process.stderr.close()
+
+
+@pytest.mark.parametrize(("closed", "code"), [("2>&-", 0), ("2>&- >&-", 0), ("<&-", 0), (">&-", 0)])
+def test_closed_streams_do_not_matter(data, closed, code):
+    command = " ".join([*COMMAND, "run data.csv -t y -m ridge -o out.csv", closed])
+    assert subprocess.run(["bash", "-c", command], capture_output=True).returncode == code
+    assert len((data / "out.csv").read_text().splitlines()) == 401
+
+
+def test_a_state_that_was_forged_is_refused_in_words(data):
+    import hashlib
+
+    run("data.csv", "-t", "y", "-m", "ridge", "--state", "m.onl", "--report", "r.html")
+    magic, text, numbers = (data / "m.onl").read_bytes()[:-32].split(b"\n", 2)
+    forgeries = [
+        lambda h: h.update(run={}),
+        lambda h: h.update(run=None),
+        lambda h: h["run"].update(columns=None),
+        lambda h: h["run"].update(place=[1, 0, 0, 400, 0]),
+        lambda h: h["run"].update(place=[10**30, 0, 0, 400, 0]),
+        lambda h: h["run"].update(place=[-1, 0, 0, 400, 0]),
+        lambda h: h["run"].update(paths=""),
+        lambda h: h["run"]["tally"].update(problems={"a": []}),
+        lambda h: h["run"]["tally"].update(sums=[1e999, 0, 0, 0, 0]),
+        lambda h: h["run"]["tally"].update(begun=None),
+        lambda h: h["run"].update(bytes="many"),
+        lambda h: h["run"]["story"].update(seen=7),
+    ]
+    for forge in forgeries:
+        header = json.loads(text)
+        forge(header)
+        body = magic + b"\n" + json.dumps(header).encode() + b"\n" + numbers
+        (data / "m.onl").write_bytes(body + hashlib.sha256(body).digest())
+        run("data.csv", "-t", "y", "--state", "m.onl", "--report", "r.html", "--resume", code=1)
+        shown = CliRunner().invoke(app, ["inspect", "m.onl"])
+        assert shown.exception is None or isinstance(shown.exception, SystemExit), shown.exception
+
+
+def test_a_compressed_or_columnar_file_that_has_changed_is_not_gone_on_with(data):
+    import gzip
+
+    for name, write in {
+        "t.csv.gz": lambda X, y: (data / "t.csv.gz").write_bytes(
+            gzip.compress(lines_of(X, y).encode())
+        ),
+        "t.parquet": lambda X, y: pa.parquet.write_table(
+            pa.table({"x": X[:, 0], "y": y}), "t.parquet"
+        ),
+    }.items():
+        write(*stream(100))
+        options = (name, "-t", "y", "-m", "ridge", "--state", f"{name}.onl")
+        run(*options)
+        write(*stream(100, seed=1))
+        assert "is not what was read before" in run(*options, "--resume", code=1)
+
+
 def test_a_closed_pipe_ends_the_run_quietly_and_what_was_learnt_is_saved(data):
     header, *lines = (data / "data.csv").read_text().splitlines(keepends=True)
     process = spawn("-", "-t", "y", "-m", "ridge", "--state", "m.onl", stdin=subprocess.PIPE)
@@ -395,6 +489,14 @@ def test_the_report_of_a_run_that_was_interrupted_is_that_of_one_that_was_not(da
     assert (data / "r.html").read_text() == (data / "whole.html").read_text()
     said = run("data.csv", "-t", "y", "--report", "r.html", "-m", "m.onl", code=2)
     assert "--report begins with the first row" in said
+
+
+def test_a_bad_row_without_a_label_is_no_label_of_zero(data):
+    X, y = stream(300)
+    text = lines_of(X, y + 1000)
+    (data / "far.csv").write_text(text + "oops,1,2,\n")
+    run("far.csv", "-t", "y", "-m", "ridge", "--report", "r.html", "--on-bad", "skip")
+    assert "y: has 0" not in (data / "r.html").read_text()
 
 
 def test_bad_rows_are_in_the_report_once(data):
@@ -449,7 +551,7 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (["data.csv", "-t", "y", "-o", "no/where.csv"], 1, "cannot write no/where.csv"),
         (["data.csv", "-t", "y", "-o", "data.csv"], 2, "would be written over the data"),
         (["data.csv", "-t", "y", "-o", "a", "--state", "./a"], 2, "written over --out"),
-        (["data.csv", "-t", "y", "--report", "."], 1, "cannot write .: it is a folder"),
+        (["data.csv", "-t", "y", "--report", "."], 1, "cannot write .: it is no ordinary file"),
         (["data.csv", "-t", "y", "--report", "/proc/r.html"], 1, "/proc/r.html"),
         (["data.csv", "-t", "y", "--state", "no/m.onl"], 1, "cannot write no/m.onl"),
         (["header.csv", "-t", "y"], 1, "header.csv has no rows"),

@@ -144,10 +144,38 @@ def test_faults_name_the_value_and_the_column(tmp_path):
     assert rows[3] == {"a": None, "b": 2.0}
 
 
+def test_json_means_the_same_beside_a_fault_and_without(tmp_path):
+    lines = ['{"a": 9007199254740993, "b": 1}', '{"a": 1, "b": 2}{"a": 3, "b": 4}', '{"a": 5}']
+    alone = read(Source((write(tmp_path / "t.jsonl", "\n".join(lines) + "\n"),)))
+    beside = read(Source((write(tmp_path / "u.jsonl", "\n".join([*lines, "{broken"]) + "\n"),)))
+    assert beside[0][:3] == alone[0]
+    assert list(alone[1]) == [1]
+    assert list(beside[1]) == [1, 3]
+    path = tmp_path / "v.jsonl"
+    path.write_bytes(b'{"a": 1, "b": "x"}\n{"a": 1, "b": "\xff"}\n')
+    types = {"a": pa.float64(), "b": pa.string()}
+    assert list(read(Source((str(path),)), types)[1]) == [1]
+
+
+def test_a_decimal_comma_is_noticed_and_read(tmp_path):
+    path = write(tmp_path / "t.csv", "x;y\n0,5;1\n-1,25;2,5\nabc;3\n1.5;4\n7,5;1\n")
+    with pytest.raises(UsageError, match="has numbers with a decimal comma: say --decimal ,"):
+        choose(Source((path,), delimiter=";"), "y")
+    source = Source((path,), delimiter=";", decimal=",")
+    columns = choose(source, "y")
+    (block,) = source.blocks(columns.types)
+    rows = columns.rows(block)
+    assert rows.X[:2, 0].tolist() == [0.5, -1.25]
+    assert rows.y.tolist() == [1.0, 2.5, 3.0, 4.0, 1.0]
+    assert list(rows.faults) == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("", "is empty"),
+        ('{"a": 1}\n', "looks like JSON lines: say --format jsonl"),
+        ("a,b\n1\0,2\n", "is not text in UTF-8"),
         ("\n\n", "is empty"),
         ("1.5,2\n3,4\n", "begins with numbers (1.5, 2, …)"),
         ("a,b,a\n1,2,3\n", "more than one column 'a'"),

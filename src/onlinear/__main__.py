@@ -1,6 +1,6 @@
 """Run the command as ``python -m onlinear``."""
 
-from onlinear.cli import app
+from onlinear.cli import entry
 
 if __name__ == "__main__":
-    app(prog_name="onlinear")
+    entry()

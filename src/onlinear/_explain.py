@@ -7,6 +7,9 @@ import numpy as np
 
 __all__ = ["Beliefs", "explained"]
 
+FEW = 100  # rows of which nothing can be said yet
+ALIKE = 1.05  # times the least error
+
 
 class Beliefs(NamedTuple):
     """What is told: each expert's name, how many rows it looks back on (0: all), error, weight.
@@ -28,6 +31,14 @@ class Beliefs(NamedTuple):
     cut_labels: int
     cut_entries: int
     inert: int
+
+
+def _longest(memories: list[float], errors: np.ndarray, leader: int) -> float:
+    """Return the memory of the leader, or a longer one that does as well: then it does not move."""
+    if memories[leader] == 0:
+        return 0.0
+    alike = [m for m, e in zip(memories, errors, strict=True) if e <= ALIKE * errors[leader]]
+    return max([memories[leader], *(m for m in alike if m > memories[leader])])
 
 
 def _pace(memory: float) -> str:
@@ -52,7 +63,8 @@ def explained(beliefs: Beliefs) -> str:
     if rows > 1 and error == 0.0:
         lines.append("Nothing was to be learnt of late: its error is 0.")
     elif rows > 1:
-        lines.append(f"Of late, {_pace(memories[leader])}.")
+        if rows >= FEW:
+            lines.append(f"Of late, {_pace(_longest(memories, errors, leader))}.")
         switch = f"since row {since:,}" if since else "from the beginning"
         lines.append(f"{names[leader]} leads {switch}; Auto's own error is {error:.4g}.")
     if past.size and rows > 1:

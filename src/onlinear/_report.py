@@ -88,7 +88,7 @@ def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
         parts: list[Part] = [_figures(story), *_truth(story), *loss_parts(story)]
         parts += weight_parts(story)
         parts += [_problems(story, problems), Words("How to read this", READING)]
-    return Page(f"{story.target}, predicted by {type(story.model).__name__}", lead + ".", parts)
+    return Page(f"{story.target}, predicted by {story.name}", lead + ".", parts)
 
 
 def _figures(story: Story) -> Figures:
@@ -97,7 +97,11 @@ def _figures(story: Story) -> Figures:
     root = math.sqrt(error) if error >= 0 else math.nan
     skipped = story.seen - int(learnt)
     figures = [
-        ("rows", f"{story.seen:,}", f"row {story.first:,} to row {story.last:,}"),
+        (
+            "rows",
+            f"{story.seen:,}",
+            f"row {story.first:,} to row {story.last:,}" if story.seen else "none had a label",
+        ),
         (
             "columns",
             f"{len(story.names):,}",

@@ -27,7 +27,7 @@ def _errors(story: Watched) -> list[Part]:
     before = np.concatenate([[story.first - 1.0], rows[ends[:-1]]])
     traces = []
     for name, column, kind in (
-        (type(story.model).__name__, LOSS, "loss"),
+        (story.name, LOSS, "loss"),
         ("mean of y so far", MEAN, "other"),
     ):
         lost = np.diff(table[ends, column], prepend=0.0)
@@ -46,7 +46,7 @@ def _errors(story: Watched) -> list[Part]:
 
 def _losses(story: Watched, rows: np.ndarray) -> Chart:
     table = story.curves.table
-    name = type(story.model).__name__
+    name = story.name
     traces = [
         line(name, rows, table[:, LOSS], 0),
         line("mean of y so far", rows, table[:, MEAN], kind="other", grey=True),

@@ -23,7 +23,7 @@ def _weights(story: Watched, told: Effects | None) -> list[Part]:
     if told is None or told.rows.size == 0:
         few = len(story.names) <= MOST_WEIGHED
         why = (
-            f"{type(story.model).__name__} has no weight for a column."
+            f"{story.name} has no weight for a column."
             if few
             else f"They are kept up to {MOST_WEIGHED} columns, and there are {len(story.names):,}."
         )
@@ -33,7 +33,7 @@ def _weights(story: Watched, told: Effects | None) -> list[Part]:
         return [Words("Weights", "No column has had an effect.")]
     charts = []
     for k, j in enumerate(chosen.tolist()):
-        traces = [line(type(story.model).__name__, told.rows, told.effects[:, j], k)]
+        traces = [line(story.name, told.rows, told.effects[:, j], k)]
         if told.path is not None:
             traces.append(
                 line("in hindsight", told.path.rows, told.path.effects[:, j], k, "comparator")
@@ -63,7 +63,7 @@ def _speed(story: Watched, told: Effects) -> list[Part]:
     rows, own, path = speeds(told)
     if rows.size < 2 or not (own > 0).any():
         return []
-    traces = [line(type(story.model).__name__, rows, own, 0)]
+    traces = [line(story.name, rows, own, 0)]
     if path is not None and (path > 0).any():
         traces.append(line("best drifting path in hindsight", rows, path, 0, "comparator"))
     return [

@@ -58,7 +58,7 @@ def refusing(path: str | os.PathLike[str], what: str) -> Iterator[None]:
     """Turn what contents can make go wrong into a refusal of the file."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _files.StateFileError(f"{path} does not describe {what}: {error}") from None
 
 

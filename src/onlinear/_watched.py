@@ -65,6 +65,12 @@ class Watched:
         self.sums = Sums()
         self.skipped = Skipped({})
 
+    @property
+    def name(self) -> str:
+        """What the learner is called: that behind, if it is standardised."""
+        model = self.model
+        return type(model.learner if isinstance(model, Standardized) else model).__name__
+
     # --- what is kept -------------------------------------------------------------------------
 
     @property

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onlinear import __version__
+from onlinear import LEARNERS, __version__
 
 if TYPE_CHECKING:
     from onlinear._command.sources import Source
 
-__all__ = ["app"]
+__all__ = ["app", "entry"]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -77,13 +77,21 @@ AnyFormat = Annotated[Format | None, typer.Option(help="Instead of what the file
 Delimiter = Annotated[
     str | None, typer.Option(metavar="CHARACTER", help="What is between values of a CSV.")
 ]
+Decimal = Annotated[
+    str, typer.Option(metavar="CHARACTER", help="What is before the decimals in a CSV.")
+]
 Names = Annotated[
-    str | None, typer.Option(metavar="LIST", help="Names a,b,c of the columns of a CSV without.")
+    str | None,
+    typer.Option(metavar="LIST", help="The names a,b,c of the columns, if a CSV has no header."),
 ]
 
 
 def _source(
-    data: list[str], format: Format | None, delimiter: str | None, names: str | None
+    data: list[str],
+    format: Format | None,
+    delimiter: str | None,
+    decimal: str,
+    names: str | None,
 ) -> "Source":
     from onlinear._command.sources import Source
 
@@ -91,6 +99,7 @@ def _source(
         tuple(data),
         None if format is None else format.value,
         delimiter,
+        decimal,
         None if names is None else tuple(names.split(",")),
     )
 
@@ -191,7 +200,8 @@ def run(
             "--model",
             "-m",
             metavar="NAME",
-            help="A learner (default: auto), or a state file to start.",
+            help=f"{', '.join(name.lower() for name in LEARNERS)}; auto if not said. Or a state "
+            "file, to go on with its model.",
         ),
     ] = None,
     param: Annotated[
@@ -241,6 +251,7 @@ def run(
     ] = 30.0,
     format: AnyFormat = None,
     delimiter: Delimiter = None,
+    decimal: Decimal = ".",
     names: Names = None,
 ) -> None:
     """Predict every row of a stream, then learn its label.
@@ -260,7 +271,7 @@ def run(
 
         run_asked(
             Asked(
-                source=_source(data, format, delimiter, names),
+                source=_source(data, format, delimiter, decimal, names),
                 target=target,
                 model=model,
                 params=tuple(param),
@@ -302,6 +313,7 @@ def compare(
     ),
     format: AnyFormat = None,
     delimiter: Delimiter = None,
+    decimal: Decimal = ".",
     names: Names = None,
 ) -> None:
     """Put several learners side by side on one stream: a table, and a page with pictures.
@@ -313,7 +325,7 @@ def compare(
         from onlinear._command.compare import compare as compared
 
         compared(
-            _source(data, format, delimiter, names),
+            _source(data, format, delimiter, decimal, names),
             target,
             drop,
             one_hot,
@@ -333,3 +345,28 @@ def inspect(
         from onlinear._command.inspect import show
 
         show(str(file), as_json=json)
+
+
+def entry() -> None:
+    """Run the command and end at once: nobody waits for a thread that reads ahead."""
+    code: object = 0
+    _open_closed_streams()
+    try:
+        app(prog_name="onlinear")
+    except SystemExit as end:
+        code = end.code
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+def _open_closed_streams() -> None:
+    """Let nothing be there where a stream is closed, lest a file takes its place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))

@@ -12,8 +12,12 @@ DEPTH = 2  # blocks read ahead
 WAIT = 0.2  # seconds
 
 
-def ahead(items: Iterable[Item], idle: Callable[[], None]) -> Iterator[Item]:
+def ahead(
+    items: Iterable[Item], idle: Callable[[], None], last: Callable[[], bool] = lambda: False
+) -> Iterator[Item]:
     """Yield items made in a thread; call ``idle`` now and then while there is none.
+
+    Once ``last`` is true no more are made, and those there are come out.
 
     What ``idle`` raises ends the waiting. The thread is a daemon: one that waits for standard input
     does not keep the process alive.
@@ -35,6 +39,8 @@ def ahead(items: Iterable[Item], idle: Callable[[], None]) -> Iterator[Item]:
             for item in items:
                 if not put("item", item):
                     return
+                if last():
+                    break
             put("end", None)
         except BaseException as error:
             put("error", error)

@@ -14,10 +14,11 @@ from onlinear._command.running import Run
 from onlinear._command.snapshot import Kept, Snapshot, read
 from onlinear._command.sources import START, Source
 from onlinear._command.story import Plain, Telling
-from onlinear._command.tally import Tally
+from onlinear._command.tally import BEGINNING, Tally
 from onlinear._model import Learner
 from onlinear._story import Story
 from onlinear.algorithms import Auto
+from onlinear.scaling import Standardized
 
 __all__ = ["Asked", "run_asked"]
 
@@ -165,17 +166,16 @@ def _telling(asked: Asked, kept: Kept | None, learner: Learner, columns: Columns
             raise UsageError("--report begins with the first row, not with a model from a file")
         return Story(learner, columns.names, columns.target)
     if kept.story is None:
-        raise UsageError(
-            "--report was not asked for when the run began: it begins with the first row"
-        )
+        raise UsageError("--report begins with the first row: --force begins anew")
     return Story.restored(learner, *kept.story)
 
 
 def saved_so_far(run: Run) -> str:
     """Say what an early end leaves."""
     path = run.snapshot.path
-    if path is None or not Path(path).exists():
-        return f"ended after {run.tally.rows:,} rows, nothing is saved"
+    if path is None:
+        where = f" (their predictions are in {run.output.path})" if run.output.path else ""
+        return f"ended after {run.tally.rows:,} rows{where}, and without --state none to go on from"
     return f"{run.snapshot.saved:,} rows are saved in {path}: --resume goes on from there"
 
 
@@ -192,6 +192,11 @@ def summary(asked: Asked, run: Run) -> str:
             f"mean squared error {tally.error:.6g}, "
             f"{tally.relative:.4g} times that of the running mean of {run.columns.target}"
         )
+        if tally.learnt >= 2 * BEGINNING:
+            late, relative = tally.late
+            lines.append(f"after the first {BEGINNING} rows: {late:.6g}, {relative:.4g} times")
+        if tally.late[1] > 1 and not isinstance(run.model, Auto | Standardized):
+            lines.append("that is worse than the mean: try --standardize, or --model auto")
     for words, count, rows in tally.found()[:5]:
         if rows:
             more = ", …" if count > len(rows) else ""

@@ -1,6 +1,5 @@
 """A file of columns as tables: Parquet or Arrow."""
 
-import hashlib
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,7 @@ import pyarrow.parquet
 
 from onlinear._command.parsing import Parsed, Types
 from onlinear._command.problems import DataError
+from onlinear._command.text import mark_of
 
 __all__ = ["Batches"]
 
@@ -92,4 +92,4 @@ class Batches:
 
     def mark(self, byte: int, row: int) -> str:
         """Return by what the file is known that was read so far."""
-        return hashlib.sha256(self._schema().to_string().encode()).hexdigest()
+        return mark_of(self.name, None)

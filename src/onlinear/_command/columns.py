@@ -1,6 +1,7 @@
 """Which columns are inputs, and what becomes of those that are no numbers: never a silent guess."""
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from shlex import quote
@@ -103,10 +104,11 @@ class Columns:
         return np.asarray(which.astype(float)[:, None] == np.arange(len(values)), dtype=float)
 
     def _find_missing(self, X: np.ndarray, faults: Faults) -> None:
-        for row, j in np.argwhere(~np.isfinite(X)):
-            value = X[row, j]
-            rule = "no value" if np.isnan(value) else "infinity"
-            faults.setdefault(int(row), Fault(rule, self.names[j]))
+        missing, names = ~np.isfinite(X), self.names
+        rows = np.flatnonzero(missing.any(axis=1))
+        for row, j in zip(rows.tolist(), missing[rows].argmax(axis=1).tolist(), strict=True):
+            rule = "no value" if np.isnan(X[row, j]) else "infinity"
+            faults.setdefault(row, Fault(rule, names[j]))
 
 
 def read(source: Source, columns: Columns, place: Place = START) -> Iterator[tuple[Block, Rows]]:
@@ -136,7 +138,7 @@ def choose(
 ) -> Columns:
     """Return which columns of a source are what; what is not clear is refused."""
     table = source.first()
-    drop, wanted = list(drop), dict(_wanted(one_hot, table.column_names))
+    drop, wanted = _split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
     for name, option in ((target, "--target"), *((name, "--drop") for name in drop)):
         _known(name, table.column_names, option)
     if target in drop or target in wanted:
@@ -160,15 +162,28 @@ def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, lis
         yield name, list(dict.fromkeys(values.split(","))) if values else []
 
 
+def _split(asked: Iterable[str], names: list[str]) -> list[str]:
+    """Return the columns asked for; a list of several may be said at once."""
+    found: list[str] = []
+    for name in asked:
+        parts = name.split(",")
+        found += parts if name not in names and all(part in names for part in parts) else [name]
+    return found
+
+
 def _known(name: str, names: list[str], option: str) -> None:
     if name not in names:
-        near = difflib.get_close_matches(name, names, 1)
+        near = [each for each in names if each.lower() == name.lower()]
+        near += difflib.get_close_matches(name, names, 1)
         has = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}"
         raise UsageError(f"{option} {name}: there is no such column; {has}")
 
 
 def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
     """Refuse columns that are no numbers, with what can be done about each."""
+    comma = [name for name in (target, *inputs) if _has_commas(table[name])]
+    if comma:
+        raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: say --decimal ,")
     if _words(table[target].type) != "numbers":
         raise UsageError(f"the target {target!r} holds {_words(table[target].type)}, not numbers")
     held = {name: _words(table[name].type) for name in inputs}
@@ -180,6 +195,14 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
         texts = [quote(name) for name, words in unclear.items() if words == "text"]
         instead = f", or make 0/1 columns of text (--one-hot {texts[0]})" if texts else ""
         raise UsageError(f"inputs need numbers, but {which}: leave out ({dropped}){instead}")
+
+
+def _has_commas(column: pa.ChunkedArray) -> bool:
+    """Whether a column of text begins with numbers written with a comma."""
+    if not pa.types.is_string(column.type):
+        return False
+    given = [text for text in column[:20].to_pylist() if text]
+    return sum(bool(re.fullmatch(r"\s*-?\d*,\d+\s*", text)) for text in given) * 2 > len(given)
 
 
 def _words(kind: Any) -> str:

@@ -28,6 +28,10 @@ __all__ = ["run"]
 B, C = 1, 30  # prices of the best drifting predictor, and of LASER
 COLUMNS = 10
 ELECTRODES = 4
+LEGEND = (
+    "relative error: 1 is that of the mean so far. over: the loss, less that of the best\n"
+    "predictor in hindsight. ceiling: the most that a theorem allows on these rows.\n"
+)
 PRICE = f"Drifting pays {C:g} for each squared step."
 
 # what compiles longest is alone: two processes are then done at about the same time
@@ -67,7 +71,7 @@ def brain() -> Stream | None:
     recording = recording.reshape(-1, ELECTRODES)
     words = (
         f"{len(recording)} samples of an electroencephalogram (it comes with matplotlib): one "
-        f"electrode from the other three. {PRICE}"
+        f"electrode from the other three. {PRICE} Auto knows the last labels as well."
     )
     return Stream("A brain", words, np.ascontiguousarray(recording[:, 1:]), recording[:, 0].copy())
 
@@ -78,6 +82,7 @@ def run(rows: int, degrees: float, seed: int, report: Path) -> None:
     contests = _contests(streams)
     for contest in contests:
         show(contest)
+    print(LEGEND)
     lead = "Learners that follow a drifting truth, beside the best predictors in hindsight."
     comparison("onlinear: a demonstration", lead, contests).write(report)
 

@@ -14,7 +14,7 @@ from onlinear._certified import Certified
 from onlinear._command.problems import printable
 from onlinear._command.tally import Tally
 from onlinear._model import Learner, load
-from onlinear._saving import plain
+from onlinear._saving import plain, refusing
 from onlinear.algorithms import Auto
 
 __all__ = ["described", "show"]
@@ -44,8 +44,9 @@ def described(path: str) -> dict[str, Any]:
                 "ceiling": certified.ceiling if certified.holds else None,
                 "failed": certified.failed,
             }
-    if isinstance(header.get("run"), dict):
-        found["run"] = _run(header["run"])
+    if "run" in header:
+        with refusing(path, "a run"):
+            found["run"] = _run(header["run"])
     return found
 
 
@@ -122,11 +123,11 @@ def show(path: str, *, as_json: bool) -> None:
             listed.add_row(f"… {len(order) - SHOWN} more", "")
         console.print(listed)
     if explanation:
-        console.print(_shown(explanation))
+        console.print(escape(printable(explanation)))
 
 
 def _shown(text: str) -> str:
-    return escape(printable(text))
+    return escape(printable(text.replace("\n", "\\n")))
 
 
 def _lines(found: dict[str, Any], under: str = "") -> list[tuple[str, str]]:

@@ -43,7 +43,8 @@ def learner(name: str, params: Iterable[str] = (), *, standardized: bool = False
 def model(name: str, params: Iterable[str] = (), *, standardized: bool = False) -> Learner:
     """Return a learner by its name, or the one in a state file."""
     if not (name.endswith(".onl") or Path(name).is_file()):
-        return learner(name, params, standardized=standardized)
+        name, *more = name.split(":")
+        return learner(name, [*more, *params], standardized=standardized)
     if list(params) or standardized:
         raise UsageError(f"--model {name}: a model from a file has its parameters already")
     loaded = load(name)
@@ -60,5 +61,5 @@ def _param(text: str) -> tuple[str, Any]:
         return name, WORDS[value.lower()]
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value

@@ -21,6 +21,6 @@ def check_outputs(source: Source, wanted: Mapping[str, str | os.PathLike[str] | 
             raise UsageError(f"{option} {path} would be written over {taken[real]}")
         if not Path(real).parent.is_dir():
             raise DataError(f"cannot write {path}: there is no folder {Path(path).parent}")
-        if Path(real).is_dir():
-            raise DataError(f"cannot write {path}: it is a folder")
+        if Path(real).exists() and not Path(real).is_file() and option != "--out":
+            raise DataError(f"cannot write {path}: it is no ordinary file")
         taken[real] = option

@@ -32,6 +32,7 @@ class CSV(NamedTuple):
 
     names: list[str]
     delimiter: str
+    decimal: str = "."
 
     def _read(
         self, data: bytes, types: Types, handler: Callable[[Any], str] | None = None
@@ -45,7 +46,10 @@ class CSV(NamedTuple):
                 delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=handler
             ),
             pa.csv.ConvertOptions(
-                column_types=types, include_columns=list(types), strings_can_be_null=True
+                column_types=types,
+                include_columns=list(types),
+                strings_can_be_null=True,
+                decimal_point=self.decimal,
             ),
         )
 
@@ -53,7 +57,7 @@ class CSV(NamedTuple):
         """Return a first look at some records, the types guessed."""
         table = self._read(data, {}, handler=lambda row: "skip")
         for i, name in enumerate(table.column_names):
-            if pa.types.is_string(table[name].type) and _mostly_numbers(table[name]):
+            if pa.types.is_string(table[name].type) and _mostly_numbers(table[name], self.decimal):
                 table = table.set_column(i, name, pa.nulls(len(table), pa.float64()))
         return table
 
@@ -80,31 +84,35 @@ class CSV(NamedTuple):
         columns = {}
         for name, kind in types.items():
             values = texts[name].combine_chunks().take(place)
-            columns[name] = _converted(name, values, kind, faults)
+            columns[name] = _converted(name, values, kind, self.decimal, faults)
         return Parsed(pa.table(columns), faults)
 
 
-def _mostly_numbers(texts: pa.ChunkedArray) -> bool:
+def _mostly_numbers(texts: pa.ChunkedArray, decimal: str) -> bool:
     """Whether most of what there is are numbers: then a text among them is a fault."""
     given = [text for text in texts.to_pylist() if text is not None]
-    return sum(_number(text.strip()) is not None for text in given) * 2 > len(given)
+    return sum(_number(text.strip(), decimal) is not None for text in given) * 2 > len(given)
 
 
-def _number(text: str) -> float | None:
+def _number(text: str, decimal: str) -> float | None:
+    if decimal != ".":
+        text = text.replace(".", "_").replace(decimal, ".")
     try:
         return float(text) if text.isascii() and "_" not in text else None
     except ValueError:
         return None
 
 
-def _converted(name: str, values: pa.Array, kind: pa.DataType, faults: Faults) -> pa.Array:
+def _converted(
+    name: str, values: pa.Array, kind: pa.DataType, decimal: str, faults: Faults
+) -> pa.Array:
     """Return bytes as numbers or text; what is none is nothing, and a fault of its row."""
     found: list[Any] = []
     for row, value in enumerate(values.to_pylist()):
         result = None
         if value is not None:
             text = value.decode("utf-8", errors="replace")
-            result = text if pa.types.is_string(kind) else _truth(text, kind)
+            result = text if pa.types.is_string(kind) else _truth(text, kind, decimal)
             if result is None or "\ufffd" in text:
                 rule = "no text in UTF-8" if pa.types.is_string(kind) else "no number"
                 faults.setdefault(row, Fault(rule, name, repr(text[:40])))
@@ -113,11 +121,11 @@ def _converted(name: str, values: pa.Array, kind: pa.DataType, faults: Faults) -
     return pa.array(found, kind)
 
 
-def _truth(text: str, kind: pa.DataType) -> float | bool | None:
+def _truth(text: str, kind: pa.DataType, decimal: str) -> float | bool | None:
     """Return a number, or true and false where those are expected."""
     if pa.types.is_boolean(kind):
         return {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
-    return _number(text.strip())
+    return _number(text.strip(), decimal)
 
 
 class Lines:
@@ -141,9 +149,13 @@ class Lines:
         )
         reading = pa.json.ReadOptions(block_size=max(len(data), 1))
         try:
-            return Parsed(pa.json.read_json(io.BytesIO(data), reading, options), {})
+            table = pa.json.read_json(io.BytesIO(data), reading, options)
+            table.validate(full=True)  # that texts are UTF-8
         except pa.ArrowInvalid:
             return self._line_by_line(data, types)
+        if len(table) != sum(1 for line in data.split(b"\n") if line.strip()):
+            return self._line_by_line(data, types)  # one object is not one line
+        return Parsed(table, {})
 
     def _line_by_line(self, data: bytes, types: Types) -> Parsed:
         faults: Faults = {}
@@ -160,6 +172,8 @@ class Lines:
                     rule = "no text" if pa.types.is_string(kind) else "no number"
                     faults.setdefault(row, Fault(rule, name, f"{value!r:.40}"))
                     value = None
+                if value is not None and pa.types.is_floating(kind):
+                    value = float(value)
                 columns[name].append(value)
         return Parsed(
             pa.table({name: pa.array(columns[name], kind) for name, kind in types.items()}), faults

@@ -1,29 +1,31 @@
 """A text file as tables: CSV or JSON lines."""
 
-import hashlib
 import io
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 
 from onlinear._command.parsing import CSV, Lines, Parsed, Types
 from onlinear._command.problems import DataError
-from onlinear._command.text import BOM, Text
+from onlinear._command.text import BOM, Text, mark_of
 
 __all__ = ["Records"]
 
-HEAD, TAIL = 1 << 16, 1 << 12  # bytes by which a file is known again
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zstd
+HEAD = 1 << 16  # bytes in which a 0 would be seen
 
 
 class Records:
     """A text file: CSV or JSON lines."""
 
-    def __init__(self, path: str, kind: str, delimiter: str, names: tuple[str, ...] | None) -> None:
+    def __init__(
+        self, path: str, kind: str, delimiter: str, decimal: str, names: tuple[str, ...] | None
+    ) -> None:
         self.text = Text(path, quotes=kind == "csv")
-        self.kind, self.delimiter, self.names = kind, delimiter, names
+        self.kind, self.delimiter, self.decimal, self.names = kind, delimiter, decimal, names
         self.name = self.text.name
         self.may_miss = kind == "jsonl"  # a key that is not there is a value that is missing
 
@@ -32,15 +34,29 @@ class Records:
         """The parser, the first records, and the byte where they begin."""
         data = self.text.first(2 if self.kind == "csv" and not self.names else 1)
         start = len(BOM) if data.startswith(BOM) else 0
-        if not data[start:].strip():
-            raise DataError(f"{self.name} is empty")
+        self._refuse_other(data[start:])
         if self.kind == "jsonl":
             return Lines(), data[start:], start
         names = list(self.names or ())
+        self._check_names(names)
         if not names:
             end = self.text.first_end(data)
             names, start = self._header(data[start:end]), end
-        return CSV(names, self.delimiter), data[start:], start
+        return CSV(names, self.delimiter, self.decimal), data[start:], start
+
+    def _refuse_other(self, data: bytes) -> None:
+        """Refuse what is not text of the kind it is said to be."""
+        begins = data.lstrip()[:1]
+        if not begins:
+            raise DataError(f"{self.name} is empty")
+        if data.startswith(PACKED):
+            raise DataError(f"{self.name} is compressed: unpack it, as in zcat data.csv.gz | …")
+        if b"\0" in data[:HEAD]:
+            raise DataError(f"{self.name} is not text in UTF-8: it has bytes that are 0")
+        if self.kind == "jsonl" and begins == b"[":
+            raise DataError(f"{self.name} is a JSON array, not JSON lines (one object a line)")
+        if self.kind == "csv" and begins == b"{":
+            raise DataError(f"{self.name} looks like JSON lines: say --format jsonl")
 
     def _header(self, line: bytes) -> list[str]:
         """Return the names in the first record."""
@@ -61,14 +77,14 @@ class Records:
 
     def _refuse_numbers(self, row: pa.Table) -> None:
         if not any(pa.types.is_string(kind) for kind in row.schema.types):
-            numbers = ", ".join(str(row[i][0]) for i in range(min(row.num_columns, 3)))
+            numbers = ", ".join(f"{row[i][0]!s:.20}" for i in range(min(row.num_columns, 3)))
             raise DataError(
                 f"{self.name} begins with numbers ({numbers}, …), not with the names of its "
                 f"columns: give them, --names a,b,c"
             )
 
     def _check_names(self, names: list[str]) -> None:
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise DataError(f"{self.name} has more than one column {twice[0]!r}")
         if len(names) == 1:
@@ -97,10 +113,7 @@ class Records:
                 yield parser.parse(rows, types), after
 
     def mark(self, byte: int, row: int) -> str:
-        """Return by what the file is known that was read so far."""
-        if self.text.piped or self.text.packed:
+        """Return by what the file is known that was read so far: plain text may grow."""
+        if self.text.piped:
             return ""
-        with Path(self.text.path).open("rb") as file:
-            head = file.read(min(byte, HEAD))
-            file.seek(max(byte - TAIL, 0))
-            return hashlib.sha256(head + file.read(min(byte, TAIL))).hexdigest()
+        return mark_of(self.text.path, None if self.text.packed else byte)

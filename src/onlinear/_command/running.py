@@ -48,12 +48,14 @@ class Run:
     def go(self, progress: Callable[[Place, Tally], None]) -> None:
         """Take all rows; on a bad row or a signal save what there is, and say so."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
+        last = stop.heard if self.source.piped else lambda: False  # what was read is not lost
         self.save()  # now rather than after hours: it can be written
         with stop.listening(), self._saved_at_the_end():
-            for block, rows in ahead(blocks, lambda: self._idle(stop)):
+            for block, rows in ahead(blocks, lambda: self._idle(stop), last):
                 self._take(block, rows)
                 progress(self.place, self.tally)
-                stop.check()
+                if not self.source.piped:
+                    stop.check()
             stop.check()  # a signal ends those who feed a pipe, too
 
     def _idle(self, stop: Stop) -> None:
@@ -145,7 +147,7 @@ class Run:
         """Predict rows, and learn them if they have labels."""
         X, y = rows.X[piece], rows.y[piece]
         if learns:
-            return self.telling.replay(X, np.where(np.isnan(y), 0.0, y), first)
+            return self.telling.replay(X, y, first)
         names = self.columns.names
         predictions, _ = self.model._run_table(X, names, y, learn=False, first=first)
         return Replay(predictions, y, np.zeros(0, dtype=np.intp))

@@ -161,6 +161,8 @@ def read(path: str) -> Kept:
             _saving.count(run["bytes"]),
             None if run["story"] is None else (run["story"], told),
         )
+        if not 0 <= kept.place.file < len(kept.paths):
+            raise ValueError(f"it is in file {kept.place.file} of {len(kept.paths)}")
         if kept.place.number != kept.tally.rows:
             raise ValueError(f"it is at row {kept.place.number} after {kept.tally.rows} rows")
     return kept

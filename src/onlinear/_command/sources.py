@@ -78,15 +78,23 @@ class Source:
     paths: tuple[str, ...]
     format: str | None = None
     delimiter: str | None = None
+    decimal: str = "."
     names: tuple[str, ...] | None = None  # of a CSV that has no header
 
     def __post_init__(self) -> None:
         """Refuse what cannot be read, before anything is."""
+        for option, mark in (("--delimiter", self.delimiter), ("--decimal", self.decimal)):
+            if mark is not None and (len(mark) != 1 or not mark.isascii()):
+                raise UsageError(f"{option} {mark}: it is one character")
+        if self.decimal == (self.delimiter or ","):
+            raise UsageError(f"--decimal {self.decimal} is the delimiter, too: say --delimiter")
         if self.piped and len(self.paths) > 1:
             raise UsageError("standard input, -, is read alone, not beside files")
         for path in self.paths:
             if path != "-" and not Path(path).exists():
                 raise DataError(f"there is no file {path}")
+            if path != "-" and Path(path).is_fifo():
+                raise DataError(f"{path} is a pipe: read it as standard input, - < {path}")
             if path != "-" and Path(path).is_dir():
                 raise DataError(f"{path} is a folder: name the files in it, such as {path}/*.csv")
         self._files  # noqa: B018 - each is looked at
@@ -114,7 +122,7 @@ class Source:
                 raise UsageError(f"standard input is read as csv or jsonl, not {kind}")
             return Batches(path, kind)
         delimiter = self.delimiter or ("\t" if ".tsv" in Path(path).suffixes else ",")
-        return Records(path, kind, delimiter, self.names)
+        return Records(path, kind, delimiter, self.decimal, self.names)
 
     def first(self) -> pa.Table:
         """Return a first look at the rows: names, types, some values."""
@@ -162,7 +170,10 @@ class Source:
 
     def mark(self, place: Place) -> str:
         """Return by what the file is known that was read up to a place."""
-        return self._files[place.file].mark(place.byte, place.row)
+        if self.piped:
+            return ""
+        before = [str(Path(path).stat().st_size) for path in self.paths[: place.file]]
+        return " ".join([*before, self._files[place.file].mark(place.byte, place.row)])
 
     def where(self, place: Place) -> str:
         """Return words for the row at a place."""

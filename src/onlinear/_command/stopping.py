@@ -25,6 +25,10 @@ class Stop:
     def __init__(self) -> None:
         self._signum = 0
 
+    def heard(self) -> bool:
+        """Whether somebody has asked the run to end."""
+        return self._signum != 0
+
     def check(self) -> None:
         """End the run if somebody has asked for it."""
         if self._signum:
@@ -34,7 +38,7 @@ class Stop:
     def listening(self) -> Iterator[None]:
         """Take signals down and go on; a second one ends everything at once."""
 
-        def heard(signum: int, frame: FrameType | None) -> None:
+        def hear(signum: int, frame: FrameType | None) -> None:
             if self._signum:
                 raise KeyboardInterrupt
             self._signum = signum
@@ -42,9 +46,7 @@ class Stop:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {
-            signum: signal.signal(signum, heard) for signum in (signal.SIGINT, signal.SIGTERM)
-        }
+        before = {signum: signal.signal(signum, hear) for signum in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:

@@ -14,6 +14,7 @@ from onlinear._sums import Sums
 __all__ = ["Tally"]
 
 OTHERS = "something else"
+BEGINNING = 100  # rows in which a learner begins
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Tally:
     unlabelled: int = 0
     skipped: int = 0
     sums: Sums = field(default_factory=Sums)
+    begun: tuple[float, float] = (0.0, 0.0)  # what the first rows cost, and the mean on them
     problems: dict[str, list[int]] = field(default_factory=dict)  # a count, then the first rows
 
     @property
@@ -45,11 +47,23 @@ class Tally:
         """The loss over that of the running mean of the labels."""
         return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
 
+    @property
+    def late(self) -> tuple[float, float]:
+        """The mean squared error after the first rows, and beside that of the running mean."""
+        lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
+        rows = self.learnt - BEGINNING
+        return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")
+
     def learn(self, run: Replay) -> None:
         """Count rows that were learnt; those it skipped are counted by :meth:`skip`."""
         learnt = np.ones(run.labels.size, dtype=bool)
         learnt[run.bad_rows] = False
-        self.sums, _, _ = self.sums.with_rows(run, learnt)
+        before = self.learnt
+        self.sums, lost, plain = self.sums.with_rows(run, learnt)
+        if before < BEGINNING:
+            last = int(np.searchsorted(np.cumsum(learnt), BEGINNING - before))
+            last = min(last, learnt.size - 1)
+            self.begun = float(lost[last]), float(plain[last])
 
     def skip(self, row: int, kind: str) -> None:
         """Count a row that was left out."""
@@ -75,6 +89,7 @@ class Tally:
             "unlabelled": self.unlabelled,
             "skipped": self.skipped,
             "sums": list(self.sums),
+            "begun": list(self.begun),
             "problems": self.problems,
         }
 
@@ -82,8 +97,9 @@ class Tally:
     def restored(cls, kept: dict[str, Any]) -> "Tally":
         """Return what JSON describes, or refuse it."""
         sums = Sums(*map(float, kept["sums"]))
-        tally = cls(count(kept["unlabelled"]), count(kept["skipped"]), sums)
+        lost, plain = map(float, kept["begun"])
+        tally = cls(count(kept["unlabelled"]), count(kept["skipped"]), sums, (lost, plain))
         sums.check(tally.rows)
         for kind, numbers in kept["problems"].items():
-            tally.problems[str(kind)] = [count(number) for number in numbers]
+            tally.problems[str(kind)] = [count(numbers[0]), *map(count, numbers[1:])]
         return tally

@@ -4,6 +4,7 @@ Blocks are cut here and not by the parser, so that a block that cannot be parsed
 again row by row, a run can go on from a byte, and what has come through a pipe is parsed at once.
 """
 
+import hashlib
 import os
 import sys
 from collections.abc import Iterator
@@ -17,10 +18,11 @@ import pyarrow as pa
 
 from onlinear._command.problems import DataError
 
-__all__ = ["BLOCK", "BOM", "Text"]
+__all__ = ["BLOCK", "BOM", "Text", "mark_of"]
 
 BLOCK = 1 << 22  # bytes read at once
 LONGEST = 1 << 26  # bytes of a record
+EDGE = 1 << 16  # bytes at both ends by which a file is known again
 BOM = b"\xef\xbb\xbf"
 
 
@@ -144,3 +146,13 @@ class Text:
             raise DataError(
                 f"{self.name} has a record of more than {LONGEST >> 20} MB: is a quote left open?"
             )
+
+
+def mark_of(path: str, end: int | None) -> str:
+    """Return by what a file is known up to a byte, or all of it: its size, and both its ends."""
+    with Path(path).open("rb") as file:
+        size = file.seek(0, os.SEEK_END) if end is None else end
+        file.seek(0)
+        head = file.read(min(size, EDGE))
+        file.seek(max(size - EDGE, 0))
+        return f"{size} {hashlib.sha256(head + file.read(min(size, EDGE))).hexdigest()}"
