@@ -1,8 +1,10 @@
 """The command: the demo, compare, mistakes, and that all of it is documented."""
 
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +170,20 @@ def test_every_command_and_option_is_documented():
             for flag in option.opts:
                 if flag.startswith("--") and flag != "--help":
                     assert f"`{flag}" in section, f"docs/command.md does not speak of {name} {flag}"
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.05, 0.15, 0.3])
+def test_ctrl_c_while_the_package_is_loaded_is_one_line(delay):
+    command = "import onlinear_command as c; print(1, flush=True); c.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command, "run", "nowhere.csv", "-t", "y"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.readline()
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode in (1, 130)  # 1: it was faster
+    assert len(said.splitlines()) == 1, said

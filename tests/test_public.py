@@ -111,4 +111,4 @@ def test_the_page_of_errata_links_to_tests_that_exist():
 def test_the_package_is_marked_as_typed_and_installs_its_command():
     assert (Path(ol.__file__).parent / "py.typed").exists()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"onlinear": "onlinear.cli:entry"}
+    assert project["scripts"] == {"onlinear": "onlinear_command:main"}

@@ -1,0 +1,21 @@
+"""The entrance of the command: light, so that Ctrl-C while the rest is loaded is one line, too."""
+
+import os
+import signal
+from types import FrameType
+
+__all__ = ["main"]
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:
+    os.write(2, b"onlinear: stopped at once\n")
+    os._exit(128 + signum)
+
+
+def main() -> None:
+    """Load the command and run it."""
+    usual = signal.signal(signal.SIGINT, _stop)
+    from onlinear.cli import entry
+
+    signal.signal(signal.SIGINT, usual)
+    entry()
