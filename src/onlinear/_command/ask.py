@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from onlinear._command.columns import Columns, choose
+from onlinear._command.columns import Columns, choose, split
 from onlinear._command.meter import meter
 from onlinear._command.models import model
 from onlinear._command.output import Nothing, Output, Predictions
@@ -67,11 +67,8 @@ def begun(asked: Asked) -> Run:
     )
     kept = _kept(asked)
     if kept is None:
-        columns, place, tally = (
-            choose(source, asked.target, asked.drop, asked.one_hot),
-            START,
-            Tally(),
-        )
+        columns = choose(source, asked.target, asked.drop, asked.one_hot)
+        place, tally = START, Tally()
         learner = model(asked.model or "auto", asked.params, standardized=asked.standardize)
         _check_names(learner, columns)
     else:
@@ -119,7 +116,7 @@ def _agree(asked: Asked, kept: Kept) -> None:
     one_hot |= {name for name in asked.one_hot if name in columns.categories}
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
         ("--target", asked.target, columns.target),
-        ("--drop", sorted(asked.drop), sorted(columns.dropped)),
+        ("--drop", sorted(split(asked.drop, columns.dropped)), sorted(columns.dropped)),
         ("--one-hot", sorted(one_hot), sorted(columns.categories)),
         ("--out", asked.out, kept.out if kept.out != "-" else asked.out),
     ]

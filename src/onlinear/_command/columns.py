@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from shlex import quote
 from typing import Any
@@ -15,7 +15,7 @@ from onlinear._command.faults import Fault, Faults
 from onlinear._command.problems import DataError, UsageError
 from onlinear._command.sources import START, Block, Place, Source
 
-__all__ = ["Columns", "Rows", "choose", "read"]
+__all__ = ["Columns", "Rows", "choose", "read", "split"]
 
 MOST = 1000  # categories of a column
 INDEX = "__index_level_0__"  # what pandas calls an index without a name, in Parquet
@@ -138,7 +138,7 @@ def choose(
 ) -> Columns:
     """Return which columns of a source are what; what is not clear is refused."""
     table = source.first()
-    drop, wanted = _split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
+    drop, wanted = split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
     for name, option in ((target, "--target"), *((name, "--drop") for name in drop)):
         _known(name, table.column_names, option)
     if target in drop or target in wanted:
@@ -162,7 +162,7 @@ def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, lis
         yield name, list(dict.fromkeys(values.split(","))) if values else []
 
 
-def _split(asked: Iterable[str], names: list[str]) -> list[str]:
+def split(asked: Iterable[str], names: Collection[str]) -> list[str]:
     """Return the columns asked for; a list of several may be said at once."""
     found: list[str] = []
     for name in asked:

@@ -128,7 +128,7 @@ class Race:
     def run(self) -> None:
         """Take all rows."""
         stop = Stop()
-        with stop.listening(), meter(self.source) as progress:
+        with stop.listening(), meter(self.source, loss=False) as progress:
             for block, rows in ahead(read(self.source, self.columns), stop.check):
                 self._take(block, rows)
                 progress(block.after, self.tally)

@@ -12,8 +12,11 @@ __all__ = ["meter"]
 
 
 @contextlib.contextmanager
-def meter(source: Source) -> Iterator[Callable[[Place, Tally], None]]:
-    """Yield a function to be told the place reached and the figures so far."""
+def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, Tally], None]]:
+    """Yield a function to be told the place reached and the figures so far.
+
+    Without ``loss`` that is not shown: there may be several learners.
+    """
     if not sys.stderr.isatty():
         yield lambda place, tally: None
         return
@@ -42,7 +45,7 @@ def meter(source: Source) -> Iterator[Callable[[Place, Tally], None]]:
                 task,
                 completed=done if total else None,
                 rows=f"{tally.rows:,} rows, {speed:,.0f} a second",
-                loss=f"mean squared error {tally.error:.4g}",
+                loss=f"mean squared error {tally.error:.4g}" if loss else "",
             )
 
         yield advance

@@ -11,7 +11,7 @@ from onlinear._saving import count
 from onlinear._story import Found
 from onlinear._sums import Sums
 
-__all__ = ["Tally"]
+__all__ = ["BEGINNING", "Tally"]
 
 OTHERS = "something else"
 BEGINNING = 100  # rows in which a learner begins
