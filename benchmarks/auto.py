@@ -24,12 +24,12 @@ from accuracy import DATA, SETS, find, read
 import onlinear as ol
 
 STREAMS: dict[str, dict[str, Any]] = {
-    "turning .1° a row": {"degrees": 0.1},
-    "1°": {"degrees": 1.0},
-    "5°": {"degrees": 5.0},
-    "1°, another pair every 50 rows": {"degrees": 1.0, "switch_every": 50},
-    "1/t, another pair every 50 rows": {"degrees": 57.3, "decay": 1.0, "switch_every": 50},
-    "still": {"degrees": 0.0},
+    "turning .1° a row": {"rate": 0.1},
+    "1°": {"rate": 1.0},
+    "5°": {"rate": 5.0},
+    "1°, another pair every 50 rows": {"rate": 1.0, "switch_every": 50},
+    "1/t, another pair every 50 rows": {"rate": 57.3, "decay": 1.0, "switch_every": 50},
+    "still": {"rate": 0.0},
 }
 SEEDS = 3
 PLACES = (0, 1, 3, 9, 10, 500, 2000)

@@ -88,12 +88,12 @@ RIVALS = [
 @pytest.mark.parametrize(
     "kind",
     [
-        {"degrees": 0.1},
-        {"degrees": 1.0},
-        {"degrees": 5.0},
-        {"degrees": 1.0, "switch_every": 50},
-        {"degrees": 57.3, "decay": 1.0, "switch_every": 50},
-        {"degrees": 0.0},
+        {"rate": 0.1},
+        {"rate": 1.0},
+        {"rate": 5.0},
+        {"rate": 1.0, "switch_every": 50},
+        {"rate": 57.3, "decay": 1.0, "switch_every": 50},
+        {"rate": 0.0},
     ],
     ids=str,
 )
