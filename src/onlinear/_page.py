@@ -16,10 +16,23 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from onlinear import _charts, _files
 
-__all__ = ["Chart", "Figures", "Page", "Panels", "Part", "Table", "Text", "Words", "escaped"]
+__all__ = [
+    "Chart",
+    "Drawing",
+    "Figures",
+    "Links",
+    "Page",
+    "Panels",
+    "Part",
+    "Table",
+    "Text",
+    "Words",
+    "escaped",
+]
 
 
 def escaped(text: str) -> str:
@@ -180,6 +193,37 @@ class Panels:
         )
         note = f'<p class="caption">{escaped(self.caption)}</p>'
         return _section(self.heading, f'{note}<div class="panels">{panels}</div>')
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing in SVG, shown as it is on white paper, and a caption that says what is seen."""
+
+    heading: str
+    caption: str
+    svg: bytes
+
+    def html(self) -> str:
+        """Return the part as HTML."""
+        source = f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
+        note = escaped(self.caption)
+        image = f'<img class="drawing" alt="{note}" src="{source}">'
+        return _section(self.heading, f"<figure>{image}<figcaption>{note}</figcaption></figure>")
+
+
+@dataclass(frozen=True)
+class Links:
+    """A heading, and other files beside the page: their words and names."""
+
+    heading: str
+    links: Sequence[tuple[str, str]]
+
+    def html(self) -> str:
+        """Return the part as HTML."""
+        shown = (
+            f'<a href="{escaped(quote(name))}">{escaped(words)}</a>' for words, name in self.links
+        )
+        return _section(self.heading, f'<p class="links">{" · ".join(shown)}</p>')
 
 
 def _section(heading: str, content: str) -> str:

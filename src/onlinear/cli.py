@@ -347,6 +347,53 @@ def inspect(
         show(str(file), as_json=json)
 
 
+@app.command()
+def paper(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Figures or tables, such as laser-fig-7-1; without one there is a list.",
+            show_default=False,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every figure and table.")] = False,
+    repeats: Annotated[
+        int, typer.Option(min=2, help="How many random streams are averaged over.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="The first of their seeds.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Where the pages go.")
+    ] = Path("onlinear-papers"),
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where real data sets are, if you have them."),
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Fetch no data set from its public source.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A look in a minute: less data, so figures differ.")
+    ] = False,
+) -> None:
+    """Run the figures and tables of the five papers again, and say what holds.
+
+    Writes for each a page with the paper's claims, what was run, the numbers, the pictures (SVG and
+    PDF beside it) and the verdict, and an index of all. Real data sets are taken from --data, the
+    cache, or their public source; what cannot be had is named, and left out of --all.
+    """
+    with _ending():
+        from onlinear._command.paper import chosen, listed
+        from onlinear._command.paper import run as run_papers
+        from onlinear.papers import Study
+
+        if not names and not everything:
+            typer.echo(listed())
+            return
+        study = Study(repeats, seed, quick, data, not offline)
+        run_papers(chosen(names or (), everything=everything), study, out)
+
+
 def entry() -> None:
     """Run the command and end at once: nobody waits for a thread that reads ahead."""
     code: object = 0

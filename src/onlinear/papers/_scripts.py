@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, cast
 from onlinear.papers._outcome import Outcome
 from onlinear.papers._study import Study
 
-__all__ = ["NAMES", "SECTIONS", "Script", "Words", "script", "words"]
+__all__ = ["NAMES", "SECTIONS", "Script", "Words", "known", "script", "words"]
 
 # in the order of the index: thesis (Moroshko 2013), Vaits & Crammer, Jamil & Bouchachia,
 # Cesa-Bianchi et al., Herbster & Warmuth
@@ -45,18 +45,22 @@ class Words(NamedTuple):
     sections: dict[str, str]
 
 
-def script(name: str) -> Script:
-    """Return the module that runs a figure or table: ``script("laser-fig-7-1").run(study)``.
-
-    Dots and underscores in a name are as good as dashes.
-
-    >>> script("laser_fig_7.1").__name__
-    'onlinear.papers.laser_fig_7_1'
-    """
+def known(name: str) -> str:
+    """Return a name as it is in ``NAMES``: dots and underscores are as good as dashes."""
     plain = re.sub(r"[._ ]", "-", name.lower())
     if plain not in NAMES:
         raise ValueError(f"there is no figure or table {name!r}; there are {', '.join(NAMES)}")
-    return cast(Script, importlib.import_module(f"onlinear.papers.{plain.replace('-', '_')}"))
+    return plain
+
+
+def script(name: str) -> Script:
+    """Return the module that runs a figure or table.
+
+    >>> script("laser-fig-7.1").__name__
+    'onlinear.papers.laser_fig_7_1'
+    """
+    module = known(name).replace("-", "_")
+    return cast(Script, importlib.import_module(f"onlinear.papers.{module}"))
 
 
 def words(of: Script) -> Words:

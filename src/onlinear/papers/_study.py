@@ -1,11 +1,14 @@
 """What a script is given: how often to repeat, where data are, and hands to work with."""
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -91,7 +94,7 @@ class Study:
             yield
             return
         self._pool = ProcessPoolExecutor(
-            processes, mp_context=get_context("spawn"), initializer=_deaf
+            processes, mp_context=get_context("spawn"), initializer=_serve
         )
         workers = self._pool._processes
         try:
@@ -105,6 +108,14 @@ class Study:
             self._pool = None
 
 
-def _deaf() -> None:
-    """Leave Ctrl-C to the process that started this one."""
+def _serve() -> None:
+    """Leave Ctrl-C to the process that started this one, and end when it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_outlive, args=(parent.sentinel,), daemon=True).start()
+
+
+def _outlive(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)

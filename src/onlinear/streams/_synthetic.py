@@ -1,4 +1,4 @@
-"""Generated streams. What a paper leaves open is a parameter, with what is likely as its default."""
+"""Generated streams; what a paper leaves open is a parameter, with the likely as its default."""
 
 from typing import Literal
 
@@ -50,10 +50,10 @@ def paired(
     noise: float = 0.05,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return X and y of the streams of Moroshko (2013, ch. 7) and of Vaits & Crammer (2011, sec. 7).
+    """Return X and y of the streams of Moroshko (2013, ch. 7), and of Vaits & Crammer (2011).
 
-    20 columns: 0–9 are five pairs of normals with deviations 10 and 1, turned by 45°; the others are
-    N(0, 2). The truth has length 1, lies in one pair and turns in it; y = uᵀx + N(0, noise).
+    20 columns: 0–9 are five pairs of normals with deviations 10 and 1, turned by 45°; the others
+    are N(0, 2). The truth has length 1, lies in one pair and turns in it; y = uᵀx + N(0, noise).
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def paired(
     switch_every : int, optional
         Rounds after which the truth moves on to the next pair (50 in both papers), or never.
     pairs : int, default 5
-        How many pairs of columns it goes round in: the papers say "1, 2, then 3, 4, and so on". With
-        5 it stays in the turned pairs; up to 10 it also visits the columns of N(0, 2).
+        How many pairs of columns it goes round in: the papers say "1, 2, then 3, 4, and so on".
+        With 5 it stays in the turned pairs; up to 10 it also visits the columns of N(0, 2).
     normal : {"variance", "deviation"}, default "variance"
         What the second number of N(0, 2) is, and ``noise``.
     noise : float, default 0.05
@@ -132,8 +132,8 @@ def friedman(
     noise : float, default 1.0
         The deviation of the normal noise.
     digits : int, optional
-        Decimals that X and y are rounded to: 3 in the file the paper used (OpenML 564), whose labels
-        were made before the rounding. As they come if not given.
+        Decimals that X and y are rounded to: 3 in the file the paper used (OpenML 564), whose
+        labels were made before the rounding. As they come if not given.
     seed : int, default 0
         Of the random numbers.
 

@@ -1,0 +1,243 @@
+"""The figures and tables of the papers: the frame they are run in, their pages and the command."""
+
+import functools
+import json
+import re
+import types
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from onlinear._command import paper as command
+from onlinear._page import Table
+from onlinear.cli import app
+from onlinear.papers import NAMES, Claim, Outcome, Picture, Study, _pages, _pictures, script
+from onlinear.papers._scripts import SECTIONS, known, words
+from onlinear.streams import DataNotFound
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["paper", *map(str, arguments)])
+
+
+def picture(caption="a line"):
+    figure, axes = _pictures.new(1, 2)
+    rounds = np.arange(1, 11)
+    curves = np.array([rounds, rounds + 1.0, rounds + 2.0])
+    _pictures.band(axes[0, 0], rounds, curves, "means", _pictures.LOOKS[0])
+    _pictures.plain(axes[0, 0], "title", "round", "loss")
+    return Picture(figure, caption)
+
+
+def outcome(*holds, pictures=1, words="LASER <b>wins</b>"):
+    claims = [Claim(f"claim-{k}", words, held, f"{k} & {k}") for k, held in enumerate(holds)]
+    table = Table("Losses", ("learner", "loss"), [("LASER", "1.0")])
+    return Outcome(
+        claims, [picture() for _ in range(pictures)], [table], {"loss": np.float64(1)}, ["seen"]
+    )
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """Let the command run what a test says, by name; everything else has no data."""
+    runs = {}
+
+    def fake(name):
+        def missing(study):
+            raise DataNotFound(f"no data for {name}")
+
+        return types.SimpleNamespace(run=runs.get(name, missing))
+
+    monkeypatch.setattr(command, "script", fake)
+    monkeypatch.setattr(command, "usable_cores", lambda: 1)
+    return runs
+
+
+# --- scripts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_script_says_claim_protocol_and_reading(name):
+    title, sections = words(script(name))
+    assert "\n" not in title
+    assert re.search(r"(Fig|Table|sec|Theorem)s? ", title), "which figure or table it is"
+    assert tuple(sections) == SECTIONS
+    assert all(len(text) > 100 for text in sections.values())
+
+
+def test_a_name_may_have_dots():
+    assert known("LASER_fig-7.1") == "laser-fig-7-1"
+    with pytest.raises(ValueError, match="no figure or table 'laser-fig-9'; there are laser-fig-3"):
+        script("laser-fig-9")
+
+
+@pytest.mark.parametrize(
+    ("holds", "verdict"),
+    [((True, True), "reproduced"), ((True, False), "in part"), ((False,), "not reproduced")],
+)
+def test_the_verdict_is_whether_all_some_or_none_hold(holds, verdict):
+    assert outcome(*holds).verdict == verdict
+
+
+# --- a study ------------------------------------------------------------------------------------
+
+
+def test_parameters_are_tuned_on_a_stream_of_its_own():
+    study = Study(repeats=50, seed=3)
+    assert list(study.seeds) == list(range(3, 53))
+    assert study.tuning_seed not in study.seeds
+
+
+@pytest.mark.parametrize("wrong", [{"repeats": 1}, {"seed": -1}, {"repeats": 2.5}])
+def test_a_study_checks_what_it_is_given(wrong):
+    (name, value), *_ = wrong.items()
+    with pytest.raises(ValueError, match=rf"whole number .*{name}={value}"):
+        Study(**wrong)
+
+
+def test_work_is_the_same_in_order_by_one_or_two_processes():
+    told = []
+    study = Study(advance=lambda done, of: told.append((done, of)))
+    alone = study.map(functools.partial(pow, 3), range(5))
+    with study.hands(2):
+        together = study.map(functools.partial(pow, 3), range(5))
+    assert alone == together == [1, 3, 9, 27, 81]
+    assert told == [(k, 5) for k in range(1, 6)] * 2
+
+
+def test_processes_end_with_the_context_however_it_ends():
+    study = Study()
+    with pytest.raises(KeyboardInterrupt), study.hands(2):
+        study.map(abs, [1])
+        workers = list(study._pool._processes.values())
+        raise KeyboardInterrupt
+    assert workers
+    assert not any(worker.is_alive() for worker in workers)
+    assert study._pool is None
+
+
+# --- pictures and pages -------------------------------------------------------------------------
+
+
+def test_a_band_is_the_mean_and_its_confidence():
+    axes = picture().figure.axes[0]
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), np.arange(2, 12))
+    (area,) = axes.collections
+    low, high = area.get_paths()[0].get_extents().intervaly
+    assert low == pytest.approx(2 - 1.96 / np.sqrt(3), abs=1e-4)
+    assert high == pytest.approx(11 + 1.96 / np.sqrt(3), abs=1e-4)
+
+
+def test_a_picture_is_vectors_and_the_same_each_time():
+    svg, pdf = (_pictures.drawn(picture().figure, form) for form in ("svg", "pdf"))
+    assert svg.startswith(b"<?xml")
+    assert b"<image" not in svg
+    assert pdf.startswith(b"%PDF")
+    assert svg == _pictures.drawn(picture().figure, "svg")
+    assert pdf == _pictures.drawn(picture().figure, "pdf")
+
+
+def test_curves_can_be_told_apart_without_colour():
+    assert len({str(look.linestyle) + look.marker for look in _pictures.LOOKS}) == 7
+
+
+def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
+    _pages.write(tmp_path, "arcor-fig-2", outcome(True, False, pictures=2), Study(repeats=7))
+    page = (tmp_path / "arcor-fig-2.html").read_text()
+    title, sections = words(script("arcor-fig-2"))
+    for text in (title, "In part. 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
+        assert text in page
+    headings = re.findall("<h2><bdi>(.*?)</bdi></h2>", page)
+    assert headings == [*SECTIONS[:2], "Losses", "The verdict: in part", SECTIONS[2], "What else was seen"]
+    assert page.count("data:image/svg+xml;base64,") == 2
+    for file in ("arcor-fig-2-1.svg", "arcor-fig-2-2.pdf"):
+        assert (tmp_path / file).stat().st_size
+        assert f'href="{file}"' in page
+    record = json.loads((tmp_path / "arcor-fig-2.json").read_text())
+    assert record["numbers"] == {"loss": 1.0}
+    assert [claim["holds"] for claim in record["claims"]] == [True, False]
+
+
+def test_the_index_has_all_that_is_in_the_folder(tmp_path):
+    _pages.write(tmp_path, "arcor-fig-2", outcome(True), Study(repeats=7))
+    _pages.write(tmp_path, "laser-fig-7-1", outcome(False, pictures=2), Study(repeats=9))
+    _pages.write_not_run(tmp_path, "cirr-table-3", "no <network>")
+    _pages.write_not_run(tmp_path, "arcor-fig-2", "an earlier page stays")
+    page = _pages.write_index(tmp_path).read_text()
+    assert page.count("data:image/svg+xml;base64,") == 3
+    for text in ("reproduced", "not reproduced", "no &lt;network&gt;", "1 of 1", "0 of 1"):
+        assert text in page
+    assert "an earlier page stays" not in page
+    order = [page.index(f'href="{name}.html"') for name in ("laser-fig-7-1", "arcor-fig-2")]
+    assert order == sorted(order)
+    for file in re.findall('href="([^"]*)"', page)[1:]:
+        assert (tmp_path / file).exists(), file
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_without_a_name_there_is_a_list():
+    result = invoke()
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == list(NAMES)
+
+
+def test_pages_are_written_and_verdicts_printed(scripts, tmp_path):
+    seen = []
+    scripts["laser-fig-7-1"] = lambda study: seen.append(study) or outcome(True, False)
+    folder = tmp_path / "a" / "b"
+    result = invoke("laser-fig-7.1", "--repeats", 5, "--seed", 2, "--quick", "--out", folder)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "laser-fig-7-1: in part (1 of 2 claims hold)",
+        f"index: {folder / 'index.html'}",
+    ]
+    assert (seen[0].repeats, seen[0].seed, seen[0].quick, seen[0].download) == (5, 2, True, True)
+    assert (folder / "laser-fig-7-1.html").exists()
+
+
+def test_one_without_data_is_an_error_and_of_all_it_is_left_out(scripts, tmp_path):
+    alone = invoke("cirr-table-3", "--out", tmp_path)
+    assert alone.exit_code == 1
+    assert "onlinear: no data for cirr-table-3" in alone.stderr
+    scripts["laser-fig-3-1"] = lambda study: outcome(True)
+    result = invoke("--all", "--offline", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "laser-fig-3-1: reproduced (1 of 1 claims hold)" in result.stdout
+    assert result.stdout.count("not run") == len(NAMES) - 1
+    assert (tmp_path / "index.html").read_text().count("no data for") == len(NAMES) - 1
+
+
+def test_a_run_that_is_stopped_leaves_the_pages_that_are_done(scripts, tmp_path):
+    def stopped(study):
+        raise KeyboardInterrupt
+
+    scripts["laser-fig-3-1"] = lambda study: outcome(True)
+    scripts["laser-table-4-1"] = stopped
+    result = invoke("--all", "--out", tmp_path)
+    assert result.exit_code == 130
+    assert "laser-fig-3-1" in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["laser-fig-9"], "there is no figure or table 'laser-fig-9'; there are"),
+        (["--all", "arcor-fig-2"], "either --all or names, got --all and arcor-fig-2"),
+        (["--all", "--repeats", "1"], "1 is not in the range"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(arguments, message):
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_where_nothing_can_be_written_is_said(scripts, tmp_path):
+    scripts["arcor-fig-2"] = lambda study: outcome(True)
+    (tmp_path / "file").write_text("")
+    result = invoke("arcor-fig-2", "--out", tmp_path / "file")
+    assert result.exit_code == 1
+    assert "file" in result.stderr
