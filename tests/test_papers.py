@@ -149,7 +149,13 @@ def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
     for text in (title, "In part. 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
         assert text in page
     headings = re.findall("<h2><bdi>(.*?)</bdi></h2>", page)
-    assert headings == [*SECTIONS[:2], "Losses", "The verdict: in part", SECTIONS[2], "What else was seen"]
+    assert headings == [
+        *SECTIONS[:2],
+        "Losses",
+        "The verdict: in part",
+        SECTIONS[2],
+        "What else was seen",
+    ]
     assert page.count("data:image/svg+xml;base64,") == 2
     for file in ("arcor-fig-2-1.svg", "arcor-fig-2-2.pdf"):
         assert (tmp_path / file).stat().st_size
