@@ -107,11 +107,16 @@ def test_work_is_the_same_in_order_by_one_or_two_processes():
 
 
 def test_processes_end_with_the_context_however_it_ends():
-    study = Study()
-    with pytest.raises(KeyboardInterrupt), study.hands(2):
-        study.map(abs, [1])
-        workers = list(study._pool._processes.values())
-        raise KeyboardInterrupt
+    study, workers = Study(), []
+
+    def interrupted():
+        with study.hands(2):
+            study.map(abs, [1])
+            workers.extend(study._pool._processes.values())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert workers
     assert not any(worker.is_alive() for worker in workers)
     assert study._pool is None
@@ -145,7 +150,7 @@ def test_curves_can_be_told_apart_without_colour():
 def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
     _pages.write(tmp_path, "arcor-fig-2", outcome(True, False, pictures=2), Study(repeats=7))
     page = (tmp_path / "arcor-fig-2.html").read_text()
-    title, sections = words(script("arcor-fig-2"))
+    title = words(script("arcor-fig-2")).title
     for text in (title, "In part. 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
         assert text in page
     headings = re.findall("<h2><bdi>(.*?)</bdi></h2>", page)
