@@ -1,0 +1,237 @@
+"""The real data sets of the papers: from a folder, from the cache, or from their public sources.
+
+Every copy is checked: what is read has to be, number for number, what the figures were made of.
+"""
+
+import csv
+import gzip
+import hashlib
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+
+import numpy as np
+
+from onlinear import _files
+from onlinear.streams import _published, _reuters
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["DataNotFoundError", "Documents", "Table", "Vectors", "cache", "load"]
+
+
+class DataNotFoundError(FileNotFoundError):
+    """A data set that is in no folder, nor to be had from its public source."""
+
+
+class Table(NamedTuple):
+    """Rows of numbers, their labels, and the names of the columns of X."""
+
+    X: np.ndarray
+    y: np.ndarray
+    names: tuple[str, ...]
+
+
+class Documents(NamedTuple):
+    """Texts in the order of their dates, and the topics of each."""
+
+    texts: list[str]
+    topics: list[frozenset[str]]
+
+
+class Vectors(NamedTuple):
+    """Documents as sparse rows, a column of Y for each topic, and the names of the topics."""
+
+    X: "csr_array"
+    Y: "csr_array"
+    topics: tuple[str, ...]
+
+
+class _Known(NamedTuple):
+    """What is known of a table: where a person finds it, what it has to be, how it is fetched."""
+
+    address: str
+    sha256: str  # of its numbers, row by row, the label last, as little-endian float64
+    fetch: Callable[[Path], tuple[Sequence[str], np.ndarray]]  # names and numbers, the label last
+
+
+TABLES = {
+    "friedman": _Known(
+        "https://www.openml.org/d/564",
+        "e28f61f7afa3ea95efce0e200fe79686a5984c8f2803dfd03947578ac96dcf8d",
+        _published.friedman,
+    ),
+    "istanbul_stock_exchange": _Known(
+        "https://archive.ics.uci.edu/dataset/247",
+        "1dd9b7f52e418b7e9c58689663b8eb7739a11f8cb9af86284f116a9a7c66d0f4",
+        _published.istanbul,
+    ),
+    "f16_ailerons": _Known(
+        "https://www.dcc.fc.up.pt/~ltorgo/Regression/ailerons.html",
+        "50c943fcbd36d707b6f300bc1d6c1d4697752434ca06f7a3f2c0d6a73f5a8700",
+        _published.ailerons,
+    ),
+}
+REUTERS = "https://archive.ics.uci.edu/dataset/137"
+REUTERS_TABLE_SHA256 = "8ccb15e54b4a29bc50fff0c01a1f19148797f965a22410071f4a0f4d9606f90f"
+RCV1 = "https://scikit-learn.org/stable/datasets/real_world.html#rcv1-dataset"
+NAMES = (*TABLES, "reuters21578", "rcv1")
+
+Place = str | os.PathLike[str]
+TableName = Literal["friedman", "istanbul_stock_exchange", "f16_ailerons"]
+
+
+def cache() -> Path:
+    """Return the folder where fetched data sets are kept: ``ONLINEAR_DATA``, or one in ~/.cache."""
+    return Path(os.environ.get("ONLINEAR_DATA") or Path.home() / ".cache" / "onlinear")
+
+
+@overload
+def load(name: TableName, folder: Place | None = None, download: bool = True) -> Table: ...
+@overload
+def load(
+    name: Literal["reuters21578"], folder: Place | None = None, download: bool = True
+) -> Documents: ...
+@overload
+def load(name: Literal["rcv1"], folder: Place | None = None, download: bool = True) -> Vectors: ...
+
+
+def load(
+    name: str, folder: Place | None = None, download: bool = True
+) -> Table | Documents | Vectors:
+    """Return a real data set of the papers.
+
+    It is looked for in ``folder``, then in the cache (the folder that the environment names in
+    ``ONLINEAR_DATA``, or ``~/.cache/onlinear``), then fetched from its public source and kept in
+    the cache. Wherever it comes from, its checksum is compared. Fetching needs scikit-learn:
+    ``pip install "onlinear[papers]"``.
+
+    Parameters
+    ----------
+    name : str
+        ``"friedman"`` (40,768 × 10, OpenML 564), ``"istanbul_stock_exchange"`` (536 × 8, UCI 247),
+        ``"f16_ailerons"`` (7,154 × 40, Torgo's collection): a :class:`Table`, in a folder as
+        ``NAME.csv`` or ``NAME.csv.gz``, with a header, the label last. ``"reuters21578"``, the
+        stories of Reuters-21578 (UCI 137): :class:`Documents`, in a folder as the archive
+        ``reuters21578.tar.gz``. ``"rcv1"``: :class:`Vectors`, as scikit-learn's ``fetch_rcv1`` has
+        them, in its own cache or, as its ``data_home``, in ``folder``.
+    folder : path, optional
+        Where to look first.
+    download : bool, default True
+        Whether it may be fetched.
+
+    Raises
+    ------
+    DataNotFoundError
+        If it is nowhere, with the places looked at and the public address.
+    ValueError
+        If a copy is not what it has to be.
+    """
+    places = [cache()] if folder is None else [Path(folder), cache()]
+    if name in TABLES:
+        return _table(name, places, download)
+    if name == "reuters21578":
+        return _documents(places, download)
+    if name == "rcv1":
+        return _vectors(places, download)
+    raise ValueError(f"there is no data set {name!r}; there are {', '.join(NAMES)}")
+
+
+def _table(name: str, places: Sequence[Path], download: bool) -> Table:
+    known = TABLES[name]
+    path = _first(places, f"{name}.csv.gz", f"{name}.csv")
+    if path is not None:
+        return _checked(str(path), known, *_read(path))
+    with _reaching(name, f"{name}.csv", known.address, places, download):
+        _published.allowed(download)
+        names, numbers = known.fetch(places[-1])
+    table = _checked(known.address, known, names, numbers)
+    _files.replace(places[-1] / f"{name}.csv.gz", _written(names, numbers))
+    return table
+
+
+def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
+    """Return names and numbers of a file, without the column of dates."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    start = int(names[0] == "date")
+    try:
+        return names[start:], np.array([row[start:] for row in rows], dtype=float)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a table of numbers: {error}") from None
+
+
+def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
+    """Return a table as ``_read`` takes it, its numbers to the last bit."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(names)
+    writer.writerows(numbers.tolist())
+    return gzip.compress(text.getvalue().encode(), mtime=0)
+
+
+def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarray) -> Table:
+    """Return the table if its numbers are what they have to be."""
+    plain = np.ascontiguousarray(numbers + 0.0, dtype="<f8")  # −0 is 0
+    digest = hashlib.sha256(plain.tobytes()).hexdigest()
+    if digest != known.sha256:
+        raise ValueError(
+            f"{where} is not the data set that the papers' figures are of: its {numbers.shape} "
+            f"numbers have SHA-256 {digest}, not {known.sha256}"
+        )
+    return Table(plain[:, :-1].copy(), plain[:, -1].copy(), tuple(names[:-1]))
+
+
+def _documents(places: Sequence[Path], download: bool) -> Documents:
+    """Return Reuters-21578 from a table made of its archive, or from the archive."""
+    table = _first(places, "text_reuters21578.csv.gz")
+    path = _first(places, "reuters21578.tar.gz")
+    if table is None and path is None:
+        with _reaching("reuters21578", "reuters21578.tar.gz", REUTERS, places, download):
+            _published.allowed(download)
+            path = _published.reuters(places[-1])
+    if table is not None:
+        stories = _reuters.read_table(table, REUTERS_TABLE_SHA256)
+    elif path is not None:
+        stories = _reuters.read_archive(path, _published.REUTERS_SHA256)
+    return Documents([text for text, _ in stories], [topics for _, topics in stories])
+
+
+def _vectors(places: Sequence[Path], download: bool) -> Vectors:
+    """Return RCV1 as scikit-learn has it."""
+    from scipy.sparse import csr_array
+
+    folder = next((place for place in places if (place / "RCV1").is_dir()), None)
+    with _reaching("rcv1", "RCV1", RCV1, [*places, Path("scikit-learn's cache")], download):
+        found = _published.rcv1(folder, download)
+    topics = tuple(map(str, found.target_names))
+    return Vectors(csr_array(found.data), csr_array(found.target, dtype=bool), topics)
+
+
+def _first(places: Sequence[Path], *names: str) -> Path | None:
+    """Return the first file there is."""
+    paths = (place / name for place in places for name in names)
+    return next((path for path in paths if path.exists()), None)
+
+
+@contextmanager
+def _reaching(
+    name: str, file: str, address: str, places: Sequence[Path], download: bool
+) -> Iterator[None]:
+    """Fetch, and where that fails or is not allowed, say where the data set could come from."""
+    sought = " or ".join(map(str, places))
+    missing = f"the data set {name} is not there: no {file} in {sought}"
+    try:
+        with _published.fetching():
+            yield
+    except ImportError:
+        raise DataNotFoundError(f"{missing}, and {_published.ADVICE}") from None
+    except OSError as error:
+        why = f"it could not be fetched ({error}): is there a network?"
+        raise DataNotFoundError(
+            f"{missing}, and {why if download else 'nothing is to be fetched.'} It is at {address}"
+        ) from None
