@@ -1,9 +1,9 @@
 """How figures look: for print, in vectors, told apart without colours."""
 
+import functools
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
@@ -15,7 +15,10 @@ from onlinear._plot import COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LOOKS", "Look", "band", "drawn", "new", "plain"]
+__all__ = ["LOOKS", "NORMAL_95", "Look", "band", "drawn", "new", "plain", "styled"]
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 WIDTH = 7.0  # inches: the width of a page's text
 NORMAL_95 = 1.959964  # deviations of the mean on either side
@@ -65,29 +68,34 @@ STYLE: dict[Any, Any] = {
 }
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    with matplotlib.rc_context(STYLE):
-        yield
+def styled(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Let what a function draws have this look."""
+
+    @functools.wraps(function)
+    def inside(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        with matplotlib.rc_context(STYLE):
+            return function(*args, **kwargs)
+
+    return inside
 
 
+@styled
 def new(rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) -> tuple[Figure, Any]:
     """Return a figure as wide as a page's text, each row so many inches high, and its axes.
 
     Options are those of ``Figure.subplots``; axes are an array even if there is one only.
     """
-    with _style():
-        figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
-        FigureCanvasSVG(figure)
-        return figure, figure.subplots(rows, columns, squeeze=False, **options)
+    figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
+    FigureCanvasSVG(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
+@styled
 def drawn(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
     """Return the figure as a file."""
     file = io.BytesIO()
     date = {"svg": "Date", "pdf": "CreationDate"}[form]
-    with _style():
-        figure.savefig(file, format=form, metadata={date: None})
+    figure.savefig(file, format=form, metadata={date: None})
     return file.getvalue()
 
 

@@ -3,9 +3,11 @@
 import importlib
 import inspect
 import re
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Callable
+from typing import NamedTuple
 
 from onlinear.papers._outcome import Outcome
+from onlinear.papers._pictures import styled
 from onlinear.papers._study import Study
 
 __all__ = ["NAMES", "SECTIONS", "Script", "Words", "known", "script", "words"]
@@ -28,14 +30,12 @@ NAMES = (
 SECTIONS = ("The claim", "What is run", "The reading")
 
 
-class Script(Protocol):
-    """A module that runs a figure or table."""
+class Script(NamedTuple):
+    """A figure or table: its name, the text of its page, and how it is run."""
 
-    __doc__: str | None
-
-    def run(self, study: Study) -> Outcome:
-        """Return the numbers, the pictures and what holds of the paper's claims."""
-        ...
+    name: str
+    text: str
+    run: Callable[[Study], Outcome]
 
 
 class Words(NamedTuple):
@@ -54,16 +54,17 @@ def known(name: str) -> str:
 
 
 def script(name: str) -> Script:
-    """Return the module that runs a figure or table.
+    """Return a figure or table.
 
-    >>> script("laser-fig-7.1").__name__
-    'onlinear.papers.laser_fig_7_1'
+    >>> script("laser-fig-7.1").name
+    'laser-fig-7-1'
     """
-    module = known(name).replace("-", "_")
-    return cast(Script, importlib.import_module(f"onlinear.papers.{module}"))
+    name = known(name)
+    module = importlib.import_module(f"onlinear.papers.{name.replace('-', '_')}")
+    return Script(name, inspect.cleandoc(module.__doc__ or ""), styled(module.run))
 
 
 def words(of: Script) -> Words:
-    """Return the docstring of a script, taken apart."""
-    title, *parts = re.split(r"\n\n(.+)\n-{3,}\n", inspect.cleandoc(of.__doc__ or ""))
+    """Return the text of a script, taken apart."""
+    title, *parts = re.split(r"\n\n(.+)\n-{3,}\n", of.text)
     return Words(title.rstrip("."), dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True)))
