@@ -1,0 +1,77 @@
+"""What the thesis' section 6.1 compares: the orders of two bounds, as functions of the drift.
+
+V is the sum of squared steps of the comparator, V′ that of the steps; LASER's bound is of the order
+T^{2/3}V^{1/3}, that of ARCOR √(TV′)·ln T. Everything is in logarithms, since the two cross where T
+is far beyond the range of floating point.
+
+Moroshko, thesis sections 6 and 6.1.
+"""
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+
+import onlinear as ol
+
+__all__ = ["closed_form", "crossover", "lead", "log_closed_form", "only_laser", "price_of_6_8"]
+
+STEEPEST = 1e6  # decays beyond this are taken for a single step
+LARGEST = 700.0  # e to this fits in a double
+
+
+def closed_form(T: int, kappa: float) -> tuple[float, float]:
+    """Return what Σ_{t<T} t^−κ is said to be at most, κ ≠ 1: as printed, and put right."""
+    printed = ((T - 1) ** (1 - kappa) - 1) / (1 - kappa)
+    return printed, ((T - 1) ** (1 - kappa) - kappa) / (1 - kappa)
+
+
+def log_closed_form(log_T: float, kappa: float) -> float:
+    """Return ln of the closed form that is right, 1 + (T^{1−κ} − 1)/(1 − κ), ln T being large."""
+    share = 1 - kappa
+    if share == 0:
+        return math.log1p(log_T)
+    if share * log_T > LARGEST:
+        return share * log_T - math.log(share)
+    return math.log1p(math.expm1(share * log_T) / share)
+
+
+def lead(log_T: float, log_V: float, log_total: float) -> float:
+    """Return ln of ARCOR's order over LASER's: positive where LASER's is the smaller."""
+    arcor = (log_T + log_total) / 2 + math.log(log_T)
+    return arcor - (2 * log_T + log_V) / 3
+
+
+def decaying_lead(log_T: float, kappa: float) -> float:
+    """Return the lead for steps of t^−κ."""
+    return lead(log_T, log_closed_form(log_T, 2 * kappa), log_closed_form(log_T, kappa))
+
+
+def crossover(log_T: float) -> float:
+    """Return the κ up to which LASER's order is the smaller, infinity if it is for all."""
+    if decaying_lead(log_T, STEEPEST) >= 0:
+        return math.inf
+    return float(brentq(lambda kappa: decaying_lead(log_T, kappa), 0.5, STEEPEST, xtol=1e-12))
+
+
+def only_laser() -> float:
+    """Return log₁₀ of the T up to which LASER's order is the smaller for every κ."""
+    log_T = brentq(lambda log_T: decaying_lead(log_T, STEEPEST), 10.0, 30.0)
+    return float(log_T) / math.log(10)
+
+
+def price_of_6_8(rows: int = 1000) -> dict[str, tuple[float, float, float]]:
+    """Return c, LASER's loss and what (6.9) allows, for c as printed in (6.8) and put right.
+
+    x = 1 and y = u_t, rising evenly from −1 to 1; d = X = Y = b = 1.
+    """
+    u = np.linspace(-1, 1, rows)[:, None]
+    V, K = ol.hindsight.squared_drift(u), math.sqrt(2) * rows
+    found = {}
+    for name, c in (("printed", K / V ** (2 / 3)), ("right", (K / V) ** (2 / 3))):
+        model = ol.LASER(b=1.0, c=c)
+        proof = ol.certificate(model, np.ones((rows, 1)), u[:, 0], comparator=u)
+        log_det = -math.log(model.covariance_[0, 0])
+        allowed = 1 + 3 * K ** (2 / 3) * V ** (1 / 3) + 1 / (c - 1) + log_det
+        found[name] = (c, float(proof.loss[-1]), allowed)
+    return found

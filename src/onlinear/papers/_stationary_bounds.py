@@ -1,0 +1,57 @@
+"""The bounds of the thesis' Table 4.1, evaluated on a stream.
+
+They are bounds on the regret against u, the learner's loss less that of u, for rows of length at
+most 1. L is the loss of u, S the largest of its losses, A the largest of the learner's, Y the
+largest label and U what a learner has to know ‖u‖ to be at most.
+
+Moroshko, thesis Table 4.1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear.algorithms.wemm import theorem_5, theorem_6
+
+__all__ = ["Seen", "bounds", "printed"]
+
+
+class Seen(NamedTuple):
+    """What the bounds are made of, after some rounds."""
+
+    losses: np.ndarray  # of u, by round
+    norm: float  # ‖u‖, and U
+    d: int
+    Y: float
+    A: float
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return self.losses.size
+
+
+def printed(seen: Seen, b: float, one: float = 0.0) -> float:
+    """Return the last row of the table, or, with ``one`` = 1, Theorem 6 as the text has it."""
+    S, L = seen.losses.max(), seen.losses.sum()
+    if S == 0:
+        return b * seen.norm**2
+    log = one + math.log1p(L / (S * seen.d))
+    return float(b * seen.norm**2 + S * seen.d * b / (b - 1) * log)
+
+
+def bounds(seen: Seen, b: float, r: float = 1.0) -> dict[str, float]:
+    """Return the rows of the table, and the two other forms of its last row."""
+    d, T, L, square = seen.d, seen.rounds, seen.losses.sum(), seen.norm**2
+    reach = (seen.norm + seen.Y) ** 2
+    log_det = d * math.log1p(T / (d * (b - 1)))  # at least ln|A_T/b|
+    return {
+        "Vovk, Forster": b * square + d * seen.Y**2 * math.log1p(T / (d * b)),
+        "Crammer et al.": r * b * square + d * seen.A * math.log1p(T / (d * r * b)),
+        "Orabona et al.": 2 * square + d * reach * math.log1p((2 * square + L) / (d * reach)),
+        "Theorem 5": b * square + theorem_5(seen.losses, log_det, b, 1.0) - L,
+        "Theorem 6, as in the table": printed(seen, b),
+        "Theorem 6, as in the text": printed(seen, b, one=1.0),
+        "Theorem 6, proved": b * square + theorem_6(seen.losses, d, b, 1.0) - L,
+    }
