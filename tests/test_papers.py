@@ -14,7 +14,7 @@ from onlinear._page import Table
 from onlinear.cli import app
 from onlinear.papers import NAMES, Claim, Outcome, Picture, Study, _pages, _pictures, script
 from onlinear.papers._scripts import SECTIONS, known, words
-from onlinear.streams import DataNotFound
+from onlinear.streams import DataNotFoundError
 
 
 def invoke(*arguments):
@@ -45,7 +45,7 @@ def scripts(monkeypatch):
 
     def fake(name):
         def missing(study):
-            raise DataNotFound(f"no data for {name}")
+            raise DataNotFoundError(f"no data for {name}")
 
         return types.SimpleNamespace(run=runs.get(name, missing))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onlinear.streams import friedman, paired, rotating
+from onlinear.streams import friedman, paired, rotating, shifting
 
 ROWS = 40_000
 
@@ -69,6 +69,55 @@ def test_labels_alone_depend_on_how_the_truth_moves():
     assert not np.array_equal(y, other)
 
 
+@pytest.mark.parametrize("spacing", ["even", "random"])
+def test_the_truth_shifts_so_many_times_and_stays_between(spacing):
+    _, _, u = shifting(1003, 6, shifts=7, spacing=spacing)
+    moved = np.flatnonzero(np.any(u[1:] != u[:-1], axis=1)) + 1
+    assert moved.size == 7
+    even = [1003 * k // 8 for k in range(1, 8)]
+    assert (moved.tolist() == even) == (spacing == "even")
+
+
+@pytest.mark.parametrize(("floor", "least"), [(0.0, 0.0), (0.3, 0.03), (1.0, 0.1)])
+def test_a_truth_in_the_simplex_sums_to_one_above_its_floor(floor, least):
+    _, _, u = shifting(100, 10, active=2, floor=floor)
+    np.testing.assert_allclose(u.sum(axis=1), 1)
+    assert u.min() == pytest.approx(least)
+    np.testing.assert_array_equal((u > least + 1e-12).sum(axis=1), 2 if floor < 1 else 0)
+
+
+def test_a_truth_on_the_sphere_has_length_1_in_any_direction():
+    _, _, u = shifting(2000, 3, shifts=1999, truth="sphere")
+    np.testing.assert_allclose(np.linalg.norm(u, axis=1), 1)
+    np.testing.assert_allclose(u.mean(axis=0), 0, atol=0.05)
+
+
+def test_after_a_shift_others_are_active_if_there_are_enough():
+    _, _, u = shifting(50, 7, shifts=49, active=3)
+    np.testing.assert_array_equal((u > 0).sum(axis=1), 3)
+    assert not np.any((u[1:] > 0) & (u[:-1] > 0))
+    _, _, u = shifting(50, 5, shifts=49, active=3)
+    assert np.any((u[1:] > 0) & (u[:-1] > 0), axis=1).all()
+
+
+def test_inputs_are_uniform_signs_or_of_length_1():
+    X = {kind: shifting(ROWS, 4, inputs=kind)[0] for kind in ("uniform", "signs", "sphere")}
+    for kind, mean, variance in (("uniform", 0.5, 1 / 12), ("signs", 0, 1), ("sphere", 0, 1 / 4)):
+        np.testing.assert_allclose(X[kind].mean(axis=0), mean, atol=0.02)
+        np.testing.assert_allclose(np.cov(X[kind].T), variance * np.eye(4), atol=0.02)
+    assert np.ptp(X["uniform"]) < 1
+    assert set(np.unique(X["signs"])) == {-1, 1}
+    np.testing.assert_allclose(np.linalg.norm(X["sphere"], axis=1), 1)
+
+
+def test_labels_of_a_shifting_truth_are_its_own_with_noise():
+    X, y, u = shifting(ROWS, 5, noise=0.2)
+    assert np.std(y - np.sum(u * X, axis=1)) == pytest.approx(0.2, rel=0.02)
+    same, exact, _ = shifting(ROWS, 5, noise=0.0)
+    np.testing.assert_array_equal(X, same)
+    np.testing.assert_array_equal(exact, np.sum(u * X, axis=1))
+
+
 def test_friedman_is_its_function():
     X, y = friedman(1000, noise=0.0)
     assert X.shape == (1000, 10)
@@ -101,6 +150,16 @@ def test_friedman_has_noise_of_deviation_1_and_may_be_rounded():
         (friedman, {"digits": 2.5}, "whole number 0 ≤ digits ≤ 15, got digits=2.5"),
         (friedman, {"noise": np.inf}, "finite number 0 ≤ noise, got noise=inf"),
         (rotating, {"rows": 0}, "rows ≥ 1"),
+        (shifting, {"rows": 9}, "whole number 0 ≤ shifts ≤ 8, got shifts=9"),
+        (shifting, {"active": 21}, "whole number 1 ≤ active ≤ 20, got active=21"),
+        (shifting, {"truth": "ball"}, "truth to be 'simplex' or 'sphere', got truth='ball'"),
+        (shifting, {"truth": "sphere", "floor": 0.1}, "0 ≤ floor ≤ 0, got floor=0.1"),
+        (shifting, {"spacing": "odd"}, "spacing to be 'even' or 'random', got spacing='odd'"),
+        (
+            shifting,
+            {"inputs": "normal"},
+            "inputs to be 'uniform' or 'signs' or 'sphere', got inputs='normal'",
+        ),
     ],
 )
 def test_what_makes_no_stream_is_refused(generator, wrong, message):

@@ -10,7 +10,7 @@ from onlinear._threads import usable_cores
 from onlinear.papers import NAMES, Study, script
 from onlinear.papers._pages import write, write_index, write_not_run
 from onlinear.papers._scripts import known, words
-from onlinear.streams import DataNotFound
+from onlinear.streams import DataNotFoundError
 
 __all__ = ["chosen", "listed", "run"]
 
@@ -44,7 +44,7 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
             study.advance = begin(name)
             try:
                 outcome = script(name).run(study)
-            except DataNotFound as error:
+            except DataNotFoundError as error:
                 if len(names) == 1:
                     raise DataError(str(error)) from None
                 write_not_run(folder, name, str(error))

@@ -65,6 +65,7 @@ def script(name: str) -> Script:
 
 
 def words(of: Script) -> Words:
-    """Return the text of a script, taken apart."""
+    """Return the text of a script, taken apart; a paragraph is one line."""
     title, *parts = re.split(r"\n\n(.+)\n-{3,}\n", of.text)
-    return Words(title.rstrip("."), dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True)))
+    texts = ["\n\n".join(" ".join(each.split()) for each in re.split("\n\n", p)) for p in parts]
+    return Words(title.rstrip("."), dict(zip(texts[::2], texts[1::2], strict=True)))

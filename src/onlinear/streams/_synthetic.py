@@ -6,7 +6,7 @@ import numpy as np
 
 from onlinear._checks import asked, choice, number, whole
 
-__all__ = ["friedman", "paired", "rotating"]
+__all__ = ["friedman", "paired", "rotating", "shifting"]
 
 
 def rotating(
@@ -116,6 +116,96 @@ def paired(
     truth = np.zeros((rows, 20))
     truth[t, pair], truth[t, pair + 1] = np.cos(angle), np.sin(angle)
     return X, np.sum(truth * X, axis=1) + loud * rng.normal(size=rows)
+
+
+def shifting(
+    rows: int = 2000,
+    d: int = 20,
+    shifts: int = 9,
+    spacing: Literal["even", "random"] = "even",
+    truth: Literal["simplex", "sphere"] = "simplex",
+    active: int | None = None,
+    floor: float = 0.0,
+    inputs: Literal["uniform", "signs", "sphere"] = "uniform",
+    noise: float = 0.1,
+    seed: int = 0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return X, y and u, one row a round, of a truth that stays for a while and then shifts.
+
+    y = u_tᵀx + noise. It is the setting of Herbster & Warmuth (2001), who have no experiment: how
+    the truth shifts, and everything else, is a parameter.
+
+    Parameters
+    ----------
+    rows, d : int, default 2000 and 20
+        How many rounds and columns.
+    shifts : int, default 9
+        How often the truth shifts.
+    spacing : {"even", "random"}, default "even"
+        When it does: after equal times, or in rounds drawn at random.
+    truth : {"simplex", "sphere"}, default "simplex"
+        Weights that are not negative and sum to one, or of length 1; drawn uniformly from these.
+    active : int, optional
+        How many weights of the truth are not zero, all if not given. After a shift they are others,
+        as long as there are twice as many columns.
+    floor : float, default 0.0
+        Of a truth in the simplex: 1 − floor times that, and floor/d more in each weight, 0 ≤ floor
+        ≤ 1. No weight is below floor/d, as the paper's constraint set [α/n, 1]ⁿ has it.
+    inputs : {"uniform", "signs", "sphere"}, default "uniform"
+        Each column of X uniform on [0, 1]; −1 or 1; or rows of length 1 in any direction.
+    noise : float, default 0.1
+        The deviation of the normal noise.
+    seed : int, default 0
+        Of the random numbers.
+
+    Examples
+    --------
+    >>> X, y, u = shifting(rows=100, d=5, shifts=1, active=1)
+    >>> u[[0, 49, 50, 99]].round()
+    array([[0., 0., 0., 0., 1.],
+           [0., 0., 0., 0., 1.],
+           [0., 0., 1., 0., 0.],
+           [0., 0., 1., 0., 0.]])
+    """
+    given = asked(
+        "shifting",
+        rows=rows,
+        d=d,
+        shifts=shifts,
+        spacing=spacing,
+        truth=truth,
+        active=d if active is None else active,
+        floor=floor,
+        inputs=inputs,
+        noise=noise,
+    )
+    whole(given, "rows", least=1)
+    whole(given, "d", least=1)
+    whole(given, "shifts", least=0, most=rows - 1)
+    count = whole(given, "active", least=1, most=d)
+    number(given, "noise", least=0)
+    convex = choice(given, "truth", ("simplex", "sphere")) == "simplex"
+    share = number(given, "floor", least=0, most=1 if convex else 0)
+    rng = np.random.default_rng(seed)
+    if choice(given, "spacing", ("even", "random")) == "even":
+        starts = rows * np.arange(1, shifts + 1) // (shifts + 1)
+    else:
+        starts = 1 + np.sort(rng.choice(rows - 1, shifts, replace=False))
+    segments, chosen = np.zeros((shifts + 1, d)), np.arange(0)
+    for u in segments:
+        others = np.setdiff1d(np.arange(d), chosen) if 2 * count <= d else np.arange(d)
+        chosen = rng.choice(others, count, replace=False)
+        weights = rng.exponential(size=count) if convex else rng.normal(size=count)
+        u[chosen] = (1 - share) * weights / np.linalg.norm(weights, 1 if convex else 2)
+    segments += share / d
+    path = segments[np.searchsorted(starts, np.arange(rows), side="right")]
+    kind = choice(given, "inputs", ("uniform", "signs", "sphere"))
+    X = rng.normal(size=(rows, d)) if kind == "sphere" else rng.uniform(size=(rows, d))
+    if kind == "signs":
+        X = np.where(X < 0.5, -1.0, 1.0)
+    elif kind == "sphere":
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X, np.sum(path * X, axis=1) + noise * rng.normal(size=rows), path
 
 
 def friedman(

@@ -1,0 +1,167 @@
+"""Random points and their projections, for Herbster & Warmuth (2001): Theorems 2, 5, 6, 7, Fig 3.
+
+w is any point, p its projection on a set Γ, and u in Γ. By Theorem 2
+
+    D(u, w) ≥ D(u, p) + D(p, w),    with = where Γ is affine
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from onlinear import bregman
+
+__all__ = [
+    "GEOMETRIES",
+    "Geometry",
+    "Projected",
+    "definition",
+    "figure_3",
+    "project_plane",
+    "projected",
+]
+
+RADIUS, ALPHA = 1.0, 0.3  # of the sets
+MOST = 20  # coordinates of a point
+
+Vector = np.ndarray
+Random = np.random.Generator
+
+
+class Geometry(NamedTuple):
+    """A row of Figure 1: the divergence of F, and the set that goes with it."""
+
+    name: str
+    region: str
+    divergence: Callable[[Vector, Vector], float]
+    F: Callable[[Vector], float]
+    gradient: Callable[[Vector], Vector]  # ∇F
+    moved: Callable[[Vector, Vector], Vector]  # the v with ∇F(v) = ∇F(w) − s
+    anywhere: Callable[[Random, int], Vector]  # a random w
+    inside: Callable[[Random, int], Vector]  # a random u of Γ
+    project: Callable[[Vector], Vector]
+
+
+class Projected(NamedTuple):
+    """Both sides of Theorem 2 for one w, and what else is said of it; or arrays, of many."""
+
+    whole: Any  # D(u, w)
+    parts: Any  # D(u, p) + D(p, w), p on Γ
+    parts_plane: Any  # the same, p on a hyperplane through u
+    definition: Any  # D(u, w) by (3), F(u) less its tangent at w
+    nearest: Any  # D(p, w)
+    farther: Any  # D(q, w) of another point q of Γ, on the way from p to u
+
+
+def _entropy(v: Vector) -> float:
+    return float(np.sum(v * np.log(v) - v))
+
+
+def _normalised(v: Vector) -> Vector:
+    return np.asarray(v / v.sum())
+
+
+def _in_ball(rng: Random, n: int) -> Vector:
+    v = rng.normal(size=n)
+    return np.asarray(RADIUS * rng.uniform() ** (1 / n) * v / np.linalg.norm(v))
+
+
+GEOMETRIES = (
+    Geometry(
+        "squared distance",
+        "ball",
+        bregman.squared,
+        lambda v: float(0.5 * np.sum(v * v)),
+        lambda v: v,
+        lambda w, s: w - s,
+        lambda rng, n: rng.normal(size=n),
+        _in_ball,
+        lambda w: bregman.project_ball(w, RADIUS),
+    ),
+    Geometry(
+        "unnormalised entropy",
+        "box",
+        bregman.unnormalised_entropy,
+        _entropy,
+        np.log,
+        lambda w, s: w * np.exp(-s),
+        lambda rng, n: np.exp(3 * rng.normal(size=n)),
+        lambda rng, n: np.asarray((n / ALPHA) ** rng.uniform(-1, 1, size=n)),
+        lambda w: bregman.project_box(w, ALPHA),
+    ),
+    Geometry(
+        "relative entropy",
+        "simplex with a floor",
+        bregman.relative_entropy,
+        _entropy,
+        np.log,
+        lambda w, s: _normalised(w * np.exp(s.min() - s)),
+        lambda rng, n: _normalised(np.exp(3 * rng.normal(size=n))),
+        lambda rng, n: ALPHA / n + (1 - ALPHA) * rng.dirichlet(np.full(n, 0.5)),
+        lambda w: bregman.project_simplex(w, ALPHA),
+    ),
+)
+
+
+def definition(geometry: Geometry, u: Vector, w: Vector) -> float:
+    """Return F(u) less the tangent of F at w: (3), and what Figure 4 draws."""
+    return float(geometry.F(u) - geometry.F(w) - (u - w) @ geometry.gradient(w))
+
+
+def project_plane(geometry: Geometry, w: Vector, x: Vector, level: float) -> Vector:
+    """Return the projection of w on {v : v·x = level}: ∇F moves along x, by (57)."""
+
+    def excess(multiplier: float) -> float:
+        return float(geometry.moved(w, multiplier * x) @ x - level)
+
+    reach = 1.0
+    while excess(reach) > 0 or excess(-reach) < 0:
+        reach *= 2
+    return geometry.moved(w, brentq(excess, -reach, reach, xtol=1e-15) * x)
+
+
+def projected(geometry: Geometry, rng: Random) -> Projected:
+    """Return both sides of Theorem 2 for a random w outside of Γ and a random u in it."""
+    n = int(rng.integers(2, MOST + 1))
+    u, w = geometry.inside(rng, n), geometry.anywhere(rng, n)
+    while np.allclose(p := geometry.project(w), w):
+        w = geometry.anywhere(rng, n)
+    q = p + 10 ** -rng.uniform(0, 4) * (u - p)
+    x = rng.normal(size=n)
+    r = project_plane(geometry, w, x, float(u @ x))
+    D = geometry.divergence
+    return Projected(
+        whole=D(u, w),
+        parts=D(u, p) + D(p, w),
+        parts_plane=D(u, r) + D(r, w),
+        definition=definition(geometry, u, w),
+        nearest=D(p, w),
+        farther=D(q, w),
+    )
+
+
+def figure_3(w: Vector, alpha: float, *, printed: bool) -> tuple[Vector, int]:
+    """Return v* of Figure 3, line by line, and how many components its medians looked at.
+
+    Lines 8 and 15 are as printed, or without the α/n below the bar, as in Claim 1. As printed, line
+    11 may look for the least of no components at all: a ValueError.
+    """
+    floor = alpha / w.size
+    below = floor if printed else 1.0
+    pool, count, mass, looked = w, 0, 0.0, 0  # W, C# and C%
+    while pool.size:
+        looked += pool.size
+        omega = np.sort(pool)[pool.size // 2]
+        L, M, H = pool[pool < omega], pool[pool == omega], pool[pool > omega]
+        m0 = (1 - (count + L.size) * floor) / (1 - (mass + L.sum()) * below)  # line 8
+        if omega * m0 < floor:
+            count, mass = count + L.size + M.size, mass + L.sum() + M.sum()
+            if not H.size:
+                omega = np.min(w[w > omega])  # line 11
+            pool = H
+        else:
+            pool = L
+    m0 = (1 - count * floor) / (1 - mass * below)  # line 15
+    return np.where(w < omega, floor, w * m0), looked
