@@ -1,6 +1,7 @@
 """The figures and tables of the papers: the frame they are run in, their pages and the command."""
 
 import functools
+import html
 import json
 import re
 import types
@@ -150,7 +151,7 @@ def test_curves_can_be_told_apart_without_colour():
 def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
     _pages.write(tmp_path, "arcor-fig-2", outcome(True, False, pictures=2), Study(repeats=7))
     page = (tmp_path / "arcor-fig-2.html").read_text()
-    title = words(script("arcor-fig-2")).title
+    title = html.escape(words(script("arcor-fig-2")).title)
     for text in (title, "In part. 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
         assert text in page
     headings = re.findall("<h2><bdi>(.*?)</bdi></h2>", page)
@@ -237,7 +238,7 @@ def test_a_run_that_is_stopped_leaves_the_pages_that_are_done(scripts, tmp_path)
     [
         (["laser-fig-9"], "there is no figure or table 'laser-fig-9'; there are"),
         (["--all", "arcor-fig-2"], "either --all or names, got --all and arcor-fig-2"),
-        (["--all", "--repeats", "1"], "1 is not in the range"),
+        (["--all", "--repeats", "1"], "Invalid value for '--repeats'"),
     ],
 )
 def test_what_cannot_be_done_is_refused(arguments, message):

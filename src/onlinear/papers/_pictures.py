@@ -15,7 +15,7 @@ from onlinear._plot import COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LOOKS", "NORMAL_95", "Look", "band", "drawn", "new", "plain", "styled"]
+__all__ = ["LOOKS", "NORMAL_95", "Stroke", "band", "drawn", "new", "plain", "styled"]
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -25,7 +25,7 @@ NORMAL_95 = 1.959964  # deviations of the mean on either side
 TRUE_TYPE = 42  # fonts in a PDF that editors can read
 
 
-class Look(NamedTuple):
+class Stroke(NamedTuple):
     """The colour, the dashes and the marker of a curve."""
 
     color: str
@@ -35,7 +35,7 @@ class Look(NamedTuple):
 
 # the same place in all three, so that a print in grey can be read too
 LOOKS = tuple(
-    Look(colour, dashes, marker)
+    Stroke(colour, dashes, marker)
     for colour, dashes, marker in zip(
         (COLOURS[1], COLOURS[0], COLOURS[2], COLOURS[3], COLOURS[5], COLOURS[4], "#333333"),
         ("-", (0, (6, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (1.2, 1.2)), (0, (8, 2, 2, 2)), "--", "-"),
@@ -106,7 +106,7 @@ def plain(axes: "Axes", title: str, across: str, up: str) -> None:
     axes.set_ylabel(up)
 
 
-def band(axes: "Axes", rounds: np.ndarray, curves: np.ndarray, name: str, look: Look) -> None:
+def band(axes: "Axes", rounds: np.ndarray, curves: np.ndarray, name: str, look: Stroke) -> None:
     """Draw the mean of curves (repeats × rounds) with its 95 % confidence band."""
     mean = curves.mean(axis=0)
     half = NORMAL_95 * curves.std(axis=0, ddof=1) / np.sqrt(len(curves))

@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from onlinear._checks import whole
-
-if TYPE_CHECKING:
-    from onlinear.streams import Documents, Table, Vectors
 
 __all__ = ["Study"]
 
@@ -68,12 +65,6 @@ class Study:
     def seeds(self) -> range:
         """The seeds of the repeats."""
         return range(self.seed, self.seed + self.repeats)
-
-    def load(self, name: str) -> "Table | Documents | Vectors":
-        """Return a real data set."""
-        from onlinear.streams import load
-
-        return load(name, self.folder, self.download)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return the work on each item, in order, in several processes if there are.

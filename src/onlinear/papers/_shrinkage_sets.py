@@ -1,0 +1,140 @@
+"""What a data set of Jamil & Bouchachia's Table 3 shows: as they ran it, and as it should be."""
+
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+import onlinear as ol
+from onlinear.papers._misused_inverse import MisusedInverse
+from onlinear.papers._shrinkage_tables import (
+    ONLINE,
+    Row,
+    blue,
+    grids,
+    predicted,
+    rmse,
+    row,
+    split,
+    tuned,
+)
+
+__all__ = [
+    "KEPT",
+    "NOTHING",
+    "RATES",
+    "REACH",
+    "A",
+    "SetSeen",
+    "look",
+    "parameter",
+    "seconds",
+    "sensitivity",
+    "weights",
+    "zeros",
+]
+
+KEPT = {"ISE": [0, 1, 2, 3, 5, 6, 7], "F-16": [*range(10), 38]}  # by CIRR and OSLOG
+RATES = {"ISE": 1e-5, "F-16": 1.55e-6}
+A = 1e-5
+NOTHING = 1e-100  # below which a weight is 0: it underflows there in a few rounds
+REACH = 100.0  # how far a parameter is moved to see how sensitive a learner is
+
+
+class SetSeen(NamedTuple):
+    """What a data set shows."""
+
+    rows: int
+    paper: dict[str, Row]  # as the paper ran it, slips included
+    right: dict[str, Row]  # with the paper's constant, without slips,
+    fair: dict[str, float]  # RMSE, tuned,
+    going: dict[str, float]  # and with what was learnt in the first quarter
+    chosen: dict[str, ol.Learner]
+    curves: dict[str, np.ndarray]  # RMSE of the rounds so far, paper's constant
+    by_parameter: dict[str, tuple[np.ndarray, np.ndarray]]  # parameters and RMSE
+
+
+def look(name: str, X: np.ndarray, y: np.ndarray, every: int) -> SetSeen:
+    """Return what a data set shows; of the values of a each ``every``-th is tried."""
+    early, known, rest, labels = split(X, y)
+    few = np.ascontiguousarray(rest[:, KEPT[name]])
+    ogd = ol.OGD(eta=RATES[name], on_bad="skip")
+    slips = [MisusedInverse(a=A, form="sums", shrink=True), MisusedInverse(a=A), ogd]
+    sparse = [ol.CIRR(a=A, floor=0.0), ol.OSLOG(a=A, floor=0.0, first="w0")]
+    said = [*predicted(slips, rest, labels), *predicted(sparse, few, labels), blue(rest, labels)]
+    paper = dict(zip(("AAR", "ORR", "OGD", "CIRR", "OSLOG", "BLUE"), said, strict=True))
+    given = [ol.AAR(b=A), ol.Ridge(b=A), ol.CIRR(a=A), ol.OSLOG(a=A), ogd]
+    given.append(ol.OSLOG(a=A, first="w0"))
+    names = (*ONLINE[:-1], "OSLOG, ŷ₁ = w₀ᵀx₁")
+    right = dict(zip(names, predicted(given, rest, labels), strict=True))
+    count = np.arange(1, len(labels) + 1)
+    chosen = tuned(early, known, every)
+    learners = list(chosen.values())
+    fair, going = predicted(learners, rest, labels), predicted(learners, X, y)[:, len(known) :]
+    return SetSeen(
+        len(y),
+        {learner: row(labels, each) for learner, each in paper.items()},
+        {learner: row(labels, each) for learner, each in right.items()},
+        {learner: rmse(labels, each) for learner, each in zip(chosen, fair, strict=True)},
+        {learner: rmse(labels, each) for learner, each in zip(chosen, going, strict=True)},
+        chosen,
+        {
+            learner: np.sqrt(np.cumsum((labels - each) ** 2) / count)
+            for learner, each in (right | {"BLUE": paper["BLUE"]}).items()
+        },
+        _by_parameter(chosen, grids(early, known, every), rest, labels),
+    )
+
+
+def parameter(learner: ol.Learner) -> float:
+    given = learner.get_params()
+    return float(next(given[name] for name in ("a", "b", "eta", "gamma") if name in given))
+
+
+def _by_parameter(
+    chosen: Mapping[str, ol.Learner],
+    tried: Mapping[str, list[ol.Learner]],
+    X: np.ndarray,
+    y: np.ndarray,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the RMSE of each algorithm over its parameter; ε of ONS is the tuned one."""
+    found = {}
+    for name, learners in tried.items():
+        prior = chosen[name].get_params().get("epsilon")
+        line = [each for each in learners if each.get_params().get("epsilon") == prior]
+        errors = [rmse(y, each) for each in predicted(line, X, y)]
+        found[name] = np.array([parameter(each) for each in line]), np.array(errors)
+    return found
+
+
+def sensitivity(seen: SetSeen, name: str) -> float:
+    """Return how many times the RMSE grows at most if the parameter is moved."""
+    parameters, errors = seen.by_parameter[name]
+    tuned_to = parameter(seen.chosen[name])
+    near = (parameters <= 1.01 * REACH * tuned_to) & (parameters * 1.01 * REACH >= tuned_to)
+    return float(np.max(errors[near]) / seen.fair[name])
+
+
+def weights(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the weights of a fresh learner after the rows."""
+    bank = ol.Bank([learner], threads=1)
+    ol.replay(bank, X, y)
+    return bank[0].coef_
+
+
+def zeros(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> set[int]:
+    """Return the columns that are not 0 throughout, but have no weight after the rows."""
+    nothing = np.abs(weights(learner, X, y)) < NOTHING
+    return set(np.flatnonzero(nothing & X.any(axis=0)).tolist())
+
+
+def seconds(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> float:
+    """Return the time of a round, the best of three replays."""
+    spent = []
+    for _ in range(3):
+        fresh = ol.Bank([learner], threads=1)
+        start = time.perf_counter()
+        ol.replay(fresh, X, y)
+        spent.append(time.perf_counter() - start)
+    return min(spent) / len(y)

@@ -1,0 +1,203 @@
+"""Tables 2 and 3 of Jamil & Bouchachia, run again: the measures, the slips, the verdicts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import onlinear as ol
+from onlinear.papers import Study, cirr_table_2, cirr_table_3
+from onlinear.papers._misused_inverse import MisusedInverse
+from onlinear.papers._shrinkage_sets import zeros
+from onlinear.papers._shrinkage_streams import draw
+from onlinear.papers._shrinkage_tables import (
+    agrees,
+    apart,
+    blue,
+    grids,
+    named,
+    predicted,
+    row,
+    split,
+    tuned,
+)
+from onlinear.streams import DataNotFoundError
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def study(folder=DATA):
+    return Study(repeats=2, quick=True, folder=folder, download=False)
+
+
+def run(table):
+    try:
+        return table.run(study())
+    except DataNotFoundError as missing:
+        pytest.skip(f"without its data there is no Table 3: {missing}")
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    return run(cirr_table_2)
+
+
+@pytest.fixture(scope="module")
+def real():
+    return run(cirr_table_3)
+
+
+# --- measures and protocol ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "same"),
+    [
+        ("2.63", 2.6399, True),  # cut
+        ("2.65", 2.6401, True),  # rounded, with room
+        ("2.65", 2.6389, False),
+        ("1.19e5", 119_900, True),
+        ("1.19e5", 120_100, False),
+        ("-146305.37", -146_305.365, True),
+        ("2.22e-5", -2.22e-5, False),
+    ],
+)
+def test_a_value_is_as_printed_within_a_unit_of_the_last_digit(printed, value, same):
+    assert agrees(printed, value) == same
+    assert apart(printed, float(printed)) == 0
+
+
+def test_the_measures_are_those_of_the_errors():
+    y, said = np.array([1.0, 2.0, 3.0, 6.0]), np.array([1.0, 1.0, 4.0, 4.0])  # errors 0, 1, −1, 2
+    found = row(y, said)
+    covariance = np.mean((y - y.mean()) * (said - said.mean()))
+    assert_allclose(found.rmse, np.sqrt(6 / 4))
+    assert_allclose(found.r2, covariance**2 / (y.var() * said.var()))
+    assert_allclose(found[2:], (1.0, -0.25, 0.5, 1.25))
+
+
+def test_blue_is_least_squares_with_an_intercept():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50) + 5
+    Z = np.column_stack([np.ones(50), X])
+    assert_allclose(blue(X, y), Z @ np.linalg.solve(Z.T @ Z, Z.T @ y), rtol=1e-10)
+
+
+def test_the_first_quarter_is_cut_down_as_the_authors_did():
+    X = np.arange(7154.0)[:, None]
+    early, known, rest, labels = split(X, X[:, 0])
+    assert (len(early), len(known), len(rest), len(labels)) == (1788, 1788, 5366, 5366)
+    assert rest[0] == labels[0] == 1788
+
+
+def test_tuning_takes_the_least_loss_and_returns_a_fresh_learner():
+    X, y = ol.streams.friedman(rows=300, seed=1)
+    chosen = tuned(X, y, every=5)
+    for name, learners in grids(X, y, every=5).items():
+        losses = [ol.replay(each, X, y).cumulative_loss[-1] for each in learners[:40]]
+        own = np.sum((y - predicted([chosen[name]], X, y)[0]) ** 2)
+        assert own <= min(losses) * (1 + 1e-12), named(chosen[name])
+        with pytest.raises(ValueError, match="not fitted"):
+            _ = chosen[name].coef_
+
+
+# --- the slips ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shrink", [False, True])
+@pytest.mark.parametrize("form", ["turned", "sums"])
+def test_the_slip_is_what_its_equations_say(form, shrink):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    A, b, expected = 0.3 * np.eye(3), np.zeros(3), []
+    for x, label in zip(X, y, strict=True):
+        expected.append(b @ A @ x / (1 + x @ A @ x if shrink else 1))
+        A = A + np.outer(x, x)
+        A = np.linalg.inv(A) if form == "turned" else A
+        b = b + label * x
+    model = MisusedInverse(a=0.3, form=form, shrink=shrink)
+    assert_allclose(ol.replay(model, X, y).predictions, expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(model.coef_, A @ b, rtol=1e-9)
+
+
+def test_with_no_floor_a_column_that_begins_with_zero_never_gets_a_weight():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 3))
+    X[0, 1] = 0.0
+    y = X @ (1.0, 2.0, 3.0)
+    model = ol.CIRR(a=1e-5, floor=0.0)
+    assert zeros(model, X, y) == {1}
+    assert zeros(model, X[1:], y[1:]) == set()
+    assert zeros(ol.CIRR(a=1e-5), X, y) == set()
+
+
+# --- the tables ---------------------------------------------------------------------------------
+
+
+def test_table_2_is_in_part_and_superiority_vanishes(friedman):
+    assert friedman.verdict == "in part"
+    held = {claim.name: claim.holds for claim in friedman.claims}
+    for name in ("weights", "anomalies", "four inputs, gradients"):
+        assert held[name], name
+    for name in ("AAR and ORR", "superior", "weights of ORR", "four inputs", "less sensitive"):
+        assert not held[name], name
+    found = friedman.numbers
+    assert found["struck CIRR"] < 4 < 1000 < found["struck OSLOG"]
+    assert_allclose(found["struck AAR"], found["struck CIRR"], rtol=0.05)
+
+
+def test_table_2_on_the_authors_file_is_as_printed_and_without_the_slip_as_it_should_be(friedman):
+    if "file, right AAR" not in friedman.numbers:
+        pytest.skip("the authors' file is not there")
+    assert friedman.claim("rows").holds
+    assert friedman.claim("OGD").holds
+    for name, right in (("AAR", 2.655), ("ORR", 2.637)):
+        assert_allclose(friedman.numbers[f"file, right {name}"], right, atol=6e-4)
+        slip = friedman.numbers[f"file, paper {name}"]
+        assert agrees(cirr_table_2.PRINTED[name][0], slip), "the slip gives the printed row"
+    assert "30004" in friedman.claim("weights of ORR").found
+
+
+def test_without_the_file_table_2_is_run_on_drawn_streams(monkeypatch, tmp_path):
+    monkeypatch.setenv("ONLINEAR_DATA", str(tmp_path / "cache"))
+    small = [draw(seed, rows=1600, every=5) for seed in (0, 1)]
+    monkeypatch.setattr(cirr_table_2, "draw", lambda seed, rows, every: small[seed])
+    outcome = cirr_table_2.run(study(tmp_path))
+    assert "Without the authors' file" in outcome.remarks[0]
+    assert not any(name.startswith("file") for name in outcome.numbers)
+    assert not outcome.claim("AAR and ORR").holds
+    assert len(outcome.pictures) == 2
+
+
+def test_table_3_is_in_part_and_superiority_vanishes(real):
+    assert real.verdict == "in part"
+    held = {claim.name for claim in real.claims if claim.holds}
+    assert held == {"rows of ISE", "rows of F-16", "OGD on ISE", "selection on F-16", "shrinkage"}
+    assert agrees(cirr_table_3.PRINTED["F-16"]["OGD"][0], real.numbers["F-16, paper OGD"])
+
+
+@pytest.mark.parametrize(
+    ("which", "learner", "right"),
+    [
+        ("ISE", "AAR", "7.16e-3"),
+        ("ISE", "ORR", "5.50e-3"),
+        ("F-16", "AAR", "2.09e-4"),
+        ("F-16", "ORR", "2.21e-4"),
+    ],
+)
+def test_table_3_has_aar_and_orr_as_they_should_be_and_as_printed(real, which, learner, right):
+    assert apart(right, real.numbers[f"{which}, right {learner}"]) < 0.5
+    slip = real.numbers[f"{which}, paper {learner}"]
+    assert agrees(cirr_table_3.PRINTED[which][learner][0], slip)
+
+
+def test_one_prediction_ruins_the_rows_of_oslog(real):
+    for which, times in (("ISE", 1.5), ("F-16", 1000)):
+        ruined = real.numbers[f"{which}, right OSLOG, ŷ₁ = w₀ᵀx₁"]
+        assert ruined > times * real.numbers[f"{which}, right OSLOG"]
+
+
+def test_the_index_in_lira_is_half_of_the_answer(real):
+    for name in ("AAR", "ORR", "CIRR", "OSLOG"):
+        assert real.numbers[f"leak {name}"] > 1.8 * real.numbers[f"ISE, fair {name}"]
