@@ -2,14 +2,18 @@
 
 import functools
 import html
+import io
 import json
 import re
+import sys
 import types
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
+from onlinear import _progress
 from onlinear._command import paper as command
 from onlinear._page import Table
 from onlinear.cli import app
@@ -105,6 +109,43 @@ def test_work_is_the_same_in_order_by_one_or_two_processes():
         together = study.map(functools.partial(pow, 3), range(5))
     assert alone == together == [1, 3, 9, 27, 81]
     assert told == [(k, 5) for k in range(1, 6)] * 2
+
+
+def test_what_the_work_raises_is_raised_at_once():
+    with pytest.raises(TypeError, match="bad operand"):
+        Study().map(abs, [1, "two", 3])
+    study = Study()
+    with pytest.raises(TypeError, match="bad operand"), study.hands(2):
+        study.map(abs, [1, "two", 3])
+
+
+def test_a_process_keeps_blas_to_one_thread():
+    study = Study()
+    with study.hands(2):
+        (threads,) = study.map(blas_threads, [0])
+    assert set(threads) == {1}
+
+
+def blas_threads(_):
+    return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+
+def test_a_bar_of_the_whole_silences_those_of_its_parts(monkeypatch):
+    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with _progress.hushed(), _progress.bar("replay") as advance:
+        advance(1, 2)
+    assert sys.stderr.getvalue() == ""
+    with _progress.bar("replay") as advance:
+        advance(1, 2)
+    assert "replay" in sys.stderr.getvalue()
+
+
+class Terminal(io.StringIO):
+    """A terminal to write to."""
+
+    def isatty(self):
+        return True
 
 
 def test_processes_end_with_the_context_however_it_ends():

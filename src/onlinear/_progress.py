@@ -4,17 +4,31 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import parent_process
 from typing import Any
 
-__all__ = ["bar"]
+__all__ = ["bar", "hushed"]
 
 PATIENCE = 2.0  # seconds before a progress bar appears
+
+_hushed = False  # whether somebody else draws a bar
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Draw no bar within: there is one already, of the whole."""
+    global _hushed
+    before, _hushed = _hushed, True
+    try:
+        yield
+    finally:
+        _hushed = before
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function to be told the row reached: draws a bar on a terminal, after a while."""
-    if not sys.stderr.isatty():
+    if _hushed or not sys.stderr.isatty() or parent_process() is not None:
         yield lambda row, rows: None
         return
     began = time.monotonic()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onlinear._command.problems import DataError, UsageError, printable
+from onlinear._progress import hushed
 from onlinear._threads import usable_cores
 from onlinear.papers import NAMES, Study, script
 from onlinear.papers._pages import write, write_index, write_not_run
@@ -73,7 +74,8 @@ def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    with hushed(), shown as progress:
         pages = progress.add_task("pages", total=len(names))
         now = progress.add_task("", total=None)
 

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
@@ -12,6 +12,9 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TypeVar
 
+from threadpoolctl import threadpool_limits
+
+from onlinear import _blas
 from onlinear._checks import whole
 
 __all__ = ["Study"]
@@ -72,11 +75,17 @@ class Study:
         The work is a function of a module (or a partial of one), its items are not too large.
         """
         items = list(items)
-        results = []
-        for result in (map if self._pool is None else self._pool.map)(work, items):
-            results.append(result)
-            self.advance(len(results), len(items))
-        return results
+        if self._pool is None:
+            results = []
+            for done, item in enumerate(items, 1):
+                results.append(work(item))
+                self.advance(done, len(items))
+            return results
+        futures = [self._pool.submit(work, item) for item in items]
+        for done, future in enumerate(as_completed(futures), 1):
+            future.result()  # raises what the work raised, at once
+            self.advance(done, len(items))
+        return [future.result() for future in futures]
 
     @contextmanager
     def hands(self, processes: int) -> Iterator[None]:
@@ -100,11 +109,13 @@ class Study:
 
 
 def _serve() -> None:
-    """Leave Ctrl-C to the process that started this one, and end when it does."""
+    """Leave Ctrl-C to the process that started this one, end when it does, keep to one core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_outlive, args=(parent.sentinel,), daemon=True).start()
+    _blas.load()
+    threadpool_limits(1, user_api="blas")
 
 
 def _outlive(sentinel: int) -> None:
