@@ -1,4 +1,4 @@
-"""Vaits & Crammer 2011, Fig 2: ARCOR beside AROWR and NLMS on two drifting streams.
+"""Vaits & Crammer (2011), Fig 2: ARCOR beside AROWR and NLMS on two drifting streams.
 
 The claim
 ---------

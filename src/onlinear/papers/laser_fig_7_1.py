@@ -1,4 +1,4 @@
-"""Moroshko 2013, Fig 7.1: five learners on four drifting streams.
+"""Moroshko (2013), Fig 7.1: five learners on four drifting streams.
 
 The claim
 ---------
