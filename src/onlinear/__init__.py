@@ -13,6 +13,7 @@ from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
 from onlinear._files import StateFileError
+from onlinear._merge import merge
 from onlinear._model import Learner, load
 from onlinear._plot import regret_plot
 from onlinear._replay import BankReplay, Replay, replay
@@ -106,6 +107,7 @@ __all__ = [
     "hindsight",
     "kernels",
     "load",
+    "merge",
     "regret_plot",
     "replay",
     "report",

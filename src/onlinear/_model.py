@@ -495,6 +495,7 @@ class SecondOrder(Learner):
     """A learner that keeps a matrix Σ: how uncertain the weights are, direction by direction."""
 
     _square = 1
+    _sums_only: ClassVar[bool] = False  # whether it is its sums Σ xxᵀ and Σ yx, in any order
 
     def _check_state(self) -> None:
         super()._check_state()

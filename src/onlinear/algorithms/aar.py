@@ -92,6 +92,7 @@ class AAR(SecondOrder):
     clip: float | None = None
 
     algorithm = Algorithm(init, step, follows=GAUSSIAN)
+    _sums_only = True
 
     def _params(self) -> AARParams:
         return AARParams(number(self, "b", above=0), limit(self, "clip"))

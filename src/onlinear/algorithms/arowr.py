@@ -85,6 +85,7 @@ class AROWR(SecondOrder):
     b: float = 1.0
 
     algorithm = Algorithm(init, step, follows=GAUSSIAN)
+    _sums_only = True
 
     def _params(self) -> AROWRParams:
         return AROWRParams(number(self, "r", above=0), number(self, "b", above=0))

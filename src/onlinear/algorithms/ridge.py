@@ -87,6 +87,7 @@ class Ridge(SecondOrder):
     clip: float | None = None
 
     algorithm = Algorithm(init, step, follows=GAUSSIAN)
+    _sums_only = True
 
     def _params(self) -> RidgeParams:
         return RidgeParams(number(self, "b", above=0), limit(self, "clip"))
