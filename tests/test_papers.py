@@ -4,6 +4,7 @@ import functools
 import html
 import io
 import json
+import os
 import re
 import sys
 import types
@@ -20,6 +21,7 @@ from onlinear.cli import app
 from onlinear.papers import NAMES, Claim, Outcome, Picture, Study, _pages, _pictures, script
 from onlinear.papers._scripts import SECTIONS, known, words
 from onlinear.streams import DataNotFoundError
+from onlinear.streams._published import DamagedDataError
 
 
 def invoke(*arguments):
@@ -83,6 +85,13 @@ def test_a_name_may_have_dots():
 )
 def test_the_verdict_is_whether_all_some_or_none_hold(holds, verdict):
     assert outcome(*holds).verdict == verdict
+
+
+def test_only_the_papers_claims_count():
+    held, failed = outcome(True).claims[0], outcome(False).claims[0]
+    assert Outcome([held, failed._replace(ours=True)]).verdict == "reproduced"
+    assert Outcome([failed, held._replace(ours=True)]).verdict == "not reproduced"
+    assert Outcome([held, failed, held._replace(ours=True)]).count == (1, 2)
 
 
 # --- a study ------------------------------------------------------------------------------------
@@ -195,6 +204,7 @@ def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
     title = html.escape(words(script("arcor-fig-2")).title)
     for text in (title, "In part. 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
         assert text in page
+    assert '<th scope="col" class="number">loss</th>' in page, "a heading stands over its numbers"
     headings = re.findall("<h2><bdi>(.*?)</bdi></h2>", page)
     assert headings == [
         *SECTIONS[:2],
@@ -226,6 +236,27 @@ def test_the_index_has_all_that_is_in_the_folder(tmp_path):
     assert order == sorted(order)
     for file in re.findall('href="([^"]*)"', page)[1:]:
         assert (tmp_path / file).exists(), file
+
+
+def test_what_is_ours_stands_apart_from_what_the_paper_says(tmp_path):
+    run = outcome(True, False)
+    ours = run.claims[1]._replace(ours=True)
+    mixed = Outcome([run.claims[0], ours], run.pictures, run.tables)
+    _pages.write(tmp_path, "arcor-fig-2", mixed, Study(repeats=7))
+    page = (tmp_path / "arcor-fig-2.html").read_text()
+    paper, beyond = page.index("The verdict: reproduced"), page.index("Beyond the paper")
+    assert paper < page.index("0 &amp; 0") < beyond < page.index("1 &amp; 1")
+    assert "1 of 1" in _pages.write_index(tmp_path).read_text()
+
+
+def test_the_index_does_without_what_was_taken_away_or_damaged(tmp_path):
+    for name in ("arcor-fig-2", "laser-fig-7-1"):
+        _pages.write(tmp_path, name, outcome(True), Study(repeats=7))
+    (tmp_path / "arcor-fig-2.svg").unlink()
+    (tmp_path / "laser-fig-7-1.json").write_text("{")
+    page = _pages.write_index(tmp_path).read_text()
+    assert "data:image" not in page
+    assert "laser-fig-7-1.json is damaged" in page
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -261,6 +292,31 @@ def test_one_without_data_is_an_error_and_of_all_it_is_left_out(scripts, tmp_pat
     assert "laser-fig-3-1: reproduced (1 of 1 claims hold)" in result.stdout
     assert result.stdout.count("not run") == len(NAMES) - 1
     assert (tmp_path / "index.html").read_text().count("no data for") == len(NAMES) - 1
+
+
+def test_damaged_data_leave_out_what_needs_them(scripts, tmp_path):
+    def damaged(study):
+        raise DamagedDataError("friedman.csv.gz is damaged")
+
+    scripts["cirr-table-2"] = damaged
+    scripts["laser-fig-3-1"] = lambda study: outcome(True)
+    result = invoke("cirr-table-2", "laser-fig-3-1", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[:2] == [
+        "cirr-table-2: not run. friedman.csv.gz is damaged",
+        "laser-fig-3-1: reproduced (1 of 1 claims hold)",
+    ]
+    alone = invoke("cirr-table-2", "--out", tmp_path)
+    assert alone.exit_code == 1
+    assert alone.stderr == "onlinear: friedman.csv.gz is damaged\n"
+
+
+def test_a_process_that_is_killed_is_one_line(scripts, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "usable_cores", lambda: 2)
+    scripts["arcor-fig-2"] = lambda study: study.map(os._exit, [9, 9])
+    result = invoke("arcor-fig-2", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "arcor-fig-2: a process was ended by force; was memory short?" in result.stderr
 
 
 def test_a_run_that_is_stopped_leaves_the_pages_that_are_done(scripts, tmp_path):

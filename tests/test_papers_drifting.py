@@ -32,16 +32,31 @@ def test_less_means_beyond_chance_and_than_all():
 
 def test_each_family_is_tuned_on_its_own_stream_and_run_on_the_others():
     study = Study(repeats=3, seed=5)
-    families = {"NLMS": [ol.NLMS(eta=eta) for eta in (0.01, 0.9)], "AAR": [ol.AAR(b=3.0)]}
+    etas = (0.01, 0.9, 1.9)
+    families = {"NLMS": [ol.NLMS(eta=eta) for eta in etas], "AAR": [ol.AAR(b=3.0)]}
     (found,) = compared(study, [STREAM], families)
     X, y = ol.streams.paired(**STREAM, seed=study.tuning_seed)
-    losses = [ol.replay(ol.NLMS(eta=eta), X, y).cumulative_loss[-1] for eta in (0.01, 0.9)]
-    best = (0.01, 0.9)[int(np.argmin(losses))]
+    losses = [ol.replay(ol.NLMS(eta=eta), X, y).cumulative_loss[-1] for eta in etas]
+    best = etas[int(np.argmin(losses))]
+    assert best == 0.9
     assert found.tuned == {"NLMS": f"eta = {best:g}", "AAR": ""}
     assert found.rounds[-1] == 250
     for seed, loss in zip((5, 6, 7), found.losses["NLMS"], strict=True):
         run = ol.replay(ol.NLMS(eta=best), *ol.streams.paired(**STREAM, seed=seed))
         np.testing.assert_array_equal(loss, run.cumulative_loss[found.rounds - 1])
+
+
+def test_an_end_of_the_grid_is_marked_and_the_grid_is_shown():
+    families = {"NLMS": [ol.NLMS(eta=eta) for eta in (0.01, 0.02)], "AAR": [ol.AAR(b=3.0)]}
+    (found,) = compared(Study(repeats=2), [STREAM], families)
+    assert found.tuned["NLMS"] == "eta = 0.02*"
+    assert list(_drifting.grid(families).rows) == [("NLMS", "eta", "0.01, 0.02")]
+
+
+def test_it_is_said_where_the_draw_decides():
+    near = curves(a=[1.0, 5.0, 3.0], b=[2.0, 3.0, 4.5], c=[9.0, 9.0, 9.0])
+    assert _drifting.undecided(near, "a", "b", "c") == " (a against b: too few streams to tell)"
+    assert _drifting.undecided(near, "c", "a") == ""
 
 
 def test_other_readings_are_few_repeats_and_only_those_that_change_something(monkeypatch):

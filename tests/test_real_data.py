@@ -76,8 +76,56 @@ def test_other_numbers_are_refused_with_both_checksums(kept, tmp_path):
 
 def test_a_file_without_numbers_is_refused(kept, tmp_path):
     put(tmp_path, "friedman.csv", TEXT.replace("7.5", "many"))
-    with pytest.raises(ValueError, match=r"friedman\.csv is not a table of numbers: .*many"):
+    with pytest.raises(ValueError, match=r"friedman\.csv is damaged, or not what .*many"):
         load("friedman", tmp_path)
+
+
+DAMAGE = {
+    "cut.csv.gz": gzip.compress(TEXT.encode() * 50)[:40],
+    "plain.csv.gz": TEXT.encode(),
+    "empty.csv": b"",
+    "noise.csv": bytes(range(128, 256)),
+    "ragged.csv": b"a,b,target\n1,2,3\n4,5\n",
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_file_is_named(kept, tmp_path, kind):
+    path = tmp_path / f"friedman.{kind.split('.', 1)[1]}"
+    path.write_bytes(DAMAGE[kind])
+    with pytest.raises(ValueError, match=rf"{path} is damaged, or not what its name says"):
+        load("friedman", tmp_path)
+
+
+def test_marks_of_other_programs_do_no_harm(kept, tmp_path):
+    (tmp_path / "friedman.csv").write_bytes(
+        b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode() + b"\r\n"
+    )
+    assert load("friedman", tmp_path).names == ("a", "b")
+
+
+def test_a_page_in_place_of_data_is_refused_and_not_kept(files, tmp_path, monkeypatch):
+    monkeypatch.setenv("ONLINEAR_DATA", str(tmp_path / "cache"))
+    files["data.csv"] = b"<html>please log in</html>"
+    with pytest.raises(ValueError, match=r"247/data\.csv is damaged, or not what its name says"):
+        load("istanbul_stock_exchange")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_what_cannot_be_kept_is_used_all_the_same(kept, monkeypatch):
+    known = _real.TABLES["friedman"]
+    fetch = lambda folder: (("a", "b", "target"), NUMBERS)  # noqa: E731
+    monkeypatch.setitem(_real.TABLES, "friedman", known._replace(fetch=fetch))
+    kept.write_text("a file where the folder should be")
+    with pytest.warns(UserWarning, match=r"friedman\.csv\.gz was fetched but is not kept"):
+        assert load("friedman").names == ("a", "b")
+
+
+@pytest.mark.parametrize("text", ["headline,topics\nA,acq\n", "title,body,topics\nA,b\n"])
+def test_a_table_of_stories_with_other_columns_is_refused(tmp_path, text):
+    put(tmp_path, "text_reuters21578.csv.gz", text)
+    with pytest.raises(ValueError, match=r"text_reuters21578\.csv\.gz is damaged"):
+        load("reuters21578", tmp_path)
 
 
 def test_what_is_fetched_is_checked_and_kept(kept, monkeypatch):
@@ -88,10 +136,10 @@ def test_what_is_fetched_is_checked_and_kept(kept, monkeypatch):
         return ("a", "b", "target"), NUMBERS
 
     known = _real.TABLES["friedman"]._replace(fetch=fetch)
-    kept.mkdir()
     monkeypatch.setitem(_real.TABLES, "friedman", known)
     first, second = load("friedman"), load("friedman")
-    assert fetched == [kept]
+    assert len(fetched) == 1
+    assert not fetched[0].exists(), "what it came from is not kept"
     assert [path.name for path in kept.iterdir()] == ["friedman.csv.gz"]
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -105,7 +153,12 @@ def test_what_is_fetched_is_checked_and_kept(kept, monkeypatch):
 def test_without_a_network_it_says_where_to_look(kept, tmp_path):
     with pytest.raises(DataNotFoundError) as error:
         load("friedman", tmp_path)
-    for words in ("no friedman.csv in", str(tmp_path), str(kept), "is there a network?"):
+    for words in (
+        "no friedman.csv.gz in",
+        str(tmp_path),
+        f"{kept} (no folder)",
+        "(no such host): is there a network?",
+    ):
         assert words in str(error.value)
     assert "It is at https://example.org/friedman" in str(error.value)
 
@@ -225,7 +278,7 @@ def test_rcv1_is_scikit_learns(monkeypatch, tmp_path):
         )
 
     monkeypatch.setattr("sklearn.datasets.fetch_rcv1", fetch_rcv1)
-    with pytest.raises(DataNotFoundError, match="scikit-learn's cache, and nothing is to be"):
+    with pytest.raises(DataNotFoundError, match=r"scikit_learn_data.*, and nothing is to be"):
         load("rcv1", tmp_path, download=False)
     (tmp_path / "RCV1").mkdir()
     vectors = load("rcv1", tmp_path, download=False)

@@ -96,6 +96,9 @@ class Figures:
         return f'<dl class="figures">{items}</dl>'
 
 
+NUMBER = ' class="number"'
+
+
 @dataclass(frozen=True)
 class Table:
     """A table; what is not a str in it is a number, written by the caller's ``f"{…}"``."""
@@ -108,7 +111,10 @@ class Table:
 
     def html(self) -> str:
         """Return the part as HTML."""
-        head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in self.columns)
+        head = "".join(
+            f'<th scope="col"{"" if k < self.words else NUMBER}>{escaped(column)}</th>'
+            for k, column in enumerate(self.columns)
+        )
         body = "".join(f"<tr>{self._row(row)}</tr>" for row in self.rows)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         name = escaped(self.heading or "table")
@@ -120,9 +126,7 @@ class Table:
         first, *others = (f"<bdi>{escaped(cell)}</bdi>" for cell in row)
         cells = [f'<th scope="row">{first}</th>']
         for k, cell in enumerate(others, 1):
-            cells.append(
-                f"<td>{cell}</td>" if k < self.words else f'<td class="number">{cell}</td>'
-            )
+            cells.append(f"<td>{cell}</td>" if k < self.words else f"<td{NUMBER}>{cell}</td>")
         return "".join(cells)
 
 

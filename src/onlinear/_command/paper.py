@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from onlinear.papers import NAMES, Study, script
 from onlinear.papers._pages import write, write_index, write_not_run
 from onlinear.papers._scripts import known, words
 from onlinear.streams import DataNotFoundError
+from onlinear.streams._published import DamagedDataError
 
 __all__ = ["chosen", "listed", "run"]
+
+MOST_PROCESSES = 8  # each has data of its own
 
 Tell = Callable[[int, int], None]
 
@@ -40,20 +44,24 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
     One alone needs its data; of several, those without are named and left out.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with _progress(names) as begin, study.hands(usable_cores()):
+    with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):
         for name in names:
             study.advance = begin(name)
             try:
                 outcome = script(name).run(study)
-            except DataNotFoundError as error:
+            except BrokenProcessPool:
+                raise DataError(
+                    f"{name}: a process was ended by force; was memory short?"
+                ) from None
+            except (DataNotFoundError, DamagedDataError) as error:
                 if len(names) == 1:
                     raise DataError(str(error)) from None
                 write_not_run(folder, name, str(error))
                 print(printable(f"{name}: not run. {error}"))
             else:
                 write(folder, name, outcome, study)
-                held = sum(claim.holds for claim in outcome.claims)
-                print(f"{name}: {outcome.verdict} ({held} of {len(outcome.claims)} claims hold)")
+                held, of = outcome.count
+                print(f"{name}: {outcome.verdict} ({held} of {of} claims hold)")
             sys.stdout.flush()
             index = write_index(folder)
     print(printable(f"index: {index}"))
@@ -80,8 +88,10 @@ def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
         now = progress.add_task("", total=None)
 
         def begin(name: str) -> Tell:
+            nonlocal now
             progress.update(pages, completed=names.index(name))
-            progress.reset(now, description=name, total=None)
+            progress.remove_task(now)
+            now = progress.add_task(name, total=None)
             return lambda done, of: progress.update(now, completed=done, total=of)
 
         yield begin

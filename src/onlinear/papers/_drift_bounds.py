@@ -14,7 +14,15 @@ from scipy.optimize import brentq
 
 import onlinear as ol
 
-__all__ = ["closed_form", "crossover", "lead", "log_closed_form", "only_laser", "price_of_6_8"]
+__all__ = [
+    "closed_form",
+    "corollary",
+    "crossover",
+    "lead",
+    "log_closed_form",
+    "only_laser",
+    "price_of_6_8",
+]
 
 STEEPEST = 1e6  # decays beyond this are taken for a single step
 LARGEST = 700.0  # e to this fits in a double
@@ -60,6 +68,15 @@ def only_laser() -> float:
     return float(log_T) / math.log(10)
 
 
+def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: float) -> float:
+    """Return what (6.9) lets LASER's loss exceed that of a comparator of length 1 by, X being 1.
+
+    b = εc, so that ε/(1 − ε) is b/(c − b); ``log_det`` is ln|D_T/b|.
+    """
+    drift: float = 3 * (math.sqrt(2) * Y**2 * d * T) ** (2 / 3) * V ** (1 / 3)
+    return b + drift + b / (c - b) * Y**2 * d + Y**2 * log_det
+
+
 def price_of_6_8(rows: int = 1000) -> dict[str, tuple[float, float, float]]:
     """Return c, LASER's loss and what (6.9) allows, for c as printed in (6.8) and put right.
 
@@ -72,6 +89,6 @@ def price_of_6_8(rows: int = 1000) -> dict[str, tuple[float, float, float]]:
         model = ol.LASER(b=1.0, c=c)
         proof = ol.certificate(model, np.ones((rows, 1)), u[:, 0], comparator=u)
         log_det = -math.log(model.covariance_[0, 0])
-        allowed = 1 + 3 * K ** (2 / 3) * V ** (1 / 3) + 1 / (c - 1) + log_det
+        allowed = corollary(1.0, c, rows, V, 1.0, 1, log_det)
         found[name] = (c, float(proof.loss[-1]), allowed)
     return found

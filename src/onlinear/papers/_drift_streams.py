@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import onlinear as ol
+from onlinear.papers._drift_bounds import corollary
 
 __all__ = ["DECAYS", "DRIFTS", "STEPS", "Bounds", "Drift", "look", "stream"]
 
@@ -54,10 +55,9 @@ def look(item: tuple[Drift, int, int]) -> Bounds:
     laser = ol.LASER.from_drift(T=rows, V=V, X=1.0, Y=Y, d=d)
     arcor = ol.ARCOR.from_drift(T=rows, V=ol.hindsight.total_drift(u), radius=1.0)
     of_laser, of_arcor = (ol.certificate(model, X, y, comparator=u) for model in (laser, arcor))
-    freer = ol.Bank([ol.LASER(b=laser.b, c=laser.c / k, shrink=False) for k in (1, 100)])
+    freer = ol.Bank([ol.LASER(b=laser.b, c=laser.c / k, shrink=False) for k in (1, 100)], threads=1)
     unshrunk, nimble = ol.replay(freer, X, y).cumulative_loss[-1] - of_laser.comparator[-1]
     log_det = -np.linalg.slogdet(laser.b * laser.covariance_)[1]  # ln|D_T/b|
-    order = 3 * (np.sqrt(2) * Y**2 * d * rows) ** (2 / 3) * V ** (1 / 3)
     return Bounds(
         of_laser.bound[-1],
         of_arcor.bound[-1],
@@ -65,5 +65,5 @@ def look(item: tuple[Drift, int, int]) -> Bounds:
         of_arcor.regret[-1],
         unshrunk,
         nimble,
-        laser.b + order + Y**2 * log_det,
+        corollary(laser.b, laser.c, rows, V, Y, d, log_det),
     )

@@ -18,11 +18,13 @@ __all__ = [
     "Stream",
     "below",
     "compared",
+    "grid",
     "picture",
     "powers",
     "readings",
     "shown",
     "totals",
+    "undecided",
 ]
 
 Stream = dict[str, Any]  # arguments of streams.paired
@@ -89,8 +91,13 @@ def compared(
 def _words(best: Learner, family: Sequence[Learner]) -> str:
     """Return the parameters in which a family differs."""
     params = [learner.get_params() for learner in family]
-    varied = [key for key in params[0] if len({each[key] for each in params}) > 1]
-    return ", ".join(f"{key} = {best.get_params()[key]:g}" for key in varied)
+    varied = {key: sorted({each[key] for each in params}) for key in params[0] if key != "on_bad"}
+    chosen = best.get_params()
+    return ", ".join(
+        f"{key} = {chosen[key]:g}{'*' * (chosen[key] in (values[0], values[-1]))}"
+        for key, values in varied.items()
+        if len(values) > 1
+    )
 
 
 def _best(trial: _Trial) -> Learner:
@@ -128,6 +135,16 @@ def below(curves: Curves, one: str, *others: str) -> bool:
 def shown(curves: Curves, *names: str) -> str:
     """Return mean losses in words."""
     return ", ".join(f"{name} {curves.total(name):,.0f}" for name in names or curves.losses)
+
+
+def undecided(curves: Curves, one: str, *others: str) -> str:
+    """Return in words against whom the draw decides: the mean is less, but not beyond chance."""
+    close = [
+        name
+        for name in others
+        if curves.total(one) < curves.total(name) and not below(curves, one, name)
+    ]
+    return f" ({one} against {' and '.join(close)}: too few streams to tell)" if close else ""
 
 
 # --- what is shown of it ------------------------------------------------------------------------
@@ -171,7 +188,20 @@ def totals(titles: Iterable[str], curves: Sequence[Curves]) -> Table:
         for name, losses in each.losses.items()
     ]
     columns = ("stream", "learner", "tuned to", "loss", "95 %")
-    return Table("Total squared loss", columns, rows, words=3)
+    note = "* is an end of the grid."
+    return Table("Total squared loss", columns, rows, note, words=3)
+
+
+def grid(families: Families) -> Table:
+    """Return a table of the values that each learner's parameters were chosen from."""
+    rows = []
+    for name, learners in families.items():
+        params = [learner.get_params() for learner in learners]
+        for key in params[0]:
+            values = list(dict.fromkeys(each[key] for each in params))
+            if len(values) > 1:
+                rows.append((name, key, ", ".join(f"{value:g}" for value in values)))
+    return Table("What was tuned over", ("learner", "parameter", "values"), rows, words=3)
 
 
 def readings(

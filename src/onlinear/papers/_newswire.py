@@ -73,7 +73,10 @@ def _rcv1(source: Source) -> tuple["csr_array", np.ndarray, list[str]]:
 
 def _reuters(source: Source) -> tuple["csr_array", np.ndarray, list[str]]:
     """Return vectors, labels and topics of Reuters-21578."""
-    from onlinear.text import CorpusTfidf
+    try:
+        from onlinear.text import CorpusTfidf
+    except ImportError as error:
+        raise streams.DataNotFoundError(f"stories cannot be made vectors: {error}") from None
 
     texts, topics = streams.load("reuters21578", source.folder, source.download)
     chosen = [i for i, each in enumerate(topics) if each or not source.labelled][: source.first]

@@ -15,12 +15,17 @@ Verdict = Literal["reproduced", "in part", "not reproduced"]
 
 
 class Claim(NamedTuple):
-    """One statement of a paper: a short name, its words, whether it holds, and what was found."""
+    """One statement: a short name, its words, whether it holds, and what was found.
+
+    It is a paper's, or ours: a correction, or what one would ask next. The verdict is on the
+    paper's alone.
+    """
 
     name: str
     words: str
     holds: bool
     found: str
+    ours: bool = False
 
 
 class Picture(NamedTuple):
@@ -42,11 +47,17 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether all, some or none of the claims hold."""
-        held = sum(claim.holds for claim in self.claims)
-        if held == len(self.claims):
+        """Whether all, some or none of the paper's claims hold."""
+        held, of = self.count
+        if held == of:
             return "reproduced"
         return "in part" if held else "not reproduced"
+
+    @property
+    def count(self) -> tuple[int, int]:
+        """How many of the paper's claims hold, and how many there are."""
+        said = [claim.holds for claim in self.claims if not claim.ours]
+        return sum(said), len(said)
 
     def claim(self, name: str) -> Claim:
         """Return the claim of that name."""

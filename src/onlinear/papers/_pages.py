@@ -31,7 +31,7 @@ def write(folder: Path, name: str, outcome: Outcome, study: Study) -> None:
     claim, protocol, reading = (Words(heading, sections[heading]) for heading in SECTIONS)
     seen = [Words("What else was seen", "\n\n".join(outcome.remarks))] if outcome.remarks else []
     links = Links("", [("all figures and tables", INDEX), *_files(name, files)[1:]])
-    tables = [*outcome.tables, _verdict(outcome)]
+    tables = [*outcome.tables, *_verdict(outcome)]
     parts: list[Part] = [claim, protocol, *drawings, *tables, reading, *seen, links]
     Page(title, f"{outcome.verdict.capitalize()}. {_setting(study)}", parts).write(
         folder / f"{name}.html"
@@ -61,7 +61,7 @@ def write_index(folder: Path) -> Path:
         if record is None:
             continue
         title = words(script(name)).title
-        claims = record.get("claims", [])
+        claims = [claim for claim in record.get("claims", []) if not claim["ours"]]
         held = f"{sum(claim['holds'] for claim in claims)} of {len(claims)}" if claims else ""
         rows.append((title, record["verdict"], held, record.get("run", "")))
         parts.extend(_shown(folder, name, f"{title}: {record['verdict']}", record))
@@ -69,7 +69,8 @@ def write_index(folder: Path) -> Path:
     path = folder / INDEX
     lead = "What each figure and table of the five papers claims, what was run, and what came out."
     table = Table("Verdicts", columns, rows, words=4)
-    Page("The five papers, run again", lead, [table, *parts]).write(path)
+    pages = [(name, f"{name}.html") for name in NAMES if (folder / f"{name}.html").exists()]
+    Page("The five papers, run again", lead, [table, Links("Pages", pages), *parts]).write(path)
     return path
 
 
@@ -79,7 +80,9 @@ def _shown(folder: Path, name: str, heading: str, record: dict[str, Any]) -> lis
         return [Words(heading, record["why"])]
     parts: list[Part] = [Links(heading, _files(name, record["pictures"]))]
     for stem, caption in record["pictures"].items():
-        parts.append(Drawing("", caption, (folder / f"{stem}.svg").read_bytes()))
+        drawing = folder / f"{stem}.svg"
+        if drawing.exists():  # it may have been taken away
+            parts.append(Drawing("", caption, drawing.read_bytes()))
     return parts
 
 
@@ -90,17 +93,25 @@ def _files(name: str, pictures: dict[str, str]) -> list[tuple[str, str]]:
     return [("page", f"{name}.html"), ("numbers", f"{name}.json"), *shown]
 
 
-def _verdict(outcome: Outcome) -> Table:
-    rows = [
-        (claim.words, "holds" if claim.holds else "does not hold", claim.found)
-        for claim in outcome.claims
-    ]
-    heading = f"The verdict: {outcome.verdict}"
-    return Table(heading, ("what the paper says", "here", "what was found"), rows, words=3)
+def _verdict(outcome: Outcome) -> list[Table]:
+    """Return what holds of the paper's claims, and of ours."""
+    tables = []
+    for heading, column, ours in (
+        (f"The verdict: {outcome.verdict}", "what the paper says", False),
+        ("Beyond the paper", "corrected, or asked besides", True),
+    ):
+        rows = [
+            (claim.words, "holds" if claim.holds else "does not hold", claim.found)
+            for claim in outcome.claims
+            if claim.ours is ours
+        ]
+        if rows:
+            tables.append(Table(heading, (column, "here", "what was found"), rows, words=3))
+    return tables
 
 
 def _setting(study: Study) -> str:
-    quick = ", a quick look at less data" * study.quick
+    quick = ", a quick look at less data, of which not all that is said below is true" * study.quick
     return f"{study.repeats} repeats from seed {study.seed}{quick}, onlinear {__version__}"
 
 
@@ -115,4 +126,6 @@ def _got(folder: Path, name: str) -> dict[str, Any] | None:
         record: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    except ValueError as error:
+        return {"verdict": "not run", "why": f"{name}.json is damaged ({error}): run it again"}
     return record

@@ -141,7 +141,7 @@ def priced(seed: int, lengths: Sequence[int]) -> Priced:
 
 
 def _losses(setting: Setting, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-    bank = ol.Bank([setting.free(), setting.kept(u)])
+    bank = ol.Bank([setting.free(), setting.kept(u)], threads=1)
     return np.asarray(ol.replay(bank, X, y).losses)
 
 

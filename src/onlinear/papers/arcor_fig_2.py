@@ -12,7 +12,8 @@ Streams of 2,000 rows and 20 columns (onlinear.streams.paired) with label noise 
 truth lies in the first two columns and turns at a rate of t^−.01. Right: at t^−.5, and every 50
 rounds it moves to the next pair of columns. Each learner has one parameter (NLMS its step, the
 others r), tuned on one stream by its total loss; curves are means over other streams with 95 %
-bands. The table of readings has the same in other units.
+bands. One learner is said to lose less than another if the mean of the differences, stream by
+stream, exceeds its 95 % interval. The table of readings has the same in other units.
 
 The reading
 -----------
@@ -22,8 +23,10 @@ values the parameter was tuned. Here the rate is in degrees a round, N(0, 2) has
 
 The unit decides the left panel: in radians the truth turns by 57° a round, nothing can follow it,
 and AROWR, which tunes itself to predict almost 0, is the best. At 1° a round the order is the
-paper's for q up to 1.5; with larger q ARCOR resets too seldom, and falls behind NLMS. On the right
-panel every reading has the paper's order for q up to 2.
+paper's for q up to 1.5, and with larger q ARCOR falls behind NLMS; at .1° a round, half a turn in
+all, it is ahead with q = 2 as well. On the right panel every reading has the paper's order for q
+up to 2. Since the paper does not say which q were drawn, its claim is taken to be about the best
+of those drawn here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,6 +39,7 @@ from onlinear.papers._drifting import (
     Stream,
     below,
     compared,
+    grid,
     picture,
     powers,
     readings,
@@ -82,12 +86,12 @@ def families(coarse: bool) -> dict[str, Sequence[Learner]]:
 def run(study: Study) -> Outcome:
     """Run both panels, and both again under other readings."""
     rows = {"rows": 800} if study.quick else {}
-    grid = families(study.quick)
+    tried = families(study.quick)
     panels = {name: {**stream, **rows} for name, stream in PANELS.items()}
-    curves = compared(study, list(panels.values()), grid)
-    tables = [totals(panels, curves)]
+    curves = compared(study, list(panels.values()), tried)
+    tables = [totals(panels, curves), grid(tried)]
     if not study.quick:
-        tables += readings(study, panels, READINGS, grid)
+        tables += readings(study, panels, READINGS, tried)
     numbers = {
         f"{panel}, {name}": each.total(name)
         for panel, each in zip(panels, curves, strict=True)
@@ -111,17 +115,18 @@ def _claims(curves: Sequence[Curves]) -> list[Claim]:
             ),
             Claim(
                 f"{slug}-arcor-best",
-                f"{panel.capitalize()}: ARCOR is best and NLMS second, for q = 1 and 1.5",
-                {1.0, 1.5} <= set(ahead),
+                f"{panel.capitalize()}: ARCOR is best, with a suitable q, and NLMS second",
+                bool(ahead),
                 f"ahead of NLMS: {', '.join(f'q = {q:g}' for q in ahead) or 'none'}; "
                 + shown(each, "NLMS", *map(named, SEVERAL_Q)),
             ),
             Claim(
                 f"{slug}-arcor-best-any-q",
-                f"{panel.capitalize()}: the same for every q that was drawn",
+                f"{panel.capitalize()}: the same for every q from 1 to 3",
                 len(ahead) == len(SEVERAL_Q),
-                f"behind NLMS: "
+                f"not ahead of NLMS: "
                 f"{', '.join(f'q = {q:g}' for q in SEVERAL_Q if q not in ahead) or 'none'}",
+                ours=True,
             ),
             _gap(panel, slug, each),
         ]
@@ -129,13 +134,17 @@ def _claims(curves: Sequence[Curves]) -> list[Claim]:
 
 
 def _gap(panel: str, slug: str, curves: Curves) -> Claim:
-    """Return whether NLMS loses more than ARCOR in each quarter of the rounds."""
-    apart = (curves.losses["NLMS"] - curves.losses[named(1.5)]).mean(axis=0)
-    at = np.linspace(0, len(apart) - 1, 5).astype(int)[1:]
-    gaps = [float(gap) for gap in apart[at]]
+    """Return whether AROWR loses more than NLMS, and NLMS than ARCOR, in each quarter."""
+    best = min(map(named, SEVERAL_Q), key=curves.total)
+    at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]
+    gaps = {
+        f"{worse} less {better}": (curves.losses[worse] - curves.losses[better]).mean(axis=0)[at]
+        for worse, better in (("AROWR", "NLMS"), ("NLMS", best))
+    }
     return Claim(
         f"{slug}-gap-grows",
-        f"{panel.capitalize()}: the gap between NLMS and ARCOR (q = 1.5) grows with time",
-        all(np.diff([0.0, *gaps]) > 0),
-        "after each quarter: " + ", ".join(f"{gap:,.0f}" for gap in gaps),
+        f"{panel.capitalize()}: the gaps between all learners grow with time",
+        all((np.diff([0.0, *gap]) > 0).all() for gap in gaps.values()),
+        "after each quarter: "
+        + "; ".join(f"{pair} {', '.join(f'{g:,.0f}' for g in gap)}" for pair, gap in gaps.items()),
     )

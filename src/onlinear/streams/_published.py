@@ -2,9 +2,11 @@
 
 import csv
 import io
+import os
 import socket
 import tarfile
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ADVICE", "ailerons", "allowed", "fetching", "friedman", "istanbul", "rcv1", "reuters"]
+__all__ = [
+    "ADVICE",
+    "ailerons",
+    "allowed",
+    "fetching",
+    "friedman",
+    "istanbul",
+    "rcv1",
+    "reuters",
+    "sklearn_cache",
+]
 
 PATIENCE = 30.0  # seconds without an answer
 ADVICE = 'fetching data sets needs scikit-learn: pip install "onlinear[papers]"'
@@ -33,6 +45,10 @@ AILERONS_NAMES = (
 )
 
 
+class DamagedDataError(ValueError):
+    """A copy of a data set that is not what it has to be."""
+
+
 @contextmanager
 def fetching() -> Iterator[None]:
     """Let nothing hang, and no retry be told: what fails raises an OSError."""
@@ -44,6 +60,17 @@ def fetching() -> Iterator[None]:
             yield
     finally:
         socket.setdefaulttimeout(before)
+
+
+@contextmanager
+def damaged(where: object) -> Iterator[None]:
+    """Say of what cannot be read as what it should be which file, or address, it is."""
+    try:
+        yield
+    except (OSError, EOFError, LookupError, TypeError, ValueError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # no access to it at all
+            raise
+        raise DamagedDataError(f"{where} is damaged, or not what its name says: {error}") from None
 
 
 def allowed(download: bool) -> None:
@@ -65,10 +92,11 @@ def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
     """Return names and numbers of the returns as UCI has them: date, lira, dollars, others."""
     text = _file(ISTANBUL, folder, "istanbul_stock_exchange-uci.csv").read_text("utf-8-sig")
-    _, *rows = csv.reader(io.StringIO(text))
-    numbers = np.array([row[1:] for row in rows if row], dtype=float)
     names = ("ISE_TL", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM", "target")
-    return names, np.column_stack([numbers[:, 0], numbers[:, 2:], numbers[:, 1]])
+    with damaged(ISTANBUL):
+        _, *rows = csv.reader(io.StringIO(text))
+        numbers = np.array([row[1:] for row in rows if row], dtype=float)
+        return names, np.column_stack([numbers[:, 0], numbers[:, 2:], numbers[:, 1]])
 
 
 def ailerons(folder: Path) -> tuple[Sequence[str], np.ndarray]:
@@ -85,6 +113,11 @@ def ailerons(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 def reuters(folder: Path) -> Path:
     """Return the archive of Reuters-21578, fetched unless it is in the folder."""
     return _file(REUTERS, folder, "reuters21578.tar.gz", REUTERS_SHA256)
+
+
+def sklearn_cache() -> Path:
+    """Return the folder where scikit-learn keeps what it fetches."""
+    return Path(os.environ.get("SCIKIT_LEARN_DATA") or Path.home() / "scikit_learn_data")
 
 
 def rcv1(folder: Path | None, download: bool) -> Any:

@@ -8,6 +8,8 @@ import gzip
 import hashlib
 import io
 import os
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,8 +119,9 @@ def load(
         ``"f16_ailerons"`` (7,154 × 40, Torgo's collection): a :class:`Table`, in a folder as
         ``NAME.csv`` or ``NAME.csv.gz``, with a header, the label last. ``"reuters21578"``, the
         stories of Reuters-21578 (UCI 137): :class:`Documents`, in a folder as the archive
-        ``reuters21578.tar.gz``. ``"rcv1"``: :class:`Vectors`, as scikit-learn's ``fetch_rcv1`` has
-        them, in its own cache or, as its ``data_home``, in ``folder``.
+        ``reuters21578.tar.gz``, or as ``text_reuters21578.csv.gz``, a certain table with the
+        columns title, body and topics. ``"rcv1"``: :class:`Vectors`, as scikit-learn's
+        ``fetch_rcv1`` has them, in its own cache or, as its ``data_home``, in ``folder``.
     folder : path, optional
         Where to look first.
     download : bool, default True
@@ -130,6 +133,13 @@ def load(
         If it is nowhere, with the places looked at and the public address.
     ValueError
         If a copy is not what it has to be.
+
+    Examples
+    --------
+    >>> X, y, names = load("friedman")  # doctest: +SKIP
+    >>> load("friedman", "nowhere", download=False)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    DataNotFoundError: the data set friedman is not there: no friedman.csv.gz in nowhere or …
     """
     places = [cache()] if folder is None else [Path(folder), cache()]
     if name in TABLES:
@@ -146,23 +156,33 @@ def _table(name: str, places: Sequence[Path], download: bool) -> Table:
     path = _first(places, f"{name}.csv.gz", f"{name}.csv")
     if path is not None:
         return _checked(str(path), known, *_read(path))
-    with _reaching(name, f"{name}.csv", known.address, places, download):
+    with (
+        _reaching(name, f"{name}.csv.gz", known.address, places, download),
+        tempfile.TemporaryDirectory() as folder,
+    ):
         _published.allowed(download)
-        names, numbers = known.fetch(places[-1])
+        names, numbers = known.fetch(Path(folder))
     table = _checked(known.address, known, names, numbers)
-    _files.replace(places[-1] / f"{name}.csv.gz", _written(names, numbers))
+    _keep(places[-1] / f"{name}.csv.gz", _written(names, numbers))
     return table
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Put what was fetched and checked into the cache; where that cannot be, say so and go on."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _files.replace(path, content)
+    except OSError as error:
+        warnings.warn(f"{path.name} was fetched but is not kept: {error}", stacklevel=5)
 
 
 def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
     """Return names and numbers of a file, without the column of dates."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
-        names, *rows = csv.reader(file)
-    start = int(names[0] == "date")
-    try:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with _published.damaged(path), opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        names, *rows = (row for row in csv.reader(file) if row)
+        start = int(names[0] == "date")
         return names[start:], np.array([row[start:] for row in rows], dtype=float)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a table of numbers: {error}") from None
 
 
 def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
@@ -179,7 +199,7 @@ def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarra
     plain = np.ascontiguousarray(numbers + 0.0, dtype="<f8")  # −0 is 0
     digest = hashlib.sha256(plain.tobytes()).hexdigest()
     if digest != known.sha256:
-        raise ValueError(
+        raise _published.DamagedDataError(
             f"{where} is not the data set that the papers' figures are of: its {numbers.shape} "
             f"numbers have SHA-256 {digest}, not {known.sha256}"
         )
@@ -187,17 +207,17 @@ def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarra
 
 
 def _documents(places: Sequence[Path], download: bool) -> Documents:
-    """Return Reuters-21578 from a table made of its archive, or from the archive."""
+    """Return Reuters-21578 from its archive, or from a table made of that."""
     table = _first(places, "text_reuters21578.csv.gz")
     path = _first(places, "reuters21578.tar.gz")
-    if table is None and path is None:
+    if path is None and table is None:
         with _reaching("reuters21578", "reuters21578.tar.gz", REUTERS, places, download):
             _published.allowed(download)
             path = _published.reuters(places[-1])
-    if table is not None:
-        stories = _reuters.read_table(table, REUTERS_TABLE_SHA256)
-    elif path is not None:
+    if path is not None:
         stories = _reuters.read_archive(path, _published.REUTERS_SHA256)
+    elif table is not None:
+        stories = _reuters.read_table(table, REUTERS_TABLE_SHA256)
     return Documents([text for text, _ in stories], [topics for _, topics in stories])
 
 
@@ -206,7 +226,7 @@ def _vectors(places: Sequence[Path], download: bool) -> Vectors:
     from scipy.sparse import csr_array
 
     folder = next((place for place in places if (place / "RCV1").is_dir()), None)
-    with _reaching("rcv1", "RCV1", RCV1, [*places, Path("scikit-learn's cache")], download):
+    with _reaching("rcv1", "RCV1", RCV1, [*places, _published.sklearn_cache()], download):
         found = _published.rcv1(folder, download)
     topics = tuple(map(str, found.target_names))
     return Vectors(csr_array(found.data), csr_array(found.target, dtype=bool), topics)
@@ -223,7 +243,7 @@ def _reaching(
     name: str, file: str, address: str, places: Sequence[Path], download: bool
 ) -> Iterator[None]:
     """Fetch, and where that fails or is not allowed, say where the data set could come from."""
-    sought = " or ".join(map(str, places))
+    sought = " or ".join(f"{place}{'' if place.is_dir() else ' (no folder)'}" for place in places)
     missing = f"the data set {name} is not there: no {file} in {sought}"
     try:
         with _published.fetching():
@@ -231,7 +251,8 @@ def _reaching(
     except ImportError:
         raise DataNotFoundError(f"{missing}, and {_published.ADVICE}") from None
     except OSError as error:
-        why = f"it could not be fetched ({error}): is there a network?"
+        reason = getattr(error, "reason", error)
+        why = f"it could not be fetched ({reason}): is there a network?"
         raise DataNotFoundError(
             f"{missing}, and {why if download else 'nothing is to be fetched.'} It is at {address}"
         ) from None

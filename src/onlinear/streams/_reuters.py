@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from onlinear.streams._published import DamagedDataError, damaged
+
 __all__ = ["Story", "read_archive", "read_table"]
 
 Story = tuple[str, frozenset[str]]  # title and body, topics
@@ -63,11 +65,11 @@ def _plain(part: str) -> str:
 def read_table(path: Path, sha256: str) -> list[Story]:
     """Return the stories of a table with the columns title, body and topics, checked."""
     csv.field_size_limit(2**31 - 1)
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
     digest = hashlib.sha256()
-    for row in rows:
-        digest.update("\x1f".join((row["title"], row["body"], row["topics"], "")).encode())
+    with damaged(path), gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+        for row in rows:
+            digest.update("\x1f".join((row["title"], row["body"], row["topics"], "")).encode())
     _check(path, digest.hexdigest(), sha256)
     return [
         (f"{row['title']} {row['body']}", frozenset(filter(None, row["topics"].split("|"))))
@@ -77,6 +79,6 @@ def read_table(path: Path, sha256: str) -> list[Story]:
 
 def _check(path: Path, digest: str, sha256: str) -> None:
     if digest != sha256:
-        raise ValueError(
+        raise DamagedDataError(
             f"{path} is not Reuters-21578 as figures are made of it: SHA-256 {digest}, not {sha256}"
         )
