@@ -1,5 +1,6 @@
 """What a script is given: how often to repeat, where data are, and hands to work with."""
 
+import gc
 import os
 import signal
 import threading
@@ -106,6 +107,7 @@ class Study:
         finally:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+            gc.collect()  # its semaphores go with it, though the command ends without a goodbye
 
 
 def _serve() -> None:
