@@ -9,22 +9,59 @@ from numpy.testing import assert_allclose
 import onlinear as ol
 from onlinear.papers import Study, cirr_table_2, cirr_table_3
 from onlinear.papers._misused_inverse import MisusedInverse
-from onlinear.papers._shrinkage_sets import zeros
+from onlinear.papers._shrinkage_sets import MULTIPLES, kept, parameter, sensitivity, zeros
+from onlinear.papers._shrinkage_sets import look as look_at_set
 from onlinear.papers._shrinkage_streams import draw
 from onlinear.papers._shrinkage_tables import (
+    END,
+    ONLINE,
     agrees,
     apart,
     blue,
+    differing,
     grids,
+    misprinted,
     named,
     predicted,
     row,
     split,
     tuned,
 )
-from onlinear.streams import DataNotFoundError
+from onlinear.streams import DataNotFoundError, Table, load
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+ISE = ("ISE_TL", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM")
+OURS = {
+    "inputs of ISE",
+    "selection on ISE, other first rows",
+    "selection on F-16, other first rows",
+}
+PAPERS = {
+    "rows of ISE",
+    "rows of F-16",
+    "OGD on ISE",
+    "OGD on F-16",
+    "AAR and ORR",
+    "13,750 rows",
+    "ISE",
+    "F-16",
+    "OSLOG",
+    "sensitive",
+    "selection on ISE",
+    "selection on F-16",
+    "shrinkage",
+    "speed",
+}
+
+
+def made(width, names=None):
+    """Return a made-up set of 200 rows."""
+    rng = np.random.default_rng(width)
+    X = rng.normal(size=(200, width))
+    y = X @ rng.normal(size=width) + rng.normal(size=200)
+    return Table(X, y, names or tuple(f"x{k}" for k in range(width)))
 
 
 def study(folder=DATA):
@@ -68,6 +105,31 @@ def test_a_value_is_as_printed_within_a_unit_of_the_last_digit(printed, value, s
     assert apart(printed, float(printed)) == 0
 
 
+@pytest.mark.parametrize(
+    ("printed", "value", "may_be"),
+    [
+        ("2.41e-1", 0.02408, True),  # a power of ten
+        ("2.95e-4", -2.947e-4, True),  # a sign
+        ("-3.11e-2", 0.003119, True),  # both
+        ("4.99e-3", 2.988e-3, False),
+        ("2.22e-5", -2.289e-5, False),  # more than the sign
+        ("2.63", 2.6399, False),  # it is as printed
+    ],
+)
+def test_a_misprint_is_a_sign_or_a_power_of_ten_and_nothing_else(printed, value, may_be):
+    assert misprinted(printed, value) == may_be
+
+
+def test_cells_that_may_be_misprints_are_told_from_those_that_are_not_reproduced():
+    found = row(np.array([1.0, 2.0, 3.0, 6.0]), np.array([1.0, 1.0, 4.0, 4.0]))
+    printed = [f"{value:.3e}" for value in found]
+    printed[2], printed[5] = f"{10 * found.mae:.3e}", "9.99"
+    slips, others = differing({"CIRR": printed}, {"CIRR": found}).split("Otherwise")
+    assert "CIRR MAE" in slips
+    assert "CIRR UQE" in others
+    assert slips.count("CIRR") == others.count("CIRR") == 1
+
+
 def test_the_measures_are_those_of_the_errors():
     y, said = np.array([1.0, 2.0, 3.0, 6.0]), np.array([1.0, 1.0, 4.0, 4.0])  # errors 0, 1, −1, 2
     found = row(y, said)
@@ -95,11 +157,44 @@ def test_tuning_takes_the_least_loss_and_returns_a_fresh_learner():
     X, y = ol.streams.friedman(rows=300, seed=1)
     chosen = tuned(X, y, every=5)
     for name, learners in grids(X, y, every=5).items():
-        losses = [ol.replay(each, X, y).cumulative_loss[-1] for each in learners[:40]]
+        losses = [np.sum((y - ol.replay(each, X, y).predictions) ** 2) for each in learners[:40]]
         own = np.sum((y - predicted([chosen[name]], X, y)[0]) ** 2)
         assert own <= min(losses) * (1 + 1e-12), named(chosen[name])
         with pytest.raises(ValueError, match="not fitted"):
             _ = chosen[name].coef_
+
+
+def test_a_tuned_value_at_an_end_of_its_grid_is_marked():
+    grid = [ol.ONS(gamma=gamma, epsilon=prior) for gamma in (1, 2, 3) for prior in (4, 5, 6)]
+    assert named(ol.ONS(gamma=2, epsilon=5), grid) == "γ = 2, ε = 5"
+    assert named(ol.ONS(gamma=2, epsilon=6), grid) == f"γ = 2, ε = 6 ({END})"
+    assert named(ol.ONS(gamma=1, epsilon=5), grid) == f"γ = 1 ({END}), ε = 5"
+    assert named(ol.ONS(gamma=1, epsilon=4)) == "γ = 1, ε = 4"
+
+
+@pytest.mark.parametrize("name", ["istanbul_stock_exchange", "f16_ailerons"])
+def test_no_tuned_value_is_at_an_end_of_its_grid(name):
+    try:
+        data = load(name, DATA, download=False)
+    except DataNotFoundError as missing:
+        pytest.skip(f"without its data there is nothing to tune: {missing}")
+    early, known, _, _ = split(data.X, data.y)
+    tried = grids(early, known)
+    for learner, chosen in tuned(early, known).items():
+        assert END not in named(chosen, tried[learner]), learner
+
+
+def test_sensitivity_is_over_all_multiples_of_the_tuned_value_also_beyond_the_grid():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 8))
+    seen = look_at_set("ISE", X, X @ rng.normal(size=8) + rng.normal(size=200), every=4)
+    assert_allclose((MULTIPLES[0], MULTIPLES[-1], len(MULTIPLES)), (0.01, 100, 9))
+    for name in ONLINE:
+        tuned_to = parameter(seen.chosen[name])[1]
+        tried, errors = seen.by_parameter[name]
+        assert_allclose(tried / tuned_to, MULTIPLES)
+        assert_allclose(errors[len(tried) // 2], seen.fair[name], rtol=1e-6)
+        assert sensitivity(seen, name) == errors.max() / seen.fair[name]
 
 
 # --- the slips ----------------------------------------------------------------------------------
@@ -130,6 +225,7 @@ def test_with_no_floor_a_column_that_begins_with_zero_never_gets_a_weight():
     assert zeros(model, X, y) == {1}
     assert zeros(model, X[1:], y[1:]) == set()
     assert zeros(ol.CIRR(a=1e-5), X, y) == set()
+    assert kept(model, X, y) == {0, 2}
 
 
 # --- the tables ---------------------------------------------------------------------------------
@@ -173,8 +269,33 @@ def test_without_the_file_table_2_is_run_on_drawn_streams(monkeypatch, tmp_path)
 def test_table_3_is_in_part_and_superiority_vanishes(real):
     assert real.verdict == "in part"
     held = {claim.name for claim in real.claims if claim.holds}
-    assert held == {"rows of ISE", "rows of F-16", "OGD on ISE", "selection on F-16", "shrinkage"}
+    assert held == {
+        "rows of ISE",
+        "rows of F-16",
+        "OGD on ISE",
+        "selection on ISE",
+        "selection on F-16",
+        "shrinkage",
+    }
+    assert {claim.name for claim in real.claims if claim.ours} == OURS
+    for which, share in (("ISE", "3 of 40"), ("F-16", "30 of 40")):
+        assert share in real.claim(f"selection on {which}, other first rows").found
+    assert "26, 28, 30, 32, 34" in real.claim("shrinkage").found
     assert agrees(cirr_table_3.PRINTED["F-16"]["OGD"][0], real.numbers["F-16, paper OGD"])
+
+
+def test_table_3_is_run_on_sets_of_the_same_form(monkeypatch):
+    made_up = {"istanbul_stock_exchange": made(8, ISE), "f16_ailerons": made(40)}
+    monkeypatch.setattr(cirr_table_3, "load", lambda name, folder, download: made_up[name])
+    outcome = cirr_table_3.run(study())
+    names = [claim.name for claim in outcome.claims]
+    assert set(names) == PAPERS | OURS
+    assert len(names) == len(set(names))
+    assert {claim.name for claim in outcome.claims if claim.ours} == OURS
+    assert outcome.claim("13,750 rows").found == "the printed rows come from 200"
+    assert len(outcome.pictures) == 3
+    assert all(np.isfinite(value) for value in outcome.numbers.values())
+    assert not any("µs" in name or "time" in name for name in outcome.numbers)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from onlinear._page import Table
 from onlinear.papers._outcome import Picture
 from onlinear.papers._shrinkage_pictures import by_parameter, over_time, side_by_side
 from onlinear.papers._shrinkage_sets import REACH, SetSeen, parameter
-from onlinear.papers._shrinkage_tables import ONLINE, differing, digits, named, printed_beside
+from onlinear.papers._shrinkage_tables import ONLINE, differing, digits, printed_beside
 
 __all__ = ["LIRA", "PRINTED", "pictures", "remarks", "tables"]
 
@@ -35,14 +35,10 @@ PRINTED = {
 
 def remarks(seen: Mapping[str, SetSeen]) -> list[str]:
     """Return the cells that differ from the printed ones."""
-    cells = [
-        f"{which}: {'; '.join(differing(PRINTED[which], each.paper)) or 'none'}"
-        for which, each in seen.items()
-    ]
     return [
-        "Cells that are more than one unit of the last printed digit apart, with AAR and ORR as "
-        f"the paper ran them. {'. '.join(cells)}. Some differ by a sign or a power of ten only, "
-        "and look like misprints."
+        f"Cells of {which} that are more than one unit of the last printed digit apart, with AAR "
+        f"and ORR as the paper ran them. {differing(PRINTED[which], each.paper)}"
+        for which, each in seen.items()
     ]
 
 
@@ -72,7 +68,7 @@ def tables(
                 (digits(hidden[name]) if name in hidden else "–")
                 if which == "ISE"
                 else (f"{1e6 * times[name]:.2g}" if name in times else "–"),
-                named(each.chosen[name]) if name in each.chosen else "",
+                each.tuned_to.get(name, ""),
             ]
             for name in (*ONLINE[:4], "OSLOG, ŷ₁ = w₀ᵀx₁", *ONLINE[4:])
         ]
@@ -109,7 +105,7 @@ def pictures(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[P
     series["ISE"]["the same, without the index in lira"] = dict(hidden)
     lines = {
         which: {
-            name: (parameters / parameter(each.chosen[name]), errors)
+            name: (parameters / parameter(each.chosen[name])[1], errors)
             for name, (parameters, errors) in each.by_parameter.items()
         }
         for which, each in seen.items()
@@ -128,6 +124,6 @@ def pictures(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[P
         Picture(
             by_parameter(lines, REACH),
             "RMSE on the last three quarters if the parameter is not the tuned one (a; η of OGD; γ "
-            "of ONS).",
+            "of ONS, whose ε stays). A step of OGD that is too long for a row is not taken.",
         ),
     ]

@@ -12,6 +12,7 @@ from onlinear.papers._shrinkage_tables import (
     Row,
     blue,
     digits,
+    grids,
     named,
     predicted,
     rmse,
@@ -23,6 +24,7 @@ from onlinear.papers._shrinkage_tables import (
 __all__ = ["ROUNDS", "SIGNIFICANT", "SIZES", "StreamSeen", "by_input", "draw", "look"]
 
 SIGNIFICANT = [0, 1, 3, 4]  # x₁, x₂, x₄, x₅
+OTHERS = [2, 5, 6, 7, 8, 9]
 STRUCK = 4  # x₅
 SIZES = 10.0 ** np.arange(1, 7)
 WRONG = 1000.0
@@ -44,6 +46,7 @@ class StreamSeen(NamedTuple):
     right: dict[str, float]  # RMSE with the paper's constants, without slips,
     fair: dict[str, float]  # tuned,
     four: dict[str, float]  # with the significant inputs alone,
+    six: dict[str, float]  # with the others alone,
     struck: dict[str, np.ndarray]  # and with anomalies of each size
     mislabelled: dict[str, float]  # with two labels of WRONG
     weights: dict[str, np.ndarray]  # after the first quarter
@@ -54,7 +57,7 @@ class StreamSeen(NamedTuple):
 def look(X: np.ndarray, y: np.ndarray, every: int) -> StreamSeen:
     """Return what a stream shows; of the values of a each ``every``-th is tried."""
     early, known, rest, labels = split(X, y)
-    fair = tuned(early, known, every)
+    fair, tried = tuned(early, known, every), grids(early, known, every)
     given = {**GIVEN, "ONS": fair["ONS"]}
     slips = {
         "AAR": MisusedInverse(a=0.1, shrink=True),
@@ -77,11 +80,12 @@ def look(X: np.ndarray, y: np.ndarray, every: int) -> StreamSeen:
         {name: rmse(labels, each) for name, each in zip(given, said, strict=True)},
         _errors(fair, rest, labels),
         _errors(given, np.ascontiguousarray(rest[:, SIGNIFICANT]), labels),
+        _errors(given, np.ascontiguousarray(rest[:, OTHERS]), labels),
         {name: np.array([each[name] for each in struck]) for name in given},
         _errors(given, rest, _struck(labels, WRONG)),
         {name: bank[k].coef_ for k, name in enumerate(learnt)},
         dict(zip(given, excess, strict=True)),
-        {name: named(learner) for name, learner in fair.items()},
+        {name: named(learner, tried[name]) for name, learner in fair.items()},
     )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "differing",
     "digits",
     "grids",
+    "misprinted",
     "named",
     "predicted",
     "printed_beside",
@@ -31,9 +32,9 @@ __all__ = [
 ONLINE = ("AAR", "ORR", "CIRR", "OSLOG", "OGD", "ONS")
 LEARNERS = (*ONLINE, "BLUE")
 PENALTIES = 10.0 ** np.arange(-8, 2.25, 0.5)
-RATES = 2.0 ** np.arange(-14, 1)  # of OGD, where 1/max‖x‖² is the largest that is sound
+RATES = 2.0 ** np.arange(-14, 7)  # of OGD, where 1/max‖x‖² is the largest that is sound
 STEPS = 10.0 ** np.arange(-3, 1.25, 0.5)  # of ONS: gamma in units of 1/mean y²,
-PRIORS = 10.0 ** np.arange(-6, 1.25)  # and epsilon in units of mean y² · max‖x‖²
+PRIORS = 10.0 ** np.arange(-8, 1.25)  # and epsilon in units of mean y² · max‖x‖²
 
 
 class Row(NamedTuple):
@@ -47,6 +48,7 @@ class Row(NamedTuple):
     high: float
 
 
+END = "at the end of its grid"
 MEASURES = ("RMSE", "R²", "MAE", "LQE", "MQE", "UQE")
 
 
@@ -132,11 +134,16 @@ def tuned(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, ol.Learner]
     return chosen
 
 
-def named(learner: ol.Learner) -> str:
-    """Return the parameters that were tuned, for a table."""
+def named(learner: ol.Learner, grid: Sequence[ol.Learner] = ()) -> str:
+    """Return the parameters that were tuned, and which of them are at an end of their grid."""
     names = {"a": "a", "b": "a", "eta": "η", "gamma": "γ", "epsilon": "ε"}
-    given = learner.get_params().items()
-    return ", ".join(f"{names[name]} = {value:.2g}" for name, value in given if name in names)
+    words = []
+    for name, value in learner.get_params().items():
+        if name in names:
+            tried = [each.get_params()[name] for each in grid]
+            end = bool(tried) and value in (min(tried), max(tried))
+            words.append(f"{names[name]} = {value:.2g}" + (f" ({END})" if end else ""))
+    return ", ".join(words)
 
 
 def digits(value: float) -> str:
@@ -161,11 +168,26 @@ def printed_beside(
     return Table(heading, ["learner", *columns], rows, caption)
 
 
-def differing(printed: Mapping[str, Sequence[str]], found: Mapping[str, Row]) -> list[str]:
+def misprinted(printed: str, value: float) -> bool:
+    """Whether a value agrees with a printed one but for its sign or a power of ten.
+
+    >>> misprinted("2.41e-1", 0.02408), misprinted("2.95e-4", -2.947e-4), misprinted("1.2", 1.4)
+    (True, True, False)
+    """
+    others = [sign * value * 10.0**power for sign in (-1, 1) for power in (-2, -1, 0, 1, 2)]
+    return not agrees(printed, value) and any(agrees(printed, other) for other in others)
+
+
+def differing(printed: Mapping[str, Sequence[str]], found: Mapping[str, Row]) -> str:
     """Return the cells that are more than one unit of the last printed digit apart, in words."""
-    return [
-        f"{name} {measure} {was.replace('-', '−')} (here {digits(value)})"
-        for name in found
-        for measure, was, value in zip(MEASURES, printed[name], found[name], strict=True)
-        if not agrees(was, value)
-    ]
+    slips: list[str] = []
+    others: list[str] = []
+    for name in found:
+        for measure, was, value in zip(MEASURES, printed[name], found[name], strict=True):
+            if not agrees(was, value):
+                cell = f"{name} {measure} {was.replace('-', '−')} (here {digits(value)})"
+                (slips if misprinted(was, value) else others).append(cell)
+    return (
+        f"By a sign or a power of ten alone, as a misprint would be: {'; '.join(slips) or 'none'}. "
+        f"Otherwise, and so not reproduced: {'; '.join(others) or 'none'}."
+    )
