@@ -209,7 +209,10 @@ def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, l
 
 @cache
 def _package() -> bytes:
-    """Return the sources of this package, hashed, but for what only runs learners."""
+    """Return the sources of this package, hashed, but for the command and the papers' scripts.
+
+    A step that stands there is known by what it reaches, as those outside the package are.
+    """
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         if file.parent.name not in {"_command", "papers"}:

@@ -172,9 +172,7 @@ def picture(
             _pictures.plain(place, "", "round", "" if k else f"the same / that of {beside}")
             place.axhline(1, color="black", lw=0.8)
             place.set_ylim(0.65, 1.5)
-        words += (
-            f" Below: divided by that of {beside} on the same stream (AROWR is above the frame)."
-        )
+        words += f" Below: divided by that of {beside} on the same stream, as far as it is near."
     handles = axes.flat[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=6)
     return Picture(figure, words)
