@@ -12,7 +12,7 @@ import pytest
 from table import CASES, IDS, make, stream
 
 import onlinear as ol
-from onlinear import _engine, _kernels, hindsight
+from onlinear import _compiling, _engine, _kernels, hindsight
 from onlinear._ledger import Ledger
 
 SOURCE = Path(ol.__file__).parent
@@ -216,7 +216,7 @@ def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):
         raise RuntimeError("cannot cache function: no locator available")
 
     monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", no_locator)
-    _engine._warn_once.cache_clear()
+    _compiling._warn_once.cache_clear()
     step = _engine.Step(nlms.step.function)
     w = np.zeros(1)
     with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR"):

@@ -13,8 +13,11 @@ from onlinear._certificate import Certificate
 from onlinear._certified import Certified, certificate
 from onlinear._checks import NotFittedError
 from onlinear._files import StateFileError
+from onlinear._keyed import Keyed, KeyStatistics
+from onlinear._late import Late
 from onlinear._merge import merge
 from onlinear._model import Learner, load
+from onlinear._pending import LateCounts
 from onlinear._plot import regret_plot
 from onlinear._replay import BankReplay, Replay, replay
 from onlinear._report import report
@@ -89,6 +92,10 @@ __all__ = [
     "KernelGD",
     "KernelLASER",
     "KernelWEMM",
+    "KeyStatistics",
+    "Keyed",
+    "Late",
+    "LateCounts",
     "Learner",
     "NotFittedError",
     "PRidgeFilter",

@@ -12,26 +12,24 @@ breaks and ``value`` the offending number; a step decides that before it writes 
 Rounds that can be taken in blocks of rows have their loop in :mod:`onlinear._bulk`.
 """
 
-import hashlib
-import inspect
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import cache, cached_property
-from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from functools import cached_property
+from types import FunctionType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from onlinear import _blas, _bulk
 from onlinear._bulk import SHORTEST, Bulk
+from onlinear._compiling import compiled, fingerprint
 from onlinear._kernels import finite, kernel
 from onlinear._layout import at
 from onlinear._rows import Rows
 from onlinear._rules import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW
+from onlinear._segments import ask_for, copied, numbers_at, where
 from onlinear._threads import blas_threads
 
 __all__ = [
@@ -52,6 +50,33 @@ __all__ = [
 FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
 ENGINES = ("auto", "rank-one", "bulk")
+
+
+# what a record of a keyed model begins with: the run that came to it last (0: none), the number of
+# its last event, rows learnt and skipped, the sum of squared errors, its key if a whole number
+STAMP, LAST, LEARNT, SKIPPED, LOSS, KEY, HEAD = range(7)
+
+
+class Run(NamedTuple):
+    """How :func:`grouped` runs: its number, the number of event 0, whether it skips, where to end.
+
+    Records are asked for ``ahead`` events before.
+    """
+
+    stamp: float
+    clock: float
+    skip: bool
+    before: int
+    ahead: int
+
+
+class Kept(NamedTuple):
+    """Where :func:`grouped` writes: predictions, bad rows, records as they were and their slots."""
+
+    out: np.ndarray
+    bad: np.ndarray
+    log: np.ndarray
+    logged: np.ndarray
 
 
 class Outcome(NamedTuple):
@@ -207,79 +232,59 @@ def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, l
     return stop, who, broken, by
 
 
-@cache
-def _package() -> bytes:
-    """Return the sources of this package, hashed, but for the command and the papers' scripts.
+def grouped(bench, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
+    """Rounds of the models of many keys: event i, row i of the table, is of the model in slots[i].
 
-    A step that stands there is known by what it reaches, as those outside the package are.
+    The ``events`` are taken in their order, those before row ``run.before``. A record is copied to
+    the ``bench``, where ``own`` is its state, and back; those of events soon to come are asked for.
+    One that no run has come to is as ``start``. If there is room for it, a record is logged as it
+    was when this run came to it first. See :class:`Run` and :class:`Kept`. Return where it ended,
+    as :class:`Outcome`, and how many records were logged.
     """
-    digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
-        if file.parent.name not in {"_command", "papers"}:
-            digest.update(file.read_bytes())
-    return digest.digest()
-
-
-def _fingerprint(function: Callable[..., Any]) -> str | None:
-    """Hash the sources a compiled step depends on; None if that cannot be told.
-
-    Numba's disk cache looks only at the file of the compiled function; with the hash in the name,
-    an edit of a kernel, of a learner, or of a file a step imports from can never be answered with
-    the code from before it.
-    """
-    code = function.__code__
-    if not Path(code.co_filename).is_file():
-        return None
-    digest = hashlib.sha256(_package())
-    digest.update(f"{function.__qualname__} {code.co_firstlineno}".encode() + code.co_code)
-    try:
-        for item in sorted(_reached(function, set())):
-            digest.update(item)
-    except ValueError:
-        return None
-    return digest.hexdigest()[:16]
-
-
-def _reached(value: Any, seen: set[int]) -> set[bytes]:
-    """Return the files and constants a step depends on, itself or through what it calls."""
-    value = getattr(value, "py_func", value)
-    if id(value) in seen or _foreign(value):
-        return set()
-    seen.add(id(value))
-    if isinstance(value, FunctionType):
-        inner = inspect.getclosurevars(value)
-        used = [*inner.globals.values(), *inner.nonlocals.values()]
-        for module in used.copy():
-            if isinstance(module, ModuleType) and not _foreign(module):
-                used += [vars(module).get(name) for name in value.__code__.co_names]
-        reached = {Path(value.__code__.co_filename).read_bytes()}
-        return reached.union(*(_reached(each, seen) for each in used))
-    if isinstance(value, np.ndarray):
-        return {value.tobytes()}
-    if value is None or isinstance(value, (bool, int, float, str, tuple)):
-        return {repr(value).encode()}
-    if isinstance(value, ModuleType):
-        return set()
-    raise ValueError(f"no telling whether {value!r} has changed")
-
-
-def _foreign(value: Any) -> bool:
-    """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache knows."""
-    name = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
-    return isinstance(value, (type, BuiltinFunctionType, np.ufunc)) or (
-        isinstance(value, (FunctionType, ModuleType))
-        and str(name).split(".")[0] in {"builtins", "functools", "math", "numba", "numpy"}
-    )
-
-
-@cache
-def _warn_once() -> None:
-    warnings.warn(
-        "onlinear finds no folder to keep compiled code in, and compiles in every process: "
-        "set NUMBA_CACHE_DIR to a folder that can be written to",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    stamp, clock, skip, before, ahead = run
+    out, bad, log, logged = kept
+    bases, each, stride = place
+    entries = 0
+    for k in range(events.size):
+        i = events[k]
+        if i >= before:
+            break
+        if k + ahead < events.size and slots[events[k + ahead]] >= 0:
+            ask_for(where(bases, each, stride, slots[events[k + ahead]]), 8 * bench.size)
+        copied(start, bench)
+        if slots[i] >= 0:
+            record = numbers_at(where(bases, each, stride, slots[i]), bench.size)
+            if record[STAMP] != 0.0:
+                copied(record, bench)
+            bench[KEY] = record[KEY]
+            if labelled and record[STAMP] != stamp and log.shape[0] > 0:
+                copied(record, log[entries])
+                logged[entries] = slots[i]
+                entries += 1
+        learning = labelled
+        while True:
+            label = y[i] if learning else math.nan
+            value, rule = one(own, params, X[i], label, work, learning)
+            settle(own, work)
+            if rule == FINE or not skip:
+                break
+            bad[i] = True
+            if not learning:
+                value, rule = math.nan, FINE
+                break
+            learning = False  # predict it all the same
+        if rule != FINE:
+            return i, rule, value, entries
+        out[i] = value
+        if labelled:
+            bench[STAMP], bench[LAST] = stamp, clock + i
+            if learning:
+                bench[LEARNT] += 1.0
+                bench[LOSS] += (label - value) * (label - value)
+            else:
+                bench[SKIPPED] += 1.0
+            copied(bench, record)
+    return before, FINE, 0.0, entries
 
 
 def _inlined(function: Callable[..., Any]) -> Any:
@@ -336,25 +341,10 @@ class Step:
         return np.zeros((rows, d))
 
     def _compiled(self, template: Callable[..., Any], options: dict[str, Any], **names: Any) -> Any:
-        """Compile a template of this module with some of its global names bound anew.
-
-        Numba keeps the result on disk under the template's file and the name given here, so the
-        name carries the learner and the fingerprint. A step typed at a prompt has no file, and is
-        compiled anew in each process, as everything is where no folder for the cache is writable.
-        """
-        mark = _fingerprint(self.function)
+        """Compile a template of this module with some of its global names bound anew."""
         module = str(self.function.__module__).replace(".", "_")
-        name = f"{template.__name__}_{module}_{self.function.__name__}_{mark}"
-        function = FunctionType(template.__code__, {**template.__globals__, **names}, name)
-        function.__qualname__ = name
-        function.__module__ = __name__
-        try:
-            return kernel(function, cache=mark is not None, **options)
-        except RuntimeError as error:
-            if "cannot cache" not in str(error):
-                raise
-            _warn_once()
-            return kernel(function, **options)
+        name = f"{template.__name__}_{module}_{self.function.__name__}"
+        return compiled(template, name, fingerprint(self.function), __name__, options, **names)
 
     @cached_property
     def one(self) -> Any:
@@ -413,6 +403,11 @@ class Step:
     def banked(self) -> Any:
         """The compiled rounds of a team over an array; see :func:`banked`."""
         return self._compiled(banked, {"nogil": True}, chunk=self.chunk)
+
+    @cached_property
+    def grouped(self) -> Any:
+        """The compiled rounds of many keys; see :func:`grouped`."""
+        return self._rounds(grouped)
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
         """Return the compiled rounds for such a table, and the table as they take it."""

@@ -1,8 +1,8 @@
 r"""State files: a line of JSON and raw numbers under a checksum; nothing in them is executed.
 
     onlinear 1\n            what it is, and the version of this layout
-    {...}\n                 JSON: the learner's name, parameters, and the name and shape of arrays
-    <numbers>               the arrays, little-endian float64, one after the other
+    {...}\n                 JSON: the learner's name, parameters, the name, shape and kind of arrays
+    <numbers>               the arrays, little-endian, one after the other; float64 if not said
     <32 bytes>              SHA-256 of everything before
 
 A file is written beside its place, flushed to the disk and renamed: after a crash there is the old
@@ -15,39 +15,73 @@ import json
 import math
 import os
 import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["StateFileError", "read", "replace", "write"]
+__all__ = ["Pieces", "StateFileError", "in_memory", "mapped", "read", "replace", "write"]
 
 MAGIC = b"onlinear "
 VERSION = 1
-LITTLE = np.dtype("<f8")
+KINDS: dict[str, Any] = {"f8": np.dtype("<f8"), "i8": np.dtype("<i8"), "u1": np.dtype("u1")}
 
 
 class StateFileError(ValueError):
     """A state file that is truncated, altered, from a newer version, or not one at all."""
 
 
-def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Any]) -> None:
+class Pieces(NamedTuple):
+    """An array that is written piece by piece, because all of it at once would be too much."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    pieces: Iterable[np.ndarray]
+
+
+def write(
+    path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, np.ndarray | Pieces]
+) -> None:
     """Write a state file in one step: all of it, or nothing."""
     shapes = {name: list(array.shape) for name, array in arrays.items()}
-    text = json.dumps({**header, "arrays": shapes}, ensure_ascii=True)
-    body = MAGIC + f"{VERSION}\n{text}\n".encode("ascii")
-    body += b"".join(np.ascontiguousarray(a, dtype=LITTLE).tobytes() for a in arrays.values())
-    replace(Path(os.path.realpath(path)), body + hashlib.sha256(body).digest())
+    kinds = {name: _kind(array) for name, array in arrays.items() if _kind(array) != "f8"}
+    about = {**header, **({"kinds": kinds} if kinds else {}), "arrays": shapes}
+    text = json.dumps(about, ensure_ascii=True)
+
+    def content() -> Iterable[bytes | memoryview]:
+        digest = hashlib.sha256()
+        for part in _parts(MAGIC + f"{VERSION}\n{text}\n".encode("ascii"), arrays):
+            digest.update(part)
+            yield part
+        yield digest.digest()
+
+    replace(Path(os.path.realpath(path)), content())
 
 
-def replace(path: Path, content: bytes) -> None:
+def _kind(array: np.ndarray | Pieces) -> str:
+    kind: str = array.dtype.str[1:]
+    return kind if kind in KINDS else "f8"
+
+
+def _parts(first: bytes, arrays: Mapping[str, np.ndarray | Pieces]) -> Iterable[bytes | memoryview]:
+    """Return what a file begins with and its arrays, byte for byte."""
+    yield first
+    for array in arrays.values():
+        little = KINDS[_kind(array)]
+        for piece in array.pieces if isinstance(array, Pieces) else (array,):
+            yield np.ascontiguousarray(piece, dtype=little).reshape(-1).view(np.uint8).data
+
+
+def replace(path: Path, content: bytes | Iterable[bytes | memoryview]) -> None:
     """Put content at path so that a reader, or a crash, sees the old file or the new one."""
     beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with beside.open("xb") as file:
             if path.exists():
                 beside.chmod(stat.S_IMODE(path.stat().st_mode))
-            file.write(content)
+            for part in (content,) if isinstance(content, bytes) else content:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -67,37 +101,69 @@ def replace(path: Path, content: bytes) -> None:
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the header and arrays of a state file, or refuse it in words."""
-    content = Path(path).read_bytes()
-    if not content.startswith(MAGIC):
+    header, arrays = mapped(path)
+    return header, in_memory(arrays)
+
+
+def in_memory(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return arrays of a file as those of this machine."""
+    return {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
+
+
+def mapped(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the same without bringing the arrays into memory: they are views of the file."""
+    content = _bytes(Path(path))
+    line = content[:100].tobytes()
+    if not line.startswith(MAGIC):
         raise StateFileError(f"{path} is not an onlinear state file")
-    version = content[len(MAGIC) : content.find(b"\n")]
+    version = line[len(MAGIC) : line.find(b"\n")]
     if version != str(VERSION).encode():
         raise StateFileError(
             f"{path} has layout version {version[:20]!r}, this onlinear reads version {VERSION}"
         )
     body, digest = content[:-32], content[-32:]
-    if hashlib.sha256(body).digest() != digest:
+    if hashlib.sha256(body.data).digest() != digest.tobytes():
         raise StateFileError(f"{path} is truncated or altered: its checksum does not match")
     try:
-        _, text, numbers = body.split(b"\n", 2)
+        start = line.index(b"\n") + 1
+        text = body[start : start + _length(body[start:])].tobytes()
         header = json.loads(text)
         shapes = header.pop("arrays")
+        kinds = {name: KINDS[header.get("kinds", {}).get(name, "f8")] for name in shapes}
+        header.pop("kinds", None)
         sizes = [math.prod(_dimension(n) for n in shape) for shape in shapes.values()]
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise StateFileError(f"{path} has a header that cannot be read: {error}") from None
-    if sum(sizes) * LITTLE.itemsize != len(numbers):
-        raise StateFileError(
-            f"{path} announces {sum(sizes)} numbers and holds {len(numbers) / LITTLE.itemsize:g}"
-        )
-    flat = np.frombuffer(numbers, dtype=LITTLE).astype(np.float64)
-    arrays, start = {}, 0
+    numbers = body[start + len(text) + 1 :]
+    room = sum(size * kinds[name].itemsize for name, size in zip(shapes, sizes, strict=True))
+    if room != numbers.size:
+        raise StateFileError(f"{path} announces {room} bytes of numbers and holds {numbers.size}")
+    arrays, first = {}, 0
     for (name, shape), size in zip(shapes.items(), sizes, strict=True):
+        last = first + size * kinds[name].itemsize
         try:
-            arrays[name] = flat[start : start + size].reshape(shape)
+            arrays[name] = numbers[first:last].view(kinds[name]).reshape(shape)
         except (ValueError, OverflowError) as error:
             raise StateFileError(f"{path} announces a shape that cannot be: {error}") from None
-        start += size
+        first = last
     return header, arrays
+
+
+def _bytes(path: Path) -> np.ndarray:
+    """Return the bytes of a file, as they are asked for."""
+    if path.stat().st_size == 0 or not path.is_file():  # nothing, or a pipe
+        return np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+
+
+def _length(text: np.ndarray) -> int:
+    """Return how many bytes there are before the end of the line."""
+    block = 1 << 16
+    for first in range(0, text.size, block):
+        (ends,) = np.nonzero(text[first : first + block] == ord("\n"))
+        if ends.size:
+            return int(first + ends[0])
+    raise ValueError("it does not end")
 
 
 def _dimension(n: Any) -> int:

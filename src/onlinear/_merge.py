@@ -7,7 +7,7 @@ Exact, since such a learner is nothing but its sums Σ xxᵀ and Σ yx, in whate
 """
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,9 @@ def merge(models: Iterable[Model]) -> Model:
     from scipy.linalg import cho_factor, cho_solve
 
     given = list(models)
+    several: Any = getattr(type(given[0]), "_merged", None) if given else None
+    if several is not None:
+        return several(given)  # type: ignore[no-any-return]
     _check(given)
     first = given[0]
     merged = type(first)(**first.get_params(deep=False))

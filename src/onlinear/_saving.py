@@ -11,7 +11,17 @@ import numpy as np
 
 from onlinear import _files
 
-__all__ = ["READERS", "count", "described", "load", "plain", "rebuilt", "refusing", "save"]
+__all__ = [
+    "READERS",
+    "check_contents",
+    "count",
+    "described",
+    "load",
+    "plain",
+    "rebuilt",
+    "refusing",
+    "save",
+]
 
 
 READERS: dict[str, Callable[[dict[str, Any], dict[str, np.ndarray]], Any]] = {}  # but learners
@@ -41,7 +51,9 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
     """Return the learner of a state file, its class being one of ``classes``."""
-    header, arrays = _files.read(path)
+    header, arrays = _files.mapped(path)
+    if "keyed" not in header:  # which takes some of them at a time
+        arrays = _files.in_memory(arrays)
     with refusing(path, "a learner"):
         if "certificate" in header:
             raise ValueError("it holds a learner with its certificate: use Certified.load")
@@ -73,7 +85,7 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
     begun = "state" in arrays
     if begun:
         d, record, names = header["features"], arrays["state"], header["names"]
-        _check_contents(d, record, names, model._matrices())
+        check_contents(d, record, names, model._matrices())
         kept["state"] = (d, record, names)
     model.__setstate__(kept)
     model._numbers()
@@ -102,7 +114,7 @@ def count(number: Any) -> int:
     return number
 
 
-def _check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
+def check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
     """Refuse contents no learner can have, before anything is allocated for them."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
         raise ValueError(f"it says {d!r} features and holds {record.size} numbers")

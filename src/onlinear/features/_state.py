@@ -123,7 +123,7 @@ class MapState(Transformer):
 
     def _restore(self, d: int, names: list[str] | None, record: np.ndarray) -> None:
         """Take the state of a file, checked before anything is allocated for it."""
-        _saving._check_contents(d, record, names, 0)
+        _saving.check_contents(d, record, names, 0)
         size = self._size(d)
         if record.shape != (size,):
             raise ValueError(

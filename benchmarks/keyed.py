@@ -1,0 +1,192 @@
+"""A model for each of a million keys: events a second, memory, and with a tenth of the memory.
+
+    python benchmarks/keyed.py [--repeats 5] [--keys 1000000] [--events 4000000]
+
+LASERs of eight inputs; events of keys drawn at random. "Keys mapped" is what a replay takes without
+finding the keys, the copies it keeps to go back to included. Two threads need two idle cores.
+Memory is what the process grows by over what it had with the rows in it, while it learns them.
+"""
+
+import gc
+import pickle
+import sys
+import time
+from pathlib import Path
+
+from timing import parser, table, targets, typical
+
+# isort: split
+
+import numpy as np
+
+import onlinear as ol
+from onlinear._engine import Outcome
+from onlinear._groups import Table
+from onlinear._keyed import Moved
+from onlinear._keys import batch
+from onlinear._undo import Undo
+
+D = 8
+FEW = 20_000  # events row by row
+SPILLED = 4  # replays with a memory limit, a stream in so many parts
+
+
+def stream(events: int, keys: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(events, D)), rng.normal(size=events)
+    X[:, 0] = 1.0
+    return rng.integers(keys, size=events), X, y
+
+
+def model() -> ol.Learner:
+    return ol.LASER(c=100.0, shrink=False)
+
+
+def memory(what: str = "VmRSS") -> float:
+    """Return bytes this process has in memory, or had at most (VmHWM)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(what):
+            return 1024.0 * int(line.split()[1])
+    return 0.0
+
+
+def mapped(keyed: ol.Keyed, slots: np.ndarray, X: np.ndarray, y: np.ndarray) -> Outcome:
+    """Replay rows whose keys have been found."""
+    out, bad, undo = np.empty(len(X)), np.zeros(len(X), dtype=np.bool_), Undo()
+    keyed._stamp += 1.0
+    assert keyed._home is not None
+    moved, events = Moved(lambda row, rows: None, len(X)), np.arange(len(X))
+    none = batch([])
+    ended = keyed._rounds(
+        Table(X, y, out, bad), keyed._home.segments, slots, events, none, moved, undo, len(X)
+    )
+    undo.close()
+    return ended
+
+
+def by_dict(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[int, ol.Learner]:
+    """Do the same as people do it now, with a learner of this package for each key."""
+    models: dict[int, ol.Learner] = {}
+    for key, x, label in zip(keys.tolist(), X, y.tolist(), strict=True):
+        own = models.get(key)
+        if own is None:
+            own = models[key] = model()
+        own.predict_one(x)
+        own.learn_one(x, label)
+    return models
+
+
+def one_by_one(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
+    for key, x, label in zip(keys.tolist(), X, y.tolist(), strict=True):
+        keyed.predict_one(key, x)
+        keyed.learn_one(key, x, label)
+
+
+def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray, count: int) -> tuple[ol.Keyed, float]:
+    """Learn the stream; return the models and how much memory was needed for it, at most."""
+    small = ol.Keyed(model())
+    small.replay(keys[:1000], X[:1000], y[:1000])  # compiles
+    del small
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the most so far is what there is now
+    before = memory()
+    keyed = ol.Keyed(model())
+    parts = 10
+    for rows in np.array_split(np.arange(len(X)), parts):
+        few = slice(rows[0], rows[-1] + 1)
+        keyed.replay(keys[few], X[few], y[few])
+    return keyed, memory("VmHWM") - before
+
+
+def same(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> bool:
+    """Whether some keys have the bits of learners run alone."""
+    for key in keys[:200].tolist():
+        (rows,) = np.nonzero(keys == key)
+        alone = model()
+        ol.replay(alone, X[rows], y[rows], engine="rank-one")
+        if pickle.dumps(alone) != pickle.dumps(keyed[key]):
+            return False
+    return True
+
+
+def limited(
+    keys: np.ndarray, X: np.ndarray, y: np.ndarray, all_of_it: ol.Keyed
+) -> tuple[float, bool, float]:
+    """Learn the stream with a tenth of the memory; return events/s, whether bits agree, memory."""
+    keyed = ol.Keyed(model(), memory_limit=all_of_it.nbytes // 10)
+    began = time.perf_counter()
+    for rows in np.array_split(np.arange(len(X)), SPILLED):
+        few = slice(rows[0], rows[-1] + 1)
+        keyed.replay(keys[few], X[few], y[few])
+    seconds = time.perf_counter() - began
+    assert keyed._home is not None
+    assert all_of_it._home is not None
+    pairs = zip(keyed._home.pieces(), all_of_it._home.pieces(), strict=True)
+    first = keyed._start.size - all_of_it._template._record.size  # type: ignore[union-attr]
+    agree = all(np.array_equal(a[1][:, first:], b[1][:, first:]) for a, b in pairs)
+    return len(X) / seconds, agree, keyed.nbytes / all_of_it.nbytes
+
+
+if __name__ == "__main__":
+    options = parser(__doc__, repeats=5)
+    options.add_argument("--keys", type=int, default=1_000_000)
+    options.add_argument("--events", type=int, default=4_000_000)
+    asked = options.parse_args()
+    keys, X, y = stream(asked.events, asked.keys)
+    keyed, needed = grown(keys, X, y, asked.keys)
+    agree = same(keyed, keys, X, y)
+    arithmetic = 8.0 * (1 + D + D * D) * len(keyed)
+    speed, spilled, share = limited(keys, X, y, keyed)
+
+    double = keyed
+    keyed = ol.Keyed(model(), threads=1)
+    keyed.replay(keys, X, y)
+    assert keyed._home is not None
+    assert double._home is not None
+    slots, other = keyed._home.keys.locate(batch(keys)), double._home.keys.locate(batch(keys))
+    few = slice(0, FEW)
+    times = typical(
+        {
+            "one thread, keys mapped": lambda: mapped(keyed, slots, X, y),
+            "two threads, keys mapped": lambda: mapped(double, other, X, y),
+            "one thread": lambda: keyed.replay(keys, X, y),
+            "two threads": lambda: double.replay(keys, X, y),
+        },
+        asked.repeats,
+    )
+    single = typical(
+        {
+            "row by row": lambda: one_by_one(keyed, keys[few], X[few], y[few]),
+            "a dict of learners, row by row": lambda: by_dict(keys[few], X[few], y[few]),
+        },
+        asked.repeats,
+    )
+    rates = {name: asked.events / seconds for name, seconds in times.items()}
+    rates |= {name: FEW / seconds for name, seconds in single.items()}
+    rates["a tenth of the memory"] = speed
+    slowest = rates["a dict of learners, row by row"]
+    table(
+        (
+            f"{asked.keys:,} keys, {asked.events:,} events",
+            "million events/s",
+            "× as fast as a dict",
+        ),
+        [
+            (name, f"{rate / 1e6:.3f}", f"{rate / slowest:.1f}")
+            for name, rate in sorted(rates.items(), key=lambda item: -item[1])
+        ],
+    )
+    one, two = rates["one thread, keys mapped"], rates["two threads, keys mapped"]
+    targets(
+        [
+            ("million events/s, one thread, keys mapped", one / 1e6, "≥ 4"),
+            ("two threads over one", two / one, "≥ 1.5"),
+            ("million events/s, keys included", rates["one thread"] / 1e6, "≥ 2"),
+            ("memory at most, over the arithmetic size", needed / arithmetic, "≤ 1.3"),
+            ("keys that have the bits of learners alone", float(agree), "≥ 1"),
+            ("a tenth of the memory: the same bits", float(spilled), "≥ 1"),
+            ("a tenth of the memory: memory, over all of it", share, "≤ 0.1"),
+        ]
+    )
+    if not (agree and spilled):
+        sys.exit("bits differ")

@@ -1,0 +1,60 @@
+"""A Kafka topic as a stream: one learner a sensor, predictions to another topic.
+
+    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \
+        examples/spark_kafka.py BROKERS CHECKPOINT
+
+The version behind the colon is that of Spark. Values of the topic "events" are JSON, with the
+sensor for the key of the message, so that its events stand in one partition, in order:
+
+    {"sensor": "north", "a": 0.3, "b": -1.2, "c": 0.0, "y": 1.7}
+
+y is null, or not there, where the label is not known: the event is predicted only. Kafka takes a
+batch that is done again after a crash a second time, with the same predictions: whoever reads
+"predictions" keeps one message for each partition and offset.
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import col, from_json, struct, to_json
+
+import onlinear as ol
+from onlinear.spark import SETTINGS, predict_and_learn
+
+SCHEMA = "sensor string, a double, b double, c double, y double"
+
+
+def main(brokers: str, checkpoint: str) -> None:
+    """Predict and learn until stopped."""
+    spark = SparkSession.builder.config(map=SETTINGS).getOrCreate()
+    messages = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", brokers)
+        .option("subscribe", "events")
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", 100_000)  # a bound on what a batch keeps in memory
+        .load()
+    )
+    events = messages.select(
+        from_json(col("value").cast("string"), SCHEMA).alias("event"), "partition", "offset"
+    ).select("event.*", "partition", "offset")
+    rows = predict_and_learn(
+        events,
+        ol.LASER(c=100.0, shrink=False, on_bad="skip"),  # a message that is no JSON stops nothing
+        key="sensor",
+        features=["a", "b", "c"],
+        order=["partition", "offset"],
+    )
+    query = (
+        rows.select(col("sensor").alias("key"), to_json(struct("*")).alias("value"))
+        .writeStream.format("kafka")
+        .option("kafka.bootstrap.servers", brokers)
+        .option("topic", "predictions")
+        .option("checkpointLocation", checkpoint)
+        .start()
+    )
+    query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

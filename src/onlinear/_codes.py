@@ -1,0 +1,117 @@
+"""Keys and ids as bytes, and back: what a file or a database can hold of them.
+
+Keys that Python takes for equal (1, 1.0, True) have the same bytes.
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "MissingKeyError",
+    "canonical",
+    "decoded",
+    "encoded",
+    "joined",
+    "parted",
+]
+
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+
+
+class MissingKeyError(ValueError):
+    """A row without a key."""
+
+
+def canonical(key: Any) -> Hashable:
+    """Return a key as plain Python has it: numbers that are whole as int; refuse what is missing.
+
+    >>> canonical(np.int32(3)), canonical(2.0), canonical(True), canonical("a")
+    (3, 2, 1, 'a')
+    """
+    kind = type(key)
+    if kind is int or kind is str:
+        return key  # type: ignore[no-any-return]
+    if isinstance(key, np.generic):
+        key = key.item()
+    if key is None or key != key:
+        raise MissingKeyError(f"a key or id is needed, got {key!r}")
+    if isinstance(key, (int, float)) and key == key // 1:
+        return int(key)
+    try:
+        hash(key)
+    except TypeError as error:
+        raise TypeError(f"a key needs to be hashable: {error}, got {key!r:.60}") from None
+    return key  # type: ignore[no-any-return]
+
+
+def encoded(key: Hashable) -> bytes:
+    """Return a canonical key as bytes."""
+    if isinstance(key, np.generic):  # inside a tuple
+        key = key.item()
+    if isinstance(key, str):
+        return b"s" + key.encode("utf-8", "surrogatepass")
+    if isinstance(key, (int, float)):
+        if key == key // 1:
+            return b"i%d" % int(key)
+        return b"f" + float(key).hex().encode()
+    if isinstance(key, bytes):
+        return b"b" + key
+    if key is None:
+        return b"n"
+    if isinstance(key, tuple):
+        return b"t" + b"".join(b"%d:" % len(part) + part for part in map(encoded, key))
+    raise TypeError(
+        "keys and ids that go to a file need to be numbers, strings, bytes, or tuples of them, "
+        f"got {key!r:.60} of {type(key).__name__}: str(key) makes a string of it"
+    )
+
+
+def decoded(code: bytes) -> Any:
+    """Return the key of some bytes."""
+    kind, rest = code[:1], code[1:]
+    if kind == b"s":
+        return rest.decode("utf-8", "surrogatepass")
+    if kind == b"i":
+        return int(rest)
+    if kind == b"f":
+        return float.fromhex(rest.decode())
+    if kind == b"b":
+        return rest
+    if code == b"n":
+        return None
+    if kind != b"t":
+        raise ValueError(f"no key has the bytes {code!r:.60}")
+    parts = []
+    while rest:
+        length, _, rest = rest.partition(b":")
+        size = int(length)
+        if not 0 < size <= len(rest):
+            raise ValueError(f"a key of several parts ends too soon: {code!r:.60}")
+        parts.append(decoded(rest[:size]))
+        rest = rest[size:]
+    return tuple(parts)
+
+
+def joined(keys: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return keys as two arrays for a file: their bytes one after the other, and their lengths."""
+    codes = [encoded(key) for key in keys]
+    lengths = np.array([len(code) for code in codes], dtype=np.int64)
+    return np.frombuffer(b"".join(codes), dtype=np.uint8), lengths
+
+
+def parted(text: np.ndarray, lengths: np.ndarray) -> list[Any]:
+    """Return the keys of such arrays."""
+    if np.any(lengths < 1) or lengths.sum() != text.size:
+        raise ValueError("its keys do not have the lengths it says")
+    content, ends = text.tobytes(), np.cumsum(lengths)
+    try:
+        return [
+            decoded(content[end - length : end])
+            for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
+        ]
+    except RecursionError:
+        raise ValueError("its keys have parts within parts without end") from None

@@ -1,0 +1,67 @@
+"""Records as they were before a run, to go back to: in memory, and on disk if they are many."""
+
+import tempfile
+from typing import IO
+
+import numpy as np
+
+from onlinear._keys import FREE
+from onlinear._segments import Segments
+
+__all__ = ["Undo"]
+
+IN_MEMORY = 1 << 25  # bytes; what is more goes to a temporary file
+
+
+class Undo:
+    """Each record once, as it was when the run first came to it."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[np.ndarray, np.ndarray | None]] = []  # slots; records, or on disk
+        self._bytes = 0
+        self._file: IO[bytes] | None = None
+        self._log, self._logged = np.empty((0, 0)), np.empty(0, dtype=np.int64)
+
+    def watch(self, log: np.ndarray, logged: np.ndarray) -> None:
+        """Look at where the run enters records; ``logged`` has their slots, or FREE."""
+        self._log, self._logged = log, logged
+
+    def _entered(self) -> tuple[np.ndarray, np.ndarray]:
+        (where,) = np.nonzero(self._logged != FREE)
+        return self._logged[where], self._log[where]
+
+    def keep(self) -> None:
+        """Keep what was entered, and make room. An interrupt may fall anywhere in it."""
+        slots, rows = self._entered()
+        self._bytes += rows.nbytes
+        if self._bytes <= IN_MEMORY:
+            self._kept.append((slots, rows))
+        elif slots.size:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="onlinear-")  # noqa: SIM115
+            self._file.write(rows.data)
+            self._kept.append((slots, None))
+        self._logged[:] = FREE
+
+    def go_back(self, segments: Segments) -> None:
+        """Make the records what they were, whatever is pressed meanwhile."""
+        while True:
+            try:
+                segments.put(*self._entered())
+                if self._file is not None:
+                    self._file.seek(0)
+                for slots, rows in self._kept:
+                    if rows is None:
+                        assert self._file is not None
+                        content = self._file.read(8 * segments.size * slots.size)
+                        rows = np.frombuffer(content).reshape(slots.size, segments.size)
+                    segments.put(slots, rows)
+                return
+            except KeyboardInterrupt:  # there is an error on its way already
+                continue
+
+    def close(self) -> None:
+        """Forget all of it."""
+        self._kept = []
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,799 @@
+"""One model for each key: the bits of learners apart, however it is run, and wherever they are."""
+
+import copy
+import datetime
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table import SETTINGS, make, state, stream
+
+import onlinear as ol
+from onlinear import _files, _groups, _keyed_files, _undo
+from onlinear._ages import Ages
+from onlinear._codes import canonical, decoded, encoded
+from onlinear._keys import FREE, Keys, batch, one_key
+from onlinear._residence import Residence
+from onlinear._segments import Segments
+
+LINEAR = [(name, both[0]) for name, both in SETTINGS.items() if not name.startswith("Kernel")]
+ROWS, KEYS = 400, 23
+X, Y = stream(ROWS, d=4)
+NUMBERS = np.random.default_rng(1).integers(KEYS, size=ROWS) * 3 - 20
+
+
+def laser(**more):
+    return ol.LASER(c=20.0, shrink=False, **more)
+
+
+SMALL = 10_000  # bytes: 18 LASERs of four inputs
+
+
+def apart(model, keys, X=X, y=Y):
+    """Learners of their own, and what they predict."""
+    models, predictions = {}, np.empty(len(X))
+    for i, key in enumerate(keys):
+        own = models.setdefault(key, copy.deepcopy(model))
+        predictions[i] = own.predict_one(X[i])
+        own.learn_one(X[i], y[i])
+    return models, predictions
+
+
+def one_by_one(keyed, keys, X=X, y=Y):
+    predictions = []
+    for key, x, label in zip(keys, X, y, strict=True):
+        predictions.append(keyed.predict_one(key, x))
+        keyed.learn_one(key, x, label)
+    return np.array(predictions)
+
+
+def same(keyed, models):
+    """Whether the models are these, to the bit."""
+    assert len(keyed) == len(models)
+    assert set(keyed) == set(models)
+    for key, model in models.items():
+        assert state(keyed[key]) == state(model), key
+        assert keyed[key].n_skipped_ == model.n_skipped_
+    return True
+
+
+def bits(array):
+    return np.ascontiguousarray(array).tobytes()
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    monkeypatch.setattr(_groups, "THREADS_PAY", 2)
+    monkeypatch.setattr(_groups, "LARGEST_BLOCK", 50)
+
+
+@pytest.mark.parametrize("case", LINEAR, ids=[name for name, _ in LINEAR])
+def test_every_learner_has_the_bits_it_has_alone(case, in_threads, tmp_path):
+    keys = NUMBERS.tolist()
+    X, y = stream(ROWS)  # of five columns, inside every domain
+    models, expected = apart(make(case), keys, X, y)
+    keyed = ol.Keyed(make(case), threads=2)
+    parts = [keyed.replay(NUMBERS[:150], X[:150], y[:150]).predictions]
+    parts.append(one_by_one(keyed, keys[150:170], X[150:170], y[150:170]))
+    keyed.save(tmp_path / "keyed.onl")
+    keyed = ol.load(tmp_path / "keyed.onl")
+    parts.append(keyed.replay(keys[170:], X[170:], y[170:]).predictions)
+    assert bits(np.concatenate(parts)) == bits(expected)
+    assert same(keyed, models)
+    now = [models[key].predict_one(x) for key, x in zip(keys, X, strict=True)]
+    assert bits(keyed.predict(keys, X)) == bits(now)
+
+
+KINDS = {
+    "numbers": NUMBERS.tolist(),
+    "strings": [f"sensor {n}" for n in NUMBERS],
+    "mixed": [int(n) if n % 2 else (str(n), int(n), b"x") for n in NUMBERS],
+    "large": [int(n) * 10**18 * 3 for n in NUMBERS],  # some beyond 64 bits
+    "fractions": [float(n) / 2 for n in NUMBERS],
+    "objects": [frozenset([int(n)]) for n in NUMBERS],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_of_any_kind(kind, tmp_path):
+    keys = KINDS[kind]
+    models, expected = apart(laser(), keys)
+    keyed = ol.Keyed(laser())
+    assert bits(keyed.replay(keys, X, Y).predictions) == bits(expected)
+    assert same(keyed, models)
+    again = ol.Keyed(laser())
+    assert bits(one_by_one(again, keys)) == bits(expected)
+    assert keys[0] in keyed
+    assert "nobody" not in keyed
+    if kind == "objects":
+        with pytest.raises(TypeError, match=r"go to a file need to be numbers.*frozenset"):
+            keyed.save(tmp_path / "keyed.onl")
+        assert not list(tmp_path.iterdir())
+        return
+    keyed.save(tmp_path / "keyed.onl")
+    assert same(ol.load(tmp_path / "keyed.onl"), models)
+
+
+@pytest.mark.parametrize("how", [{"memory_limit": SMALL}, {"max_age": 30}, {"threads": 1}])
+@pytest.mark.parametrize("kind", ["numbers", "mixed"])
+def test_wherever_the_models_are_the_bits_are_the_same(how, kind, tmp_path):
+    rng = np.random.default_rng(2)
+    draws = (rng.pareto(1.0, size=ROWS) * 12).astype(int)  # some keys often, many once
+    keys = draws.tolist() if kind == "numbers" else [(n, "a") if n % 3 else n for n in draws]
+    models, expected = apart(laser(), keys)
+    if "memory_limit" in how:
+        assert len(models) > 60
+    keyed = ol.Keyed(laser(), spill=tmp_path, **how)
+    parts = [keyed.replay(keys[:100], X[:100], Y[:100]).predictions]
+    parts.append(one_by_one(keyed, keys[100:200], X[100:200], Y[100:200]))
+    keyed.save(tmp_path / "keyed.onl")
+    keyed = ol.load(tmp_path / "keyed.onl")
+    parts.append(keyed.replay(keys[200:300], X[200:300], Y[200:300]).predictions)
+    keyed = pickle.loads(pickle.dumps(keyed))
+    parts.append(keyed.replay(keys[300:], X[300:], Y[300:]).predictions)
+    assert bits(np.concatenate(parts)) == bits(expected)
+    assert same(keyed, models)
+    now = [models[key].predict_one(x) for key, x in zip(keys, X, strict=True)]
+    assert bits(keyed.predict(keys, X)) == bits(now)
+    if "memory_limit" in how:
+        assert keyed._home.capacity < 30
+        assert len(keyed._home.keys) <= keyed._home.capacity
+        assert keyed.nbytes <= SMALL or kind == "mixed"
+
+
+events = st.lists(
+    st.tuples(st.integers(0, 40), st.sampled_from(["one", "replay", "save", "copy"])),
+    min_size=1,
+    max_size=60,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(events, st.sampled_from([{}, {"memory_limit": SMALL}, {"max_age": 5}]), st.booleans())
+def test_however_a_stream_is_cut(events, how, pooled):
+    """Calls in any mixture, against learners apart (or, if pooled, against calls one by one)."""
+    keys = [key for key, _ in events]
+    if pooled:
+        reference = ol.Keyed(laser(), pooled=True)
+        expected = one_by_one(reference, keys, X[: len(keys)], Y[: len(keys)])
+        models = {key: reference[key] for key in keys}
+    else:
+        models, expected = apart(laser(), keys)
+    expected = expected[: len(keys)]
+    keyed, got, waiting = ol.Keyed(laser(), pooled=pooled, **how), [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for i, (_, action) in enumerate(events):
+            if action == "replay" and i + 1 < len(events):
+                continue
+            rows = slice(waiting, i + 1)
+            if action == "one":
+                got.append(one_by_one(keyed, keys[rows], X[rows], Y[rows]))
+            else:
+                got.append(keyed.replay(keys[rows], X[rows], Y[rows]).predictions)
+            waiting = i + 1
+            if action == "save":
+                keyed.save(f"{folder}/keyed.onl")
+                keyed = ol.load(f"{folder}/keyed.onl")
+            if action == "copy":
+                keyed = copy.deepcopy(keyed)
+    assert bits(np.concatenate(got)) == bits(expected)
+    assert same(keyed, models)
+
+
+def test_a_key_that_is_new_begins_with_the_average_of_the_others():
+    rng = np.random.default_rng(0)
+    truth = np.array([1.0, -2.0, 0.5])
+    keys = [*np.repeat(np.arange(7), 30), 7, 0, 0, 8, 9]
+    A = rng.normal(size=(len(keys), 3))
+    b = A @ truth + 0.01 * rng.normal(size=len(keys))
+    before, keyed = ol.Keyed(ol.Ridge()), ol.Keyed(ol.Ridge(), pooled=True)
+    before.replay(keys[:211], A[:211], b[:211])
+    keyed.replay(keys[:-2], A[:-2], b[:-2])
+    weights = np.array([before[key].coef_ for key in range(8)])
+    shares = np.array([*np.full(7, 30 / 33), 1 / 4])
+    average = shares @ weights / shares.sum()
+    np.testing.assert_allclose(average, truth, atol=0.2)
+    for key in ("never seen", 8):
+        assert keyed.predict_one(key, np.ones(3)) == pytest.approx(average.sum(), abs=1e-12)
+    run = keyed.replay(keys[-2:], A[-2:], b[-2:])
+    np.testing.assert_allclose(run.predictions, A[-2:] @ average, atol=1e-12)
+    with pytest.raises(ValueError, match="pooled=False with a learner whose state is more"):
+        ol.Keyed(ol.Auto(), pooled=True).learn_one(1, np.ones(3), 1.0)
+
+
+def test_the_start_from_an_average_is_the_same_as_learning_what_is_left_of_it():
+    """A second-order learner that begins with w̄ learns y − w̄ᵀx from 0."""
+    keyed = ol.Keyed(laser(), pooled=True)
+    for key in range(8):
+        keyed.learn_one(key, X[key], Y[key])
+    keyed.learn_one("new", X[8], Y[8])
+    mean = keyed._start[-20:-16]
+    alone = laser()
+    alone.learn_one(X[8], Y[8] - mean @ X[8])
+    np.testing.assert_allclose(keyed["new"].coef_, mean + alone.coef_, atol=1e-12)
+
+
+def test_every_key_begins_with_what_the_model_has_learnt():
+    model = laser()
+    ol.replay(model, X[:50], Y[:50])
+    keyed = ol.Keyed(model)
+    assert keyed.predict_one(5, X[60]) == model.predict_one(X[60])
+    models, expected = apart(model, NUMBERS.tolist())
+    assert bits(keyed.replay(NUMBERS, X, Y).predictions) == bits(expected)
+    assert same(keyed, models)
+    assert model.rounds_ == 50
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def whole_state(keyed):
+    """All there is to know of it."""
+    home = keyed._home
+    records = [] if home is None else [rows.tobytes() for _, rows in home.pieces()]
+    return list(keyed), records, keyed.events_, keyed.n_skipped_, len(keyed), keyed.late_
+
+
+@pytest.mark.parametrize("how", [{}, {"memory_limit": SMALL}, {"threads": 1}])
+def test_a_bad_row_changes_nothing(how, in_threads, monkeypatch):
+    monkeypatch.setattr(_undo, "IN_MEMORY", 2000)  # most of what is undone was on disk
+    keyed = ol.Keyed(laser(), **how)
+    keyed.replay(NUMBERS[:100], X[:100], Y[:100])
+    before = whole_state(keyed)
+    bad = X.copy()
+    bad[350, 2] = np.nan
+    bad[360] = np.inf
+    keys = [f"new {key}" if key % 5 == 0 else int(key) for key in NUMBERS]
+    words = rf"key {keys[350]!r}: LASER needs finite input: X contains NaN in row 350, column 2; "
+    with pytest.raises(ValueError, match=words + "every model is unchanged"):
+        keyed.replay(keys, bad, Y)
+    assert whole_state(keyed) == before
+    labels = Y.copy()
+    labels[7] = np.inf
+    with pytest.raises(ValueError, match=r"y contains infinity in row 7; every model is unchanged"):
+        keyed.replay(keys, X, labels)
+    for key in (keys[0], "never seen"):
+        with pytest.raises(ValueError, match=r"X contains NaN in this row, column 2"):
+            keyed.learn_one(key, bad[350], 1.0)
+        with pytest.raises(ValueError, match=r"X contains NaN in this row, column 2"):
+            keyed.predict_one(key, bad[350])
+        with pytest.raises(ValueError, match=r"y contains NaN"):
+            keyed.learn_one(key, X[0], np.nan)
+    assert whole_state(keyed) == before
+    with pytest.raises(ValueError, match="row 350"):
+        keyed.predict(keys, bad)
+    models, expected = apart(laser(), NUMBERS.tolist())
+    assert bits(keyed.replay(NUMBERS[100:], X[100:], Y[100:]).predictions) == bits(expected[100:])
+    assert same(keyed, models)
+
+
+def test_the_earliest_bad_row_is_named_whichever_portion_finds_one_first():
+    keyed = ol.Keyed(laser(), memory_limit=SMALL)
+    keys = np.arange(ROWS) % 100
+    bad = X.copy()
+    bad[[390, 311, 333]] = np.nan
+    with pytest.raises(ValueError, match="row 311,"):
+        keyed.replay(keys, bad, Y)
+    assert len(keyed) == 0
+
+
+def test_bad_rows_are_skipped_and_counted_if_asked():
+    bad = X.copy()
+    bad[[3, 50, 51]] = np.nan
+    labels = Y.copy()
+    labels[60] = np.nan
+    model = laser(on_bad="skip")
+    models, expected = apart(model, NUMBERS.tolist(), bad, labels)
+    for how in ({}, {"memory_limit": SMALL}):
+        keyed = ol.Keyed(model, **how)
+        run = keyed.replay(NUMBERS, bad, labels)
+        assert run.bad_rows.tolist() == [3, 50, 51, 60]
+        assert bits(run.predictions) == bits(expected)
+        assert np.isfinite(run.predictions[60])  # it could be predicted
+        assert keyed.n_skipped_ == 4
+        assert same(keyed, models)
+        assert keyed.learn_one(NUMBERS[0], bad[3], 1.0) is False
+        assert keyed.n_skipped_ == 5
+    none = ol.Keyed(model)
+    none.learn_one(1, [np.nan, 1.0], 1.0)  # does not say how wide the next will be
+    assert none.learn_one(1, [1.0, 1.0, 1.0], 1.0)
+    assert none.n_skipped_ == 1
+
+
+def test_rows_without_a_key(tmp_path):
+    keys = [float(n) for n in NUMBERS]
+    keys[5], keys[9] = np.nan, None
+    with pytest.raises(ValueError, match="a key in every row, row 5 has none; every model"):
+        ol.Keyed(laser()).replay(keys, X, Y)
+    keyed = ol.Keyed(laser(on_bad="skip"))
+    run = keyed.replay(keys, X, Y)
+    assert run.bad_rows.tolist() == [5, 9]
+    assert np.isnan(run.predictions[[5, 9]]).all()
+    assert keyed.n_skipped_ == 2
+    rest = np.delete(np.arange(ROWS), [5, 9])
+    _, expected = apart(laser(on_bad="skip"), NUMBERS[rest].tolist(), X[rest], Y[rest])
+    assert bits(run.predictions[rest]) == bits(expected)
+    with pytest.raises(ValueError, match="a key or id is needed, got nan"):
+        keyed.predict_one(np.nan, X[0])
+    with pytest.raises(ValueError, match="a key or id is needed, got None"):
+        keyed.learn_one(None, X[0], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: ol.Keyed(3), TypeError, "Keyed needs a learner, got int"),
+        (lambda: ol.Keyed(ol.KernelAAR()), ValueError, "state does not grow, got KernelAAR"),
+        (lambda: ol.Keyed(ol.LASER(c=-1)), ValueError, "0 < c"),
+        (lambda: ol.Keyed(laser(), threads=0), ValueError, "1 ≤ threads"),
+        (lambda: ol.Keyed(laser(), memory_limit=1.5), ValueError, "memory_limit=1.5"),
+        (lambda: ol.Keyed(laser(), max_age=0), ValueError, "1 ≤ max_age"),
+        (
+            lambda: ol.Keyed(laser(), max_age=datetime.timedelta(0)),
+            ValueError,
+            "max_age > 0",
+        ),
+        (lambda: ol.Keyed(laser(), pooled="yes"), ValueError, "pooled"),
+        (lambda: ol.Keyed(laser(), waiting=0), ValueError, "1 ≤ limit"),
+        (
+            lambda: ol.Keyed(laser(), memory_limit=5000).learn_one(1, X[0], 1.0),
+            ValueError,
+            r"whole number \d+ ≤ memory_limit",
+        ),
+        (lambda: ol.Keyed(laser()).predict([1], X[:1]), ValueError, "not fitted"),
+        (lambda: ol.Keyed(laser()).replay([1], X, Y), ValueError, "got 1 and 400"),
+        (lambda: ol.Keyed(laser()).replay(3, X, Y), TypeError, "one a row, got 3"),
+        (lambda: ol.Keyed(laser()).replay("ab", X[:2], Y[:2]), TypeError, "one a row, got 'ab'"),
+        (lambda: ol.Keyed(laser()).replay(X, X, Y), ValueError, r"1-D\), got shape \(400, 4\)"),
+        (lambda: ol.Keyed(laser()).learn_one([1], X[0], 1.0), TypeError, "hashable"),
+        (lambda: ol.Keyed(laser()).learn_one(1, X[0], 1.0, id=3), ValueError, "got both, id=3"),
+        (lambda: ol.Keyed(laser())["nobody"], KeyError, "nobody"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_columns_are_those_of_the_first_row():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    keyed = ol.Keyed(laser())
+    keyed.replay(frame["a"] > 0.5, frame, Y)
+    assert len(keyed) == 2
+    assert keyed[1].feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match="feature names should match"):
+        keyed.replay(NUMBERS, frame[list("abdc")], Y)
+    with pytest.raises(ValueError, match="4 features, as the first row had, got 2"):
+        keyed.learn_one(1, [1.0, 2.0], 1.0)
+
+
+# --- interrupts -----------------------------------------------------------------------------------
+
+
+def without_stamps(keyed):
+    """The same, but for which runs there were."""
+    records = [rows[:, 1:].tobytes() for _, rows in keyed._home.pieces()]
+    return list(keyed), records, keyed.events_, keyed.n_skipped_, len(keyed), keyed.late_
+
+
+@pytest.mark.parametrize("how", [{}, {"memory_limit": SMALL}])
+def test_ctrl_c_in_a_replay_changes_nothing(how, monkeypatch):
+    """Wherever it falls: at every line of what a replay runs, one after the other."""
+    modules = {"_keyed", "_groups", "_undo", "_residence", "_keys", "_segments", "_store"}
+    keyed = ol.Keyed(laser(), threads=1, **how)
+    keyed.replay(NUMBERS[:100], X[:100], Y[:100])
+    keys = [f"new {key}" if key % 5 == 0 else int(key) for key in NUMBERS]
+    before, lines, at = whole_state(keyed), 0, 1
+    done = copy.deepcopy(keyed)
+    done.replay(keys[100:160], X[100:160], Y[100:160])
+    after = without_stamps(done)
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        name = frame.f_code.co_filename.rsplit("/", 1)[-1].removesuffix(".py")
+        if name not in modules or frame.f_code.co_name in {"go_back", "recover", "__exit__"}:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == at:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    interrupted = 0
+    while True:
+        lines = 0
+        sys.settrace(trace)
+        try:
+            keyed.replay(keys[100:160], X[100:160], Y[100:160])
+            break
+        except KeyboardInterrupt:
+            interrupted += 1
+        finally:
+            sys.settrace(None)
+        if without_stamps(keyed) == after:  # it fell when all was done
+            break
+        assert whole_state(keyed) == before, at
+        at += 7 if at > 60 else 1
+    assert interrupted > 60
+    assert without_stamps(keyed) == after
+
+
+def test_what_is_on_disk_goes_with_the_models(tmp_path):
+    keyed = ol.Keyed(laser(), memory_limit=SMALL, spill=tmp_path)
+    keyed.replay(np.arange(ROWS), X, Y)
+    assert len(list(tmp_path.iterdir())) == 1
+    del keyed
+    assert not list(tmp_path.iterdir())
+
+
+def test_models_that_are_old_go_to_disk_by_count_or_by_the_clock():
+    keyed = ol.Keyed(laser(), max_age=10)
+    for key in range(40):
+        keyed.learn_one(key, X[key], Y[key])
+    assert len(keyed) == 40
+    assert 10 <= len(keyed._home.keys) <= 12
+    now = 0.0
+    keyed = ol.Keyed(laser(), max_age=datetime.timedelta(seconds=10))
+    keyed._ages = Ages(keyed.max_age, lambda: now)
+    for key in range(40):
+        now = float(key)
+        keyed.learn_one(key, X[key], Y[key])
+    assert 10 <= len(keyed._home.keys) <= 14
+    assert [keyed[key].rounds_ for key in range(40)] == [1] * 40
+
+
+# --- the models -----------------------------------------------------------------------------------
+
+
+def test_statistics_and_access():
+    keyed = ol.Keyed(laser())
+    run = keyed.replay(NUMBERS, X, Y)
+    table = keyed.statistics()
+    assert table["key"] == sorted(set(NUMBERS.tolist()))
+    for k, key in enumerate(table["key"]):
+        (rows,) = np.nonzero(key == NUMBERS)
+        one = keyed.statistics(key)
+        assert one == tuple(table[name][k] for name in one._fields)
+        assert (one.rounds, one.skipped, one.last_event) == (rows.size, 0, rows[-1])
+        assert one.mean_squared_error == pytest.approx(run.losses[rows].mean(), rel=1e-12)
+    assert keyed.events_ == ROWS
+    assert repr(keyed) == "<Keyed LASER(c=20.0, shrink=False): 23 keys>"
+    keyed[NUMBERS[0]].learn_one(X[0], 5.0)  # a copy
+    assert keyed[NUMBERS[0]].rounds_ == keyed.statistics(NUMBERS[0]).rounds
+    first = int(NUMBERS[0])
+    del keyed[first]
+    assert first not in keyed
+    assert len(keyed) == 22
+    assert keyed.predict_one(first, X[0]) == 0.0
+    with pytest.raises(KeyError):
+        del keyed[first]
+    keyed.learn_one(first, X[0], Y[0])
+    assert keyed[first].rounds_ == 1
+    empty = ol.Keyed(laser()).statistics()
+    assert empty["key"] == []
+    assert [len(column) for column in empty.values()] == [0] * 5
+
+
+def test_threads_may_predict_at_once():
+    keyed = ol.Keyed(laser())
+    keyed.replay(NUMBERS, X, Y)
+    expected = [keyed.predict_one(key, x) for key, x in zip(NUMBERS, X, strict=True)]
+    wrong = []
+
+    def work():
+        for _ in range(5):
+            got = [keyed.predict_one(key, x) for key, x in zip(NUMBERS, X, strict=True)]
+            wrong.append(got != expected)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [False] * 20
+
+
+# --- files and shards -----------------------------------------------------------------------------
+
+
+def test_shards_are_made_one(tmp_path):
+    models, _ = apart(laser(), NUMBERS.tolist())
+    shards = []
+    for part in range(3):
+        (rows,) = np.nonzero(part == NUMBERS % 3)
+        shard = ol.Keyed(laser(), memory_limit=SMALL if part == 0 else None)
+        if rows.size:
+            shard.replay(NUMBERS[rows], X[rows], Y[rows])
+        shards.append(shard)
+    one = ol.merge(shards)
+    assert same(one, models)
+    assert one.events_ == ROWS
+    assert sum(len(shard) for shard in shards) == len(one)
+    with pytest.raises(
+        ValueError, match=r"different keys, as LASER.* cannot be merged, got -20 in"
+    ):
+        ol.merge([one, shards[1], shards[0], shards[2]])
+    with pytest.raises(ValueError, match="shards of one learner"):
+        ol.merge([one, ol.Keyed(ol.LASER())])
+    with pytest.raises(TypeError, match="all Keyed or none"):
+        ol.merge([one, laser()])
+
+
+def test_a_key_of_two_shards_is_merged_where_that_is_exact():
+    half = ROWS // 2
+    shards = [ol.Keyed(ol.Ridge()), ol.Keyed(ol.Ridge())]
+    shards[0].replay(NUMBERS[:half], X[:half], Y[:half])
+    shards[1].replay(NUMBERS[half:], X[half:], Y[half:])
+    one, whole = ol.merge(shards), ol.Keyed(ol.Ridge())
+    whole.replay(NUMBERS, X, Y)
+    assert list(one) == list(whole)
+    for key in whole:
+        np.testing.assert_allclose(one[key].coef_, whole[key].coef_, rtol=1e-9, atol=1e-12)
+        assert one[key].rounds_ == whole[key].rounds_ == one.statistics(key).rounds
+    one.learn_one(int(NUMBERS[0]), X[0], Y[0])
+
+
+def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
+    path = tmp_path / "keyed.onl"
+    keyed = ol.Keyed(laser())
+    keyed.replay(KINDS["mixed"], X, Y)
+    keyed.save(path)
+    header, arrays = _files.read(path)
+    content = path.read_bytes()
+    path.write_bytes(content[:-100])
+    with pytest.raises(ol.StateFileError, match="truncated"):
+        ol.load(path)
+
+    def spoilt(name, change):
+        array = arrays[name].copy()
+        change(array)
+        return {name: array}
+
+    def repeat(whole):
+        whole[1] = whole[0]
+
+    def infinite(records):
+        records[3, -1] = np.inf
+
+    def unsymmetric(records):
+        records[0, -2] += 1.0
+
+    def no_stamp(records):
+        records[2, 0] = 0.0
+
+    for change, words in (
+        (spoilt("whole", repeat), "key more than once"),
+        (spoilt("records", infinite), "not finite"),
+        (spoilt("records", unsymmetric), "symmetric"),
+        (spoilt("records", no_stamp), "no run has come to"),
+        ({"records": arrays["records"][:-1]}, "numbers"),
+        ({"whole": arrays["whole"].astype(float)}, "float64"),
+        ({"others lengths": arrays["others lengths"] + 1}, "lengths"),
+        (spoilt("others", lambda text: text.fill(ord("z"))), "no key has the bytes"),
+    ):
+        _files.write(path, header, {**arrays, **change})
+        with pytest.raises(ol.StateFileError, match=words):
+            ol.load(path)
+    for change, words in (
+        ({"columns": [3, None]}, "3 features|numbers"),
+        ({"columns": [4, ["a"]]}, "names"),
+        ({"events": -1}, "number of rows"),
+        ({"threads": "x"}, "threads"),
+        ({"keyed": {"learner": "os.system"}}, "no learner"),
+        ({"runs": 0.5}, "no run has come to"),
+    ):
+        _files.write(path, {**header, **change}, arrays)
+        with pytest.raises(ol.StateFileError, match=words):
+            ol.load(path)
+
+
+def test_a_file_is_written_and_read_some_models_at_a_time(tmp_path, monkeypatch):
+    from onlinear import _residence, _store
+
+    for module in (_residence, _store, _keyed_files):
+        monkeypatch.setattr(module, "ROWS", 7)
+    keys = KINDS["mixed"]
+    models, _ = apart(laser(), keys)
+    for how in ({}, {"memory_limit": SMALL}):
+        keyed = ol.Keyed(laser(), **how)
+        keyed.replay(keys, X, Y)
+        keyed.save(tmp_path / "keyed.onl")
+        loaded = ol.load(tmp_path / "keyed.onl")
+        assert same(loaded, models)
+        assert loaded.memory_limit == how.get("memory_limit")
+        assert bits(loaded.predict(keys, X)) == bits(keyed.predict(keys, X))
+
+
+def test_settings_survive(tmp_path):
+    age = datetime.timedelta(days=2, microseconds=5)
+    keyed = ol.Keyed(laser(), max_age=age, threads=2, waiting=7, expire_after=3)
+    keyed.predict_one("a", X[0], id="first")
+    keyed.save(tmp_path / "keyed.onl")
+    loaded = ol.load(tmp_path / "keyed.onl")
+    assert (loaded.max_age, loaded.threads, loaded.pooled) == (age, 2, False)
+    assert loaded.late_.waiting == 1
+    assert loaded._pending.limit == 7
+    assert loaded.learn_one(id="first", y=2.0)
+    assert loaded["a"].rounds_ == 1
+
+
+# --- labels that come late ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [laser(), ol.Auto()], ids=["LASER", "Auto"])
+@pytest.mark.parametrize("how", [{}, {"memory_limit": 200_000}])
+def test_late_labels_give_what_learners_apart_give(model, how, tmp_path):
+    """Random delays, labels twice, labels of nobody: against remember and learn_late by hand."""
+    rng = np.random.default_rng(3)
+    keyed = ol.Keyed(model, waiting=1000, **how)
+    models, kept, got, expected = {}, {}, [], []
+    due = []
+    learnt = duplicates = unknown = 0
+    for t in range(250):
+        key = f"key {NUMBERS[t]}"
+        own = models.setdefault(key, copy.deepcopy(model))
+        got.append(keyed.predict_one(key, X[t], id=t))
+        expected.append(own.predict_one(X[t]))
+        kept[t] = key, own.remember(X[t])
+        due.append((t + int(rng.integers(30)), rng.random(), t))
+        for _, _, id in sorted(item for item in due if item[0] <= t):
+            key, ticket = kept[id]
+            models[key].learn_late(ticket, Y[id])
+            assert keyed.learn_one(id=id, y=Y[id])
+            learnt += 1
+            if rng.random() < 0.1:
+                assert not keyed.learn_one(id=id, y=Y[id])
+                duplicates += 1
+        due = [item for item in due if item[0] > t]
+        if rng.random() < 0.05:
+            assert not keyed.learn_one(id=f"nobody {t}", y=1.0)
+            unknown += 1
+        if t == 120:
+            keyed.save(tmp_path / "keyed.onl")
+            keyed = ol.load(tmp_path / "keyed.onl")
+    assert bits(got) == bits(expected)
+    models = {key: own for key, own in models.items() if own._state is not None}
+    assert same(keyed, models)
+    counts = keyed.late_
+    assert (counts.learnt, counts.waiting) == (learnt, len(due))
+    assert (counts.duplicate_labels, counts.unknown) == (duplicates, unknown)
+    assert duplicates
+    assert unknown
+
+
+def test_a_label_that_is_refused_leaves_its_row_waiting():
+    keyed = ol.Keyed(laser())
+    keyed.predict_one("a", X[0], id=1)
+    with pytest.raises(ValueError, match="finite labels"):
+        keyed.learn_one(id=1, y=np.nan)
+    assert keyed.late_.waiting == 1
+    assert len(keyed) == 0
+    assert keyed.learn_one(id=1, y=1.0)
+    assert keyed.predict_one("a", X[0], id=1) != 0.0  # predicted, but not to be learnt again
+    assert keyed.late_.duplicate_rows == 1
+    assert not keyed.learn_one(id=1, y=1.0)
+    assert keyed["a"].rounds_ == 1
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(-(2**63), 2**63 - 1)), max_size=200))
+def test_the_table_of_keys_is_a_dict(changes):
+    """Against a dict: entered, found, taken out."""
+    keys, segments, reference = Keys(), Segments(3), {}
+    for enter, number in changes:
+        number = number if number % 3 else number % 17  # some again
+        given = batch(np.array([number, number]))
+        if enter:
+            slots = keys.locate(given)
+            keys.enter(given, slots, segments)
+            reference.setdefault(number, int(slots[0]))
+            assert slots.tolist() == [reference[number]] * 2
+        elif number in reference:
+            keys.remove(one_key(number))
+            segments.release(np.array([reference.pop(number)]))
+        assert keys.slot(number) == reference.get(number, FREE)
+    everyone = batch(np.array([*reference, *range(20)], dtype=np.int64))
+    found = [reference.get(key, FREE) for key in everyone.whole.tolist()]
+    assert keys.locate(everyone).tolist() == found
+    assert len(keys) == len(reference)
+    assert len(set(reference.values())) == len(reference)
+
+
+def test_many_keys_are_entered_at_once_and_the_table_grows():
+    numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=200_000)
+    numbers = np.concatenate([numbers, numbers[::-1]])
+    keys, segments = Keys(), Segments(3)
+    slots = keys.locate(batch(numbers))
+    new = keys.enter(batch(numbers), slots, segments)
+    assert new.slots.size == np.unique(numbers).size == len(keys)
+    assert np.array_equal(slots, slots[::-1])
+    assert np.array_equal(keys.locate(batch(numbers)), slots)
+    assert slots.max() < len(keys) + 70_000
+    assert segments._used == len(keys)
+
+
+def test_records_stay_where_they_are_when_the_bank_grows():
+    segments = Segments(9)
+    first = segments.claim(10)
+    segments.put(first, np.arange(90.0).reshape(10, 9))
+    places = segments.place[0][:1].copy()
+    segments.claim(3 * segments.each)
+    assert segments.place[0][:1] == places
+    assert segments.rows(first).ravel().tolist() == list(range(90))
+    assert all(address % 64 == 0 for address in segments.place[0])
+
+
+keys_of_files = st.recursive(
+    st.one_of(
+        st.integers(),
+        st.text(),
+        st.binary(),
+        st.floats(allow_nan=False),
+        st.sampled_from(["\ud800", -0.0]),
+    ),
+    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(keys_of_files, keys_of_files)
+def test_keys_to_bytes_and_back(one, other):
+    assert decoded(encoded(canonical(one))) == one
+    assert (encoded(canonical(one)) == encoded(canonical(other))) == (one == other)
+
+
+def test_the_least_recently_used_go_first():
+    home = Residence(10, capacity=20)
+    for key in range(20):
+        slots = np.zeros(1, dtype=np.int64)
+        home.bring(one_key(key), np.zeros(1, dtype=np.int64), slots)
+        row = np.zeros((1, 10))
+        row[0, :2] = 1.0, (key * 7) % 20  # the stamp, the last event
+        row[0, 5] = np.array([key]).view(np.float64)[0]
+        home.segments.put(slots, row)
+    home.bring(one_key("one more"), np.zeros(1, dtype=np.int64), slots)
+    gone = [key for key in range(20) if home.keys.slot(key) == FREE]
+    assert sorted((key * 7) % 20 for key in gone) == list(range(len(gone)))
+    assert 1 <= len(gone) <= 3
+    assert home.get(batch(gone))[0][:, 1].tolist() == [(key * 7) % 20 for key in gone]
+
+
+PROGRAM = """
+import sys, numpy as np, onlinear as ol
+keyed = ol.Keyed(ol.LASER(c=20.0, shrink=False))
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(400_000, 4)), rng.normal(size=400_000)
+keys = rng.integers(1000, size=400_000)
+keyed.replay(keys[:5000], X[:5000], y[:5000])
+before = [rows.tobytes() for _, rows in keyed._home.pieces()]
+print("ready", flush=True)
+try:
+    while True:
+        keyed.replay(np.tile(keys, 4), np.tile(X, (4, 1)), np.tile(y, 4))
+        before = [rows.tobytes() for _, rows in keyed._home.pieces()]
+except KeyboardInterrupt:
+    print([rows.tobytes() for _, rows in keyed._home.pieces()] == before)
+"""
+
+
+def test_a_real_ctrl_c(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
+    os.kill(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "True\n"
