@@ -1,6 +1,6 @@
 """A model for each of a million keys: events a second, memory, and with a tenth of the memory.
 
-    python benchmarks/keyed.py [--repeats 5] [--keys 1000000] [--events 4000000]
+    python benchmarks/keyed.py [--repeats 5] [--keys 1000000] [--events 10000000]
 
 LASERs of eight inputs; events of keys drawn at random. "Keys mapped" is what a replay takes without
 finding the keys, the copies it keeps to go back to included. Two threads need two idle cores.
@@ -11,6 +11,7 @@ import gc
 import pickle
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from timing import parser, table, targets, typical
@@ -21,13 +22,16 @@ import numpy as np
 
 import onlinear as ol
 from onlinear._engine import Outcome
-from onlinear._groups import Table
+from onlinear._groups import AHEAD, Table
+from onlinear._kernels import kernel
 from onlinear._keyed import Moved
 from onlinear._keys import batch
-from onlinear._undo import Undo
+from onlinear._segments import ask_for, copied, numbers_at, where
 
 D = 8
+LIMIT = "one thread, records copied and back only"
 FEW = 20_000  # events row by row
+PARTS = 50  # replays in which memory is measured
 SPILLED = 4  # replays with a memory limit, a stream in so many parts
 
 
@@ -50,17 +54,32 @@ def memory(what: str = "VmRSS") -> float:
     return 0.0
 
 
-def mapped(keyed: ol.Keyed, slots: np.ndarray, X: np.ndarray, y: np.ndarray) -> Outcome:
+def parts(rows: int, count: int) -> list[slice]:
+    """Return the rows in so many parts."""
+    return [slice(a, b) for a, b in pairwise(range(0, rows + 1, rows // count))]
+
+
+@kernel
+def touched(place, slots, bench):  # type: ignore[no-untyped-def]
+    """Copy the record of every event and back: no faster can any learner be."""
+    bases, each, stride = place
+    for k in range(slots.size):
+        if k + AHEAD < slots.size:
+            ask_for(where(bases, each, stride, slots[k + AHEAD]), 8 * bench.size)
+        record = numbers_at(where(bases, each, stride, slots[k]), bench.size)
+        copied(record, bench)
+        copied(bench, record)
+
+
+def mapped(keyed: ol.Keyed, table: Table, slots: np.ndarray, events: np.ndarray) -> Outcome:
     """Replay rows whose keys have been found."""
-    out, bad, undo = np.empty(len(X)), np.zeros(len(X), dtype=np.bool_), Undo()
+    rows = len(events)
     keyed._stamp += 1.0
     assert keyed._home is not None
-    moved, events = Moved(lambda row, rows: None, len(X)), np.arange(len(X))
-    none = batch([])
-    ended = keyed._rounds(
-        Table(X, y, out, bad), keyed._home.segments, slots, events, none, moved, undo, len(X)
-    )
-    undo.close()
+    moved, none = Moved(lambda row, rows: None, rows), batch([])
+    ended = keyed._rounds(table, keyed._home.segments, slots, events, none, moved, rows)
+    for bench in keyed._benches:
+        bench.undo.forget()
     return ended
 
 
@@ -82,7 +101,7 @@ def one_by_one(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) 
         keyed.learn_one(key, x, label)
 
 
-def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray, count: int) -> tuple[ol.Keyed, float]:
+def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[ol.Keyed, float]:
     """Learn the stream; return the models and how much memory was needed for it, at most."""
     small = ol.Keyed(model())
     small.replay(keys[:1000], X[:1000], y[:1000])  # compiles
@@ -91,9 +110,7 @@ def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray, count: int) -> tuple[o
     Path("/proc/self/clear_refs").write_text("5")  # the most so far is what there is now
     before = memory()
     keyed = ol.Keyed(model())
-    parts = 10
-    for rows in np.array_split(np.arange(len(X)), parts):
-        few = slice(rows[0], rows[-1] + 1)
+    for few in parts(len(X), PARTS):
         keyed.replay(keys[few], X[few], y[few])
     return keyed, memory("VmHWM") - before
 
@@ -115,8 +132,7 @@ def limited(
     """Learn the stream with a tenth of the memory; return events/s, whether bits agree, memory."""
     keyed = ol.Keyed(model(), memory_limit=all_of_it.nbytes // 10)
     began = time.perf_counter()
-    for rows in np.array_split(np.arange(len(X)), SPILLED):
-        few = slice(rows[0], rows[-1] + 1)
+    for few in parts(len(X), SPILLED):
         keyed.replay(keys[few], X[few], y[few])
     seconds = time.perf_counter() - began
     assert keyed._home is not None
@@ -130,10 +146,10 @@ def limited(
 if __name__ == "__main__":
     options = parser(__doc__, repeats=5)
     options.add_argument("--keys", type=int, default=1_000_000)
-    options.add_argument("--events", type=int, default=4_000_000)
+    options.add_argument("--events", type=int, default=10_000_000)
     asked = options.parse_args()
     keys, X, y = stream(asked.events, asked.keys)
-    keyed, needed = grown(keys, X, y, asked.keys)
+    keyed, needed = grown(keys, X, y)
     agree = same(keyed, keys, X, y)
     arithmetic = 8.0 * (1 + D + D * D) * len(keyed)
     speed, spilled, share = limited(keys, X, y, keyed)
@@ -144,11 +160,14 @@ if __name__ == "__main__":
     assert keyed._home is not None
     assert double._home is not None
     slots, other = keyed._home.keys.locate(batch(keys)), double._home.keys.locate(batch(keys))
-    few = slice(0, FEW)
+    few, events = slice(0, FEW), np.arange(len(X))
+    place, bench = keyed._home.segments.place, np.zeros(keyed._home.size)
+    rounds = Table(X, y, np.empty(len(X)), np.zeros(len(X), dtype=np.bool_))
     times = typical(
         {
-            "one thread, keys mapped": lambda: mapped(keyed, slots, X, y),
-            "two threads, keys mapped": lambda: mapped(double, other, X, y),
+            "one thread, keys mapped": lambda: mapped(keyed, rounds, slots, events),
+            "two threads, keys mapped": lambda: mapped(double, rounds, other, events),
+            LIMIT: lambda: touched(place, slots, bench),
             "one thread": lambda: keyed.replay(keys, X, y),
             "two threads": lambda: double.replay(keys, X, y),
         },
@@ -180,6 +199,7 @@ if __name__ == "__main__":
     targets(
         [
             ("million events/s, one thread, keys mapped", one / 1e6, "≥ 4"),
+            ("the same, over the machine's limit", one / rates[LIMIT], ""),
             ("two threads over one", two / one, "≥ 1.5"),
             ("million events/s, keys included", rates["one thread"] / 1e6, "≥ 2"),
             ("memory at most, over the arithmetic size", needed / arithmetic, "≤ 1.3"),

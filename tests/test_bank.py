@@ -18,6 +18,7 @@ from onlinear._model import Algorithm, Learner
 from onlinear._recursion import weights
 
 LINEAR = [case for case in CASES if not case[0].startswith("Kernel")]
+DEFAULTS = LINEAR[::2]
 ROWS = 40
 
 
@@ -61,8 +62,8 @@ def bits(array):
 
 
 def test_every_way_of_running_gives_the_bits_of_the_learners_alone(tmp_path, in_threads):
-    """All learners in two settings, some in teams of two and more."""
-    cases = LINEAR + LINEAR[:9] + LINEAR[:3]
+    """All learners, some in two settings, in teams of two and more."""
+    cases = DEFAULTS + LINEAR[:9] + LINEAR[:3]
     X, y = stream(ROWS)
     alone = learners(cases)
     runs = [ol.replay(model, X, y) for model in alone]
@@ -395,7 +396,8 @@ def test_sparse_rows_give_the_bits_of_the_learners_alone(singly):
     X, y = stream(ROWS)
     X[np.random.default_rng(0).uniform(size=X.shape) < 0.5] = 0.0
     X = csr_array(X)
-    alone, bank = learners(on_bad="skip"), ol.Bank(learners(on_bad="skip"))
+    alone, bank = (learners(DEFAULTS, on_bad="skip") for _ in range(2))
+    bank = ol.Bank(bank)
     bad = X.copy()
     bad.data[3] = np.nan
     for rows in (X, bad):

@@ -34,7 +34,7 @@ from onlinear import spark as on_spark
 from onlinear.spark import SETTINGS, learners, predict_and_learn, stationary_fit
 
 ROOT = Path(__file__).parent.parent
-KEYS, BATCHES, KILLS = 200, 12, 3
+KEYS, BATCHES, KILLS = 200, 8, 3
 EVENTS = int(os.environ.get("ONLINEAR_SPARK_EVENTS", "20000"))  # a key
 
 pytestmark = [

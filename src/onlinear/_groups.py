@@ -14,23 +14,22 @@ import numpy as np
 
 from onlinear import _engine
 from onlinear._engine import FINE, HEAD, Outcome, Run
-from onlinear._keys import FREE
 from onlinear._model import Learner
 from onlinear._record import LINE, before_matrix, views
 from onlinear._segments import Segments
 from onlinear._threads import Crew
 from onlinear._undo import Undo
 
-__all__ = ["AHEAD", "Bench", "Table", "run"]
+__all__ = ["AHEAD", "Bench", "Run", "Table", "run"]
 
-AHEAD = 6  # events before its own that a record is asked for
-LARGEST_BLOCK = 1 << 15  # events: there is room to log a record for each
+AHEAD = 8  # events before its own that a record is asked for
+LARGEST_BLOCK = 1 << 13  # events: there is room to log a record for each
 THREADS_PAY = 4096  # events from which several threads are used
 SAMPLE = 512  # events by which keys are divided
 
 
 class Bench:
-    """Where a record is worked on: its memory, the state in it, and scratch."""
+    """Where a thread works on a record: its memory, the state in it, scratch, and a way back."""
 
     def __init__(self, model: Learner) -> None:
         state = model._state
@@ -40,6 +39,7 @@ class Bench:
         self.record = memory[first : first + size]
         self.state = tuple(views(self.record[HEAD:], state))
         self.work = model._scratch()
+        self.undo = Undo()
 
 
 class Table(NamedTuple):
@@ -62,6 +62,19 @@ def _parts(slots: np.ndarray, events: np.ndarray, threads: int) -> list[np.ndarr
     return [events[parts == part] for part in range(threads)]
 
 
+class _Shared:
+    """What the threads of a run know of each other."""
+
+    def __init__(self, before: int) -> None:
+        self.before = before  # the earliest row that broke a rule
+        self.stopped = False
+        self.moved = 0
+
+    def stop(self) -> None:
+        """Have all end soon."""
+        self.stopped = True
+
+
 def run(
     step: _engine.Step,
     benches: list[Bench],
@@ -74,41 +87,53 @@ def run(
     how: Run,
     *,
     labelled: bool,
-    undo: Undo | None,
-    crew: Crew,
+    undone: bool,
     progress: Callable[[int], None],
 ) -> Outcome:
     """Run events; return the earliest that broke a rule (FINE if none), having stopped there.
 
-    ``benches`` are as many as there may be threads. With ``undo``, records are kept there.
+    ``benches`` are as many as there may be threads. If the run may have to be ``undone``, each
+    keeps records as they were.
     """
     X, y, out, bad = table
-    room = min(LARGEST_BLOCK, events.size)
-    log, logged = np.empty((room if undo else 0, segments.size)), np.full(room, FREE)
-    if undo is not None:
-        undo.watch(log, logged)
-    first, block = 0, _engine.FIRST_BLOCK
-    while first < events.size:
-        began = time.perf_counter()
-        some = events[first : first + min(block, room)]
-        calls, at = [], 0
-        for bench, part in zip(benches, _parts(slots, some, len(benches)), strict=False):
-            own = slice(at, at + part.size)
-            at += part.size
-            calls.append(
-                partial(
-                    step.grouped,
-                    *(bench.record, bench.state, start, params, X, y, bench.work, labelled),
-                    *(segments.place, slots, part, tuple(how), (out, bad, log[own], logged[own])),
-                )
+    shared = _Shared(how.before)
+
+    def work(bench: Bench, part: np.ndarray, progress: Callable[[int], None]) -> Outcome:
+        room = min(LARGEST_BLOCK, part.size)
+        log = bench.undo.log(room if undone else 0, segments.size)
+        first, block = 0, _engine.FIRST_BLOCK
+        while first < part.size and not shared.stopped:
+            began = time.perf_counter()
+            some = part[first : first + min(block, room)]
+            if some[0] >= shared.before:
+                break
+            *ended, _ = step.grouped(
+                *(bench.record, bench.state, start, params, X, y, bench.work, labelled),
+                *(segments.place, slots, some, (*how[:3], shared.before, AHEAD)),
+                (out, bad, *log),
             )
-        results = crew.run(calls) if len(calls) > 1 else [calls[0]()]
-        if undo is not None:
-            undo.keep()
-        broken = [Outcome(*result[:3]) for result in results if result[1] != FINE]
-        if broken:
-            return min(broken)
-        first += some.size
-        block = _engine.next_block(block, time.perf_counter() - began)
-        progress(some.size)
-    return Outcome(how.before, FINE, 0.0)
+            if undone:
+                bench.undo.keep()
+            if ended[1] != FINE:
+                shared.before = min(shared.before, ended[0])
+                return Outcome(*ended)
+            first += some.size
+            block = _engine.next_block(block, time.perf_counter() - began)
+            progress(some.size)
+        return Outcome(how.before, FINE, 0.0)
+
+    def count(events: int) -> None:
+        shared.moved += events
+
+    def meanwhile() -> None:
+        moved, shared.moved = shared.moved, 0
+        progress(moved)
+
+    parts = _parts(slots, events, len(benches))
+    if len(parts) == 1:
+        return work(benches[0], parts[0], progress)
+    calls = [partial(work, bench, part, count) for bench, part in zip(benches, parts, strict=True)]
+    with Crew(len(parts)) as crew:
+        ended = crew.run(calls, meanwhile=meanwhile, stop=shared.stop)
+    broken = [outcome for outcome in ended if outcome.rule != FINE]
+    return min(broken) if broken else ended[0]

@@ -34,8 +34,7 @@ from onlinear._progress import bar
 from onlinear._replay import Replay
 from onlinear._residence import AT_LEAST, OVERHEAD, Residence
 from onlinear._segments import Segments
-from onlinear._threads import Crew, usable_cores
-from onlinear._undo import Undo
+from onlinear._threads import usable_cores
 
 __all__ = ["KeyStatistics", "Keyed"]
 
@@ -83,7 +82,8 @@ class Keyed:
     pooled : bool, default False
         Whether a new key begins with the average weights of the others rather than with those of
         ``model``. The average is taken when there come to be 8, 16, 32, … keys; a model that has
-        learnt t rows of width d counts t/(t + d). For learners whose state is weights, or weights and Σ.
+        learnt t rows of width d counts t/(t + d). For learners whose state is weights, or weights
+        and Σ.
     threads : int or None, default None
         How many threads a replay, or ``predict``, may use, threads ≥ 1; None means as many as there
         are cores.
@@ -209,20 +209,20 @@ class Keyed:
                 self._home.add(keys, rows)
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[Undo | None]:
+    def _all_or_nothing(self) -> Iterator[None]:
         """Undo everything if the block fails or is interrupted."""
         attributes, home = self.__dict__.copy(), self._home
         assert home is not None
         count, done = home.count, False
-        undo = Undo() if home.store is None else None
         home.begin()
         try:
-            yield undo
+            yield
             home.commit()
             done = home.committed
         except BaseException:
-            if undo is not None and not done:
-                undo.go_back(home.segments)
+            if home.store is None and not done:
+                for bench in self._benches:
+                    bench.undo.go_back(home.segments)
                 home.recover(count)
             elif not home.committed:
                 home.rollback(count)
@@ -232,8 +232,8 @@ class Keyed:
             self.__dict__.update(attributes)
             raise
         finally:
-            if undo is not None:
-                undo.close()
+            for bench in self._benches:
+                bench.undo.forget()
 
     # --- the round ------------------------------------------------------------------------------
 
@@ -534,19 +534,14 @@ class Keyed:
         table = Table(X, y, np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
         table.bad[keys.missing] = True
         moved = Moved(advance, len(X))
-        with self._all_or_nothing() as undo:
+        with self._all_or_nothing():
             self._stamp += 1.0
-            broken = Outcome(len(X), FINE, 0.0)
+            slots, broken = np.full(keys.rows, FREE), Outcome(len(X), FINE, 0.0)
             for rows in self._pieces(home, keys):
-                some = keys if rows.size == keys.rows else keys.take(rows)
-                for portion in home.portions(some):
-                    slots = np.full(keys.rows, FREE)
-                    events = rows[portion]
-                    own = np.full(rows.size, FREE)
-                    home.bring(some, portion, own)
-                    slots[rows] = own
+                for events in home.portions(keys, rows):
+                    home.bring(keys, events, slots)
                     ended = self._rounds(
-                        table, home.segments, slots, events, keys, moved, undo, broken.row
+                        table, home.segments, slots, events, keys, moved, broken.row
                     )
                     if ended.rule != FINE:
                         broken = ended
@@ -559,7 +554,7 @@ class Keyed:
 
     def _pieces(self, home: Residence, keys: Batch) -> Iterator[np.ndarray]:
         """Divide rows where the average that new keys begin with is to be taken; take it."""
-        rows = np.sort(np.concatenate([keys.whole_rows, keys.other_rows]))
+        rows = np.delete(np.arange(keys.rows), keys.missing)
         if not self.pooled:
             yield rows
             return
@@ -583,22 +578,19 @@ class Keyed:
         events: np.ndarray,
         keys: Batch,
         moved: "Moved",
-        undo: Undo | None = None,
         before: int | None = None,
     ) -> Outcome:
         """Run events; without ``before`` nothing is learnt, and a row that breaks a rule raises."""
         learn = before is not None
         last = len(table.X) if before is None else before
-        how = Run(self._stamp, float(self.events_), self._skips, last, AHEAD)
-        with Crew(len(self._benches)) as crew:
-            ended = run(
-                *(self._template._step, self._benches, self._start, self._params, table),
-                *(segments, slots, events, how),
-                labelled=learn,
-                undo=undo,
-                crew=crew,
-                progress=moved,
-            )
+        ended = run(
+            *(self._template._step, self._benches, self._start, self._params, table),
+            *(segments, slots, events),
+            Run(self._stamp, float(self.events_), self._skips, last, AHEAD),
+            labelled=learn,
+            undone=learn and self._home is not None and self._home.store is None,
+            progress=moved,
+        )
         if ended.rule != FINE and not learn:
             raise self._refusal(ended, table.X[ended.row], keys.key(ended.row), in_table=True)
         return ended

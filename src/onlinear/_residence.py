@@ -59,36 +59,30 @@ class Residence:
 
     # --- what a run needs -----------------------------------------------------------------------
 
-    def portions(self, keys: Batch) -> Iterator[np.ndarray]:
+    def portions(self, keys: Batch, rows: np.ndarray) -> Iterator[np.ndarray]:
         """Divide rows, in their order, so that the keys of a portion have room in memory.
 
         The keys used last are in the last portion, and so in memory afterwards.
         """
-        if self.capacity is None or keys.rows <= self.capacity:
-            yield np.arange(keys.rows)
+        if self.capacity is None or rows.size <= self.capacity:
+            yield rows
             return
-        numbers, count = numbered(keys)
-        if count <= self.capacity:
-            yield np.arange(keys.rows)
-            return
+        numbers, count = numbered(keys.take(rows))
         last = np.zeros(count, dtype=np.int64)
-        last[numbers] = np.arange(keys.rows)
+        last[numbers] = np.arange(rows.size)
         rank = np.empty(count, dtype=np.int64)
         rank[np.argsort(-last)] = np.arange(count)
         portion = -(rank[numbers] // self.capacity)
         order = np.argsort(portion, kind="stable")
-        yield from np.split(order, np.flatnonzero(np.diff(portion[order])) + 1)
+        yield from np.split(rows[order], np.flatnonzero(np.diff(portion[order])) + 1)
 
     def bring(self, keys: Batch, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
-        """Have the keys of a portion in memory, new ones entered; write their slots.
+        """Have the keys of some rows in memory, new ones entered; write the slots of these rows.
 
         Return the new slots, whose records have no stamp yet.
         """
-        if rows.size == keys.rows:
-            some, found = keys, self.keys.locate(keys)
-        else:
-            some = keys.take(rows)
-            found = self.keys.locate(some)
+        some = keys.take(rows)
+        found = self.keys.locate(some)
         if self.store is None:
             new = self._enter(some, found)
             self.count += new.size
@@ -293,7 +287,7 @@ class Residence:
 
     def add(self, keys: Batch, rows: np.ndarray) -> None:
         """Put in records of keys that are not there."""
-        for portion in self.portions(keys):
+        for portion in self.portions(keys, np.arange(keys.rows)):
             slots = np.full(keys.rows, FREE)
             new = self.bring(keys, portion, slots)
             if new.size != portion.size:

@@ -19,7 +19,7 @@ from onlinear._record import LINE
 __all__ = ["Segments", "ask_for", "copied", "numbers_at", "where"]
 
 _intrinsic: Any = intrinsic
-BYTES = 1 << 23  # of a segment, at least a record
+BYTES = 1 << 26  # of a segment, at least a record
 
 
 @_intrinsic
@@ -42,13 +42,13 @@ def numbers_at(typing_context, address, count):
 
 @_intrinsic
 def _prefetch(typing_context, address):
-    """Bring a cache line that will be written to."""
+    """Bring a cache line."""
 
     def generate(context, builder, signature, values):
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
         function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        hints = [number(1), number(3), number(1)]  # to write, keep, data
+        hints = [number(0), number(1), number(1)]  # to read, into the second cache, data
         builder.call(function, [builder.inttoptr(values[0], pointer), *hints])
         return context.get_dummy_value()
 

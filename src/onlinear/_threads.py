@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any, Self, TypeVar
 
@@ -15,6 +15,8 @@ from onlinear._blas import load
 __all__ = ["BLAS_THREADS_PAY", "Crew", "beside", "blas_threads", "usable_cores"]
 
 BLAS_THREADS_PAY = 768  # columns from which blocks of rows gain by BLAS's own threads
+
+PAUSE = 0.1  # seconds between two looks at what runs
 
 T = TypeVar("T")
 
@@ -41,15 +43,33 @@ class Crew:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def run(self, calls: Sequence[Callable[[], T]]) -> list[T]:
-        """Return what the calls return; none of them still runs when this ends, or fails."""
+    def run(
+        self,
+        calls: Sequence[Callable[[], T]],
+        *,
+        meanwhile: Callable[[], None] | None = None,
+        stop: Callable[[], None] | None = None,
+    ) -> list[T]:
+        """Return what the calls return; none of them still runs when this ends, or fails.
+
+        ``meanwhile`` is called now and then as long as they run, ``stop`` if they are to end.
+        """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)
         futures: list[Future[T]] = []
         try:
             for call in calls:
                 futures.append(self._pool.submit(call))
+            while meanwhile is not None:
+                done, others = wait(futures, PAUSE, FIRST_EXCEPTION)
+                meanwhile()
+                if not others or any(future.exception() for future in done):
+                    break
             return [future.result() for future in futures]
+        except BaseException:
+            if stop is not None:
+                stop()
+            raise
         finally:
             _settle(futures)
 
