@@ -22,7 +22,7 @@ import numpy as np
 
 import onlinear as ol
 from onlinear._engine import Outcome
-from onlinear._groups import AHEAD, Table
+from onlinear._groups import AHEAD, EventTable
 from onlinear._kernels import kernel
 from onlinear._keyed import Moved
 from onlinear._keys import batch
@@ -71,7 +71,7 @@ def touched(place, slots, bench):  # type: ignore[no-untyped-def]
         copied(bench, record)
 
 
-def mapped(keyed: ol.Keyed, table: Table, slots: np.ndarray, events: np.ndarray) -> Outcome:
+def mapped(keyed: ol.Keyed, table: EventTable, slots: np.ndarray, events: np.ndarray) -> Outcome:
     """Replay rows whose keys have been found."""
     rows = len(events)
     keyed._stamp += 1.0
@@ -162,7 +162,7 @@ if __name__ == "__main__":
     slots, other = keyed._home.keys.locate(batch(keys)), double._home.keys.locate(batch(keys))
     few, events = slice(0, FEW), np.arange(len(X))
     place, bench = keyed._home.segments.place, np.zeros(keyed._home.size)
-    rounds = Table(X, y, np.empty(len(X)), np.zeros(len(X), dtype=np.bool_))
+    rounds = EventTable(X, y, np.empty(len(X)), np.zeros(len(X), dtype=np.bool_))
     times = typical(
         {
             "one thread, keys mapped": lambda: mapped(keyed, rounds, slots, events),

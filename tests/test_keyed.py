@@ -490,8 +490,11 @@ def test_threads_may_predict_at_once():
     expected = [keyed.predict_one(key, x) for key, x in zip(NUMBERS, X, strict=True)]
     wrong = []
 
+    whole = keyed.predict(NUMBERS, X)
+
     def work():
         for _ in range(5):
+            wrong.append(bits(keyed.predict(NUMBERS, X)) != bits(whole))
             got = [keyed.predict_one(key, x) for key, x in zip(NUMBERS, X, strict=True)]
             wrong.append(got != expected)
 
@@ -500,7 +503,7 @@ def test_threads_may_predict_at_once():
         thread.start()
     for thread in threads:
         thread.join()
-    assert wrong == [False] * 20
+    assert wrong == [False] * 40
 
 
 # --- files and shards -----------------------------------------------------------------------------
@@ -612,6 +615,14 @@ def test_a_file_is_written_and_read_some_models_at_a_time(tmp_path, monkeypatch)
         assert same(loaded, models)
         assert loaded.memory_limit == how.get("memory_limit")
         assert bits(loaded.predict(keys, X)) == bits(keyed.predict(keys, X))
+
+
+def test_an_error_whose_square_is_infinite_is_no_harm(tmp_path):
+    keyed = ol.Keyed(laser())
+    keyed.learn_one(1, X[0], 1e200)
+    assert keyed.statistics(1).mean_squared_error == np.inf
+    keyed.save(tmp_path / "keyed.onl")
+    assert same(ol.load(tmp_path / "keyed.onl"), {1: keyed[1]})
 
 
 def test_settings_survive(tmp_path):

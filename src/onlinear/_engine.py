@@ -70,15 +70,6 @@ class Run(NamedTuple):
     ahead: int
 
 
-class Kept(NamedTuple):
-    """Where :func:`grouped` writes: predictions, bad rows, records as they were and their slots."""
-
-    out: np.ndarray
-    bad: np.ndarray
-    log: np.ndarray
-    logged: np.ndarray
-
-
 class Outcome(NamedTuple):
     """Where a chunk stopped: after the last row, or at the row that broke a rule."""
 
@@ -237,9 +228,9 @@ def grouped(bench, own, start, params, X, y, work, labelled, place, slots, event
 
     The ``events`` are taken in their order, those before row ``run.before``. A record is copied to
     the ``bench``, where ``own`` is its state, and back; those of events soon to come are asked for.
-    One that no run has come to is as ``start``. If there is room for it, a record is logged as it
-    was when this run came to it first. See :class:`Run` and :class:`Kept`. Return where it ended,
-    as :class:`Outcome`, and how many records were logged.
+    One that no run has come to is as ``start``. ``kept`` is where predictions, bad rows, and, if
+    there is room, records as they were when this run came to them first and their slots are written
+    to. Return where it ended, as :class:`Outcome`, and how many records were logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept

@@ -20,7 +20,7 @@ from onlinear._segments import Segments
 from onlinear._threads import Crew
 from onlinear._undo import Undo
 
-__all__ = ["AHEAD", "Bench", "Run", "Table", "run"]
+__all__ = ["AHEAD", "Bench", "EventTable", "Run", "run"]
 
 AHEAD = 8  # events before its own that a record is asked for
 LARGEST_BLOCK = 1 << 13  # events: there is room to log a record for each
@@ -42,7 +42,7 @@ class Bench:
         self.undo = Undo()
 
 
-class Table(NamedTuple):
+class EventTable(NamedTuple):
     """Rows and labels, and what the rounds give."""
 
     X: np.ndarray
@@ -80,7 +80,7 @@ def run(
     benches: list[Bench],
     start: np.ndarray,
     params: tuple[Any, ...],
-    table: Table,
+    table: EventTable,
     segments: Segments,
     slots: np.ndarray,
     events: np.ndarray,

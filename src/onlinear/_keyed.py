@@ -25,7 +25,7 @@ from onlinear._engine import (
     Outcome,
     Run,
 )
-from onlinear._groups import AHEAD, Bench, Table, run
+from onlinear._groups import AHEAD, Bench, EventTable, run
 from onlinear._kernel_learner import KernelLearner
 from onlinear._keys import FREE, Batch, batch, one_key
 from onlinear._model import FLOAT, Learner
@@ -164,6 +164,7 @@ class Keyed:
         self._shape, self._names = (d,), names
         self._params = model._numbers()
         self._benches = [Bench(model) for _ in range(self._cores())]
+        self._lock = threading.Lock()  # for the benches
         self._local = threading.local()  # a bench of its own for each thread that calls
 
     def _folder(self) -> str | None:
@@ -304,8 +305,8 @@ class Keyed:
             if slot == FREE:
                 self._learn_new(home, key, x, y)
             else:
-                self._round(slot, self._start, x, y, True, key)
                 home.touch(slot)
+                self._round(slot, self._start, x, y, True, key)
             if began and self.n_skipped_ > skipped:
                 self._forget()
         except BaseException:
@@ -396,7 +397,7 @@ class Keyed:
         row = self._pending.find(id)
         if row is None:
             return False
-        events = self.events_
+        runs = self._stamp
         try:
             if type(self._model).learn_late is Learner.learn_late:
                 learnt = self._learn(row.key, row.ticket, y)
@@ -405,10 +406,14 @@ class Keyed:
             if learnt:
                 self._pending.settle(id)
         except BaseException:
-            if self.events_ > events and id in self._pending:
+            if self._came_to(row.key) > runs and id in self._pending:
                 self._pending.settle(id)  # Ctrl-C came after it was learnt: not to be learnt again
             raise
         return learnt
+
+    def _came_to(self, key: Hashable) -> float:
+        """Return the number of the run that came to a key last, 0 if none did."""
+        return 0.0 if self._home is None else float(self._home.get(one_key(key))[0][0, STAMP])
 
     def _learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
         """Learn a row that waits by a learner to which it is more than the row."""
@@ -495,7 +500,7 @@ class Keyed:
         if self._home is None:
             raise _checks.not_fitted("Keyed")
         X, _, keys = self._table(keys, X)
-        table = Table(X, np.empty(0), np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
+        table = EventTable(X, np.empty(0), np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
         home = self._home
         slots = home.keys.locate(keys)
         with bar("predict") as advance:
@@ -527,11 +532,11 @@ class Keyed:
 
     def _learn_table(
         self, keys: Batch, X: np.ndarray, y: np.ndarray, advance: Callable[[int, int], None]
-    ) -> Table:
+    ) -> EventTable:
         """Learn all rows, or none."""
         home = self._home
         assert home is not None
-        table = Table(X, y, np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
+        table = EventTable(X, y, np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
         table.bad[keys.missing] = True
         moved = Moved(advance, len(X))
         with self._all_or_nothing():
@@ -572,7 +577,7 @@ class Keyed:
 
     def _rounds(
         self,
-        table: Table,
+        table: EventTable,
         segments: Segments,
         slots: np.ndarray,
         events: np.ndarray,
@@ -583,14 +588,15 @@ class Keyed:
         """Run events; without ``before`` nothing is learnt, and a row that breaks a rule raises."""
         learn = before is not None
         last = len(table.X) if before is None else before
-        ended = run(
-            *(self._template._step, self._benches, self._start, self._params, table),
-            *(segments, slots, events),
-            Run(self._stamp, float(self.events_), self._skips, last, AHEAD),
-            labelled=learn,
-            undone=learn and self._home is not None and self._home.store is None,
-            progress=moved,
-        )
+        with self._lock:
+            ended = run(
+                *(self._template._step, self._benches, self._start, self._params, table),
+                *(segments, slots, events),
+                Run(self._stamp, float(self.events_), self._skips, last, AHEAD),
+                labelled=learn,
+                undone=learn and self._home is not None and self._home.store is None,
+                progress=moved,
+            )
         if ended.rule != FINE and not learn:
             raise self._refusal(ended, table.X[ended.row], keys.key(ended.row), in_table=True)
         return ended

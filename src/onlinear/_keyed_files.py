@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onlinear import _codes, _files, _saving
-from onlinear._engine import HEAD, KEY, LEARNT, STAMP
+from onlinear._engine import HEAD, KEY, LEARNT, LOSS, STAMP
 from onlinear._keys import Batch, batch, whole_batch
 from onlinear._model import Learner, _full_name
 from onlinear._pending import MICROSECOND, Pending
@@ -113,10 +113,10 @@ def _parts(whole: np.ndarray, others: Sequence[Any]) -> Iterator[tuple[Batch, in
 
 def _check(keyed: "Keyed", rows: np.ndarray) -> None:
     """Refuse records no sequence of rounds leads to; the first of them is looked at closely."""
-    head, rest = np.delete(rows[:, :HEAD], KEY, axis=1), rows[:, HEAD:]
-    if not (np.isfinite(head).all() and np.isfinite(rest).all()):
+    counts, rest = rows[:, STAMP:LOSS], rows[:, HEAD:]
+    if not (np.isfinite(counts).all() and np.isfinite(rest).all()):
         raise ValueError("its models have numbers that are not finite")
-    if (head < 0).any():
+    if not ((counts >= 0).all() and (rows[:, LOSS] >= 0).all()):  # which may be infinite
         raise ValueError("its models have counts below 0")
     model = copy.deepcopy(keyed._template)
     model._begin(keyed._shape[0], rest[0])
