@@ -5,6 +5,7 @@ import datetime
 import os
 import pickle
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -392,6 +393,7 @@ def test_ctrl_c_in_a_replay_changes_nothing(how, monkeypatch):
     keyed = ol.Keyed(laser(), threads=1, **how)
     keyed.replay(NUMBERS[:100], X[:100], Y[:100])
     keys = [f"new {key}" if key % 5 == 0 else int(key) for key in NUMBERS]
+    keys[120:140] = range(1000, 1020)
     before, lines, at = whole_state(keyed), 0, 1
     done = copy.deepcopy(keyed)
     done.replay(keys[100:160], X[100:160], Y[100:160])
@@ -593,7 +595,9 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
         ({"events": -1}, "number of rows"),
         ({"threads": "x"}, "threads"),
         ({"keyed": {"learner": "os.system"}}, "no learner"),
-        ({"runs": 0.5}, "no run has come to"),
+        ({"runs": 0.5}, "0.5 runs"),
+        ({"runs": 1e17}, "1e[+]17 runs"),
+        ({"runs": 0}, "no run has come to"),
     ):
         _files.write(path, {**header, **change}, arrays)
         with pytest.raises(ol.StateFileError, match=words):
@@ -694,6 +698,119 @@ def test_a_label_that_is_refused_leaves_its_row_waiting():
     assert keyed.late_.duplicate_rows == 1
     assert not keyed.learn_one(id=1, y=1.0)
     assert keyed["a"].rounds_ == 1
+
+
+def test_a_thousand_evictions_mix_no_two_models_up():
+    rng = np.random.default_rng(0)
+    keys = rng.integers(300, size=6000)
+    rows = X[rng.integers(ROWS, size=6000)]
+    labels = rng.normal(size=6000)
+    limited, free = ol.Keyed(laser(), memory_limit=18_000), ol.Keyed(laser())
+    for few in (slice(k, k + 3) for k in range(0, 6000, 3)):
+        limited.replay(keys[few], rows[few], labels[few])
+    free.replay(keys, rows, labels)
+    assert same(limited, {key: free[key] for key in free})
+
+
+def test_keys_that_go_leave_the_others_alone():
+    keyed = ol.Keyed(laser())
+    for key in range(7):
+        keyed.learn_one(key, X[key], Y[key])
+    for key in (2, 5, 0):
+        del keyed[key]
+    keyed.replay([100] * 4, X[:4], Y[:4])
+    for key in (200, 201, 202):
+        keyed.learn_one(key, X[0], Y[0])
+    assert list(keyed) == [1, 3, 4, 6, 100, 200, 201, 202]
+    assert [keyed[key].rounds_ for key in keyed] == [1, 1, 1, 1, 4, 1, 1, 1]
+
+
+@pytest.mark.parametrize("how", [{}, {"memory_limit": SMALL}])
+def test_rows_without_a_key_are_not_predicted(how):
+    keyed = ol.Keyed(laser(on_bad="skip"), **how)
+    keys = [f"k{n}" for n in range(60)]
+    keyed.replay(keys, X[:60], Y[:60])
+    expected = [keyed.predict_one(key, x) for key, x in zip(keys, X, strict=False)]
+    got = keyed.predict([*keys[:30], None, *keys[30:]], X[[*range(30), 0, *range(30, 60)]])
+    assert np.isnan(got[30])
+    assert bits(np.delete(got, 30)) == bits(expected)
+
+
+def test_columns_of_keys_with_nulls():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    large = [2**60, 2**60 + 1, None]
+    for column in (
+        polars.Series(large),
+        pandas.Series(large, dtype="Int64"),
+        np.ma.array([2**60, 2**60 + 1, 3], mask=[False, False, True]),
+    ):
+        keyed = ol.Keyed(laser(on_bad="skip"))
+        assert keyed.replay(column, X[:3], Y[:3]).bad_rows.tolist() == [2]
+        assert list(keyed) == large[:2]
+    keyed = ol.Keyed(laser(on_bad="skip"))
+    words = pandas.Series(["a", pandas.NA, "b"], dtype="string")
+    assert keyed.replay(words, X[:3], Y[:3]).bad_rows.tolist() == [1]
+
+
+def test_a_full_disk_changes_nothing():
+    keyed = ol.Keyed(laser(), memory_limit=SMALL)
+    keyed.replay(np.arange(50), X[:50], Y[:50])
+    before = whole_state(keyed)
+    base = keyed._home.store._base
+    pages = base.execute("PRAGMA page_count").fetchone()[0]
+    base.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        keyed.replay(np.arange(ROWS), X, Y)
+    base.execute("PRAGMA max_page_count = 100000")
+    assert whole_state(keyed) == before
+    keyed.replay(np.arange(ROWS), X, Y)
+    assert len(keyed) == ROWS
+
+
+@pytest.mark.parametrize("where", ["put_number", "claim"])
+def test_new_keys_whose_entry_is_interrupted_are_not_there(where, monkeypatch, tmp_path):
+    keyed = ol.Keyed(laser())
+    keyed.replay([0, 1, 2], X[:3], Y[:3])
+    before, real = whole_state(keyed), getattr(Segments, where)
+    for learn in (
+        lambda: keyed.learn_one(7, X[3], Y[3]),
+        lambda: keyed.replay(np.arange(3, 40), X[:37], Y[:37]),
+    ):
+        calls = []
+
+        def once(*arguments, calls=calls):
+            calls.append(1)
+            if len(calls) == 1:
+                raise KeyboardInterrupt
+            return real(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Segments, where, once)
+            with pytest.raises(KeyboardInterrupt):
+                learn()
+        assert whole_state(keyed) == before
+    keyed.save(tmp_path / "keyed.onl")
+    assert same(ol.load(tmp_path / "keyed.onl"), {key: keyed[key] for key in range(3)})
+
+
+@pytest.mark.parametrize("how", [{}, {"memory_limit": SMALL}, {"pooled": True}])
+def test_ctrl_c_after_a_new_key_was_learnt(how, monkeypatch):
+    """Then it was not: the key is gone again, whole."""
+    keyed = ol.Keyed(laser(), **how)
+    keyed.replay(np.arange(7), X[:7], Y[:7])
+    before, real = whole_state(keyed), ol.Keyed._round
+
+    def interrupted(*arguments):
+        real(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ol.Keyed, "_round", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            keyed.learn_one("new", X[8], Y[8])
+    assert whole_state(keyed) == before
+    assert keyed.learn_one("new", X[8], Y[8])
+    assert len(keyed) == len(list(keyed)) == 8
 
 
 # --- the parts ------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def canonical(key: Any) -> Hashable:
         return key  # type: ignore[no-any-return]
     if isinstance(key, np.generic):
         key = key.item()
-    if key is None or key != key:
+    if _missing(key):
         raise MissingKeyError(f"a key or id is needed, got {key!r}")
     if isinstance(key, (int, float)) and key == key // 1:
         return int(key)
@@ -46,6 +46,14 @@ def canonical(key: Any) -> Hashable:
     except TypeError as error:
         raise TypeError(f"a key needs to be hashable: {error}, got {key!r:.60}") from None
     return key  # type: ignore[no-any-return]
+
+
+def _missing(key: Any) -> bool:
+    """Whether a key is None, NaN, or what a DataFrame has for it."""
+    try:
+        return key is None or bool(key != key)
+    except (TypeError, ValueError):  # pandas.NA cannot say
+        return True
 
 
 def encoded(key: Hashable) -> bytes:

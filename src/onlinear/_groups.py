@@ -31,7 +31,7 @@ SAMPLE = 512  # events by which keys are divided
 class Bench:
     """Where a thread works on a record: its memory, the state in it, scratch, and a way back."""
 
-    def __init__(self, model: Learner) -> None:
+    def __init__(self, model: Learner, folder: str | None = None) -> None:
         state = model._state
         size = HEAD + sum(array.size for array in state)
         memory = np.zeros(size + LINE // 8)
@@ -39,7 +39,7 @@ class Bench:
         self.record = memory[first : first + size]
         self.state = tuple(views(self.record[HEAD:], state))
         self.work = model._scratch()
-        self.undo = Undo()
+        self.undo = Undo(folder)
 
 
 class EventTable(NamedTuple):

@@ -17,6 +17,7 @@ from onlinear._codes import canonical
 from onlinear._engine import (
     FINE,
     HEAD,
+    KEY,
     LAST,
     LEARNT,
     LOSS,
@@ -125,11 +126,14 @@ class Keyed:
         self._ages = Ages(max_age)
         self._pending = Pending(waiting, expire_after, owner="Keyed")
         self._cores()
+        asked = _checks.asked("Keyed", memory_limit=memory_limit, pooled=pooled)
         if memory_limit is not None:
-            _checks.whole(
-                _checks.asked("Keyed", memory_limit=memory_limit), "memory_limit", least=1
-            )
-        _checks.choice(_checks.asked("Keyed", pooled=pooled), "pooled", (False, True))
+            self.memory_limit = _checks.whole(asked, "memory_limit", least=1)
+        if threads is not None:
+            self.threads = self._cores()
+        if isinstance(max_age, np.integer):
+            self.max_age = int(max_age)
+        self.pooled = _checks.choice(asked, "pooled", (False, True))
         self._model = copy.deepcopy(model)
         self._home: Residence | None = None
         self._stamp = 0.0  # runs
@@ -163,7 +167,7 @@ class Keyed:
         self._template, self._start, self._home = model, start, home
         self._shape, self._names = (d,), names
         self._params = model._numbers()
-        self._benches = [Bench(model) for _ in range(self._cores())]
+        self._benches = [Bench(model, self._folder()) for _ in range(self._cores())]
         self._lock = threading.Lock()  # for the benches
         self._local = threading.local()  # a bench of its own for each thread that calls
 
@@ -214,21 +218,23 @@ class Keyed:
         """Undo everything if the block fails or is interrupted."""
         attributes, home = self.__dict__.copy(), self._home
         assert home is not None
-        count, done = home.count, False
-        home.begin()
+        count = home.count
+        home.committed = False
         try:
+            for bench in self._benches:
+                bench.undo.forget()  # what an interrupt has left
+            home.begin()
             yield
             home.commit()
-            done = home.committed
         except BaseException:
-            if home.store is None and not done:
+            if home.committed:  # it fell when all was done
+                raise
+            if home.store is None:
                 for bench in self._benches:
                     bench.undo.go_back(home.segments)
                 home.recover(count)
-            elif not home.committed:
+            else:
                 home.rollback(count)
-            else:  # it fell when all was done
-                raise
             self.__dict__.clear()
             self.__dict__.update(attributes)
             raise
@@ -327,8 +333,15 @@ class Keyed:
                 self._start = self._pooled_start(home)
         except BaseException:
             self._start = start
-            home.recover(count)
+            self._forget_new(home, key, count)
             raise
+
+    def _forget_new(self, home: Residence, key: Hashable, count: int) -> None:
+        """Be as if a key had not come, if it was not there; there were so many keys."""
+        slot = home.keys.slot(key)
+        if home.count > count and slot != FREE:
+            home.segments.put_number(np.array([slot]), STAMP, np.zeros(1))
+        home.recover(count)
 
     def _round(
         self, slot: int, start: np.ndarray, x: np.ndarray, y: float, labelled: bool, key: Any
@@ -376,9 +389,13 @@ class Keyed:
     def _let_go(self) -> None:
         """Send to disk what was not used for long."""
         if self.max_age is not None and self._home is not None:
-            old = self._ages.old(self.events_)
+            old, home = self._ages.old(self.events_), self._home
             if old:
-                self._home.evict_before(old)
+                try:
+                    home.evict_before(old)
+                except BaseException:
+                    home.recover(home.count)
+                    raise
 
     def _pooled_start(self, home: Residence) -> np.ndarray:
         records = (rows for _, rows in home.pieces())
@@ -421,7 +438,10 @@ class Keyed:
         if model is None:
             model = copy.deepcopy(self._model)
         skipped = model.n_skipped_
-        model.learn_late(ticket, y)
+        try:
+            model.learn_late(ticket, y)
+        except ValueError as error:
+            raise ValueError(f"key {key!r:.60}: {error}") from None
         if model.n_skipped_ > skipped:
             self.n_skipped_ += 1
             return False
@@ -435,12 +455,14 @@ class Keyed:
             home.bring(one_key(key), ONE, slots)
             self._stamp += 1.0
             record = home.segments.rows(slots)
+            if record[0, STAMP] == 0.0:
+                record[0, :KEY] = 0.0
             record[0, HEAD:] = model._record
             record[0, [STAMP, LAST]] = self._stamp, self.events_
             record[0, LEARNT] += 1.0
             home.segments.put(slots, record)
         except BaseException:
-            home.recover(count)
+            self._forget_new(home, key, count)
             raise
         self.events_ += 1
         self._let_go()
@@ -477,7 +499,7 @@ class Keyed:
         >>> X, y = ol.streams.rotating(rows=6000, d=3, degrees=0.1)
         >>> sensors = ol.Keyed(ol.LASER(c=1000.0, shrink=False))
         >>> sensors.replay([row % 20 for row in range(6000)], X, y)
-        <Replay of 6000 rows: mean squared error 0.0385...>
+        <Replay of 6000 rows: mean squared error 0.0619721>
         """
         X, names, keys = self._table(keys, X)
         y = _checks.labels(y, len(X))
@@ -505,10 +527,13 @@ class Keyed:
         slots = home.keys.locate(keys)
         with bar("predict") as advance:
             moved = Moved(advance, len(X))
-            away = np.zeros(0, dtype=np.int64)
+            present = np.delete(np.arange(keys.rows), keys.missing)
+            away = present[:0]
             if home.store is not None:
-                away = np.flatnonzero(slots == FREE)
-            self._rounds(table, home.segments, slots, _without(slots.size, away), keys, moved)
+                away = present[slots[present] == FREE]
+            here = np.setdiff1d(present, away)
+            if here.size:
+                self._rounds(table, home.segments, slots, here, keys, moved)
             for some, segments, own in home.copies(keys, away):
                 self._rounds(table, segments, own, some, keys, moved)
         return table.out
@@ -638,7 +663,7 @@ class Keyed:
 
     def _model_of(self, record: np.ndarray) -> Learner:
         model = copy.deepcopy(self._model)
-        if record[LEARNT] or model._state is not None:
+        if record[LEARNT] or self.pooled or model._state is not None:
             model._begin(self._shape[0], record[HEAD:])
             model._name_columns(self._names)
         if record[SKIPPED]:
@@ -703,10 +728,6 @@ class Moved:
         """Take note of some more."""
         self._done += events
         self._advance(self._done, self._rows)
-
-
-def _without(rows: int, away: np.ndarray) -> np.ndarray:
-    return np.delete(np.arange(rows), away)
 
 
 def _columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:

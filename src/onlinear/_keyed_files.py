@@ -45,7 +45,7 @@ def save(keyed: "Keyed", path: str | os.PathLike[str]) -> None:
         whole, others = home.names()
         arrays["start"], arrays["whole"] = keyed._start, whole
         arrays["others"], arrays["others lengths"] = _codes.joined(others)
-        shape = (home.count, home.size)
+        shape = (whole.size + len(others), home.size)
         pieces = (rows for _, rows in home.pieces())
         arrays["records"] = _files.Pieces(shape, np.dtype(np.float64), pieces)
     _files.write(path, header, arrays)
@@ -70,7 +70,9 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":
     keyed._pending = Pending.rebuilt(header["waits"], waits, owner="Keyed")
     keyed.events_ = _saving.count(header["events"])
     keyed.n_skipped_ = _saving.count(header["skips"])
-    keyed._stamp = float(header["runs"])
+    keyed._stamp = float(_saving.count(int(header["runs"])))
+    if keyed._stamp != header["runs"] or keyed._stamp >= 2**53:
+        raise ValueError(f"it says there were {header['runs']!r} runs")
     if "columns" in header:
         d, names = header["columns"]
         _saving.check_contents(d, np.array(arrays["start"]), names, keyed._model._matrices())
@@ -133,6 +135,11 @@ def merged(shards: Sequence["Keyed"]) -> "Keyed":
         if not isinstance(shard, Keyed):
             raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
         _check_alike(first, shard)
+        if shard is not first and shard.late_.waiting:
+            raise ValueError(
+                "merge needs shards in which no row waits for its label, but for the first, got "
+                f"{shard.late_.waiting} in {shard}"
+            )
     one = copy.copy(first)
     for shard in shards[1:]:
         one.events_ += shard.events_
@@ -167,7 +174,8 @@ def _put(keyed: "Keyed", key: Any, model: Learner, other: np.ndarray) -> None:
     keys = batch([key])
     own = home.get(keys)[0]
     own[0, LEARNT:KEY] += other[LEARNT:KEY]
-    own[0, HEAD:] = model._record
+    if model._record is not None:  # else both have skipped rows only
+        own[0, HEAD:] = model._record
     slots = np.empty(1, dtype=np.int64)
     home.bring(keys, np.zeros(1, dtype=np.int64), slots)
     home.segments.put(slots, own)

@@ -4,7 +4,8 @@ Keys that are whole numbers stand in a compiled table (open addressing, a key an
 side), others in a dict. Both are Python's notion of equal: 1, 1.0 and True are one key.
 """
 
-from collections.abc import Hashable, Iterable
+import contextlib
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -122,7 +123,7 @@ class Batch(NamedTuple):
 
     def take(self, rows: np.ndarray) -> "Batch":
         """Return the keys of some rows, in their order."""
-        if rows.size == self.rows and np.array_equal(rows, np.arange(self.rows)):
+        if not self.missing.size and np.array_equal(rows, np.arange(self.rows)):
             return self
         if self.whole.size == self.rows:
             return whole_batch(self.whole[rows])
@@ -157,11 +158,10 @@ def one_key(key: Hashable) -> Batch:
 
 def batch(keys: Any) -> Batch:
     """Return the keys of a table: an array, a list, a Series or column of any DataFrame."""
-    if hasattr(keys, "to_numpy"):
-        keys = keys.to_numpy()
+    keys = _native(keys)
     if isinstance(keys, np.ndarray) and keys.ndim != 1:
         raise ValueError(f"keys need to be one a row (1-D), got shape {keys.shape}")
-    if isinstance(keys, np.ndarray) and keys.dtype.kind in "biu" and keys.dtype != np.uint64:
+    if isinstance(keys, np.ndarray) and keys.dtype.kind in "biu" and not _too_large(keys):
         whole = np.ascontiguousarray(keys, dtype=np.int64)
         return whole_batch(whole)
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable):
@@ -190,6 +190,27 @@ def batch(keys: Any) -> Batch:
         len(given),
         np.array(missing, dtype=np.int64),
     )
+
+
+def _too_large(keys: np.ndarray) -> bool:
+    """Whether there may be numbers beyond 64 bits with a sign."""
+    return keys.dtype.kind == "u" and keys.dtype.itemsize == 8
+
+
+def _native(keys: Any) -> Any:
+    """Return a column as an array of whole numbers if it is one, else as a list, nulls as None."""
+    if isinstance(keys, np.ma.MaskedArray):
+        return keys.tolist()
+    if isinstance(keys, np.ndarray) or not hasattr(keys, "to_numpy"):
+        return keys
+    with contextlib.suppress(ValueError, TypeError):  # pyarrow makes none of nulls
+        array = keys.to_numpy()
+        if array.dtype.kind in "biu":
+            return array
+    for name in ("to_list", "to_pylist", "tolist"):
+        if hasattr(keys, name):
+            return getattr(keys, name)()
+    return keys.to_numpy()
 
 
 def is_whole(key: Hashable) -> bool:
@@ -297,17 +318,27 @@ class Keys:
             slots[keys.whole_rows] = found
         return New(np.concatenate(new), np.concatenate(whole))
 
+    def entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the keys that are whole numbers, and their slots."""
+        taken = self._table[self._table[:, 1] != FREE]
+        return np.ascontiguousarray(taken[:, 0]), np.ascontiguousarray(taken[:, 1])
+
+    def without(self, unused: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Be whole again after an interrupt, and take out the keys whose slots are unused."""
+        whole, slots = self.entries()
+        self._whole = whole.size
+        others = np.array(list(self._slots.values()), dtype=np.int64)
+        names = [key for key, gone in zip(self._slots, unused(others), strict=True) if gone]
+        self._others = {slot: key for key, slot in self._slots.items()}
+        self.remove(whole_batch(whole[unused(slots)]))
+        self.remove(Batch(NONE, NONE, names, np.arange(len(names)), len(names), NONE))
+
     def remove(self, keys: Batch) -> None:
         """Take keys that have a slot out."""
         _remove(self._table, keys.whole)
         self._whole -= keys.whole.size
         for key in keys.others:
             self._others.pop(self._slots.pop(key), None)
-
-    def recover(self) -> None:
-        """Be whole again after an interrupt: the slots by key say all."""
-        self._whole = int(np.count_nonzero(self._table[:, 1] != FREE))
-        self._others = {slot: key for key, slot in self._slots.items()}
 
     def of(self, slots: np.ndarray, whole: np.ndarray) -> Batch:
         """Return the keys in some slots, given what those that are whole numbers are."""

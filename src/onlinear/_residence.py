@@ -51,6 +51,7 @@ class Residence:
         self.store = None if capacity is None else Store(size, folder)
         self._clean = np.zeros(capacity or 0, dtype=np.bool_)  # by slot: as on disk
         self.count = 0  # keys, wherever they are
+        self.committed = True  # whether nothing is to be undone any more
 
     @property
     def nbytes(self) -> int:
@@ -209,6 +210,7 @@ class Residence:
 
     def begin(self) -> None:
         """Begin what may be undone, where there is a disk: what is on it then is what counts."""
+        self.committed = False
         if self.store is not None:
             self.flush(self.keys.slots())
             self.store.begin()
@@ -218,11 +220,7 @@ class Residence:
         if self.store is not None:
             self.flush(self.keys.slots())
             self.store.commit()
-
-    @property
-    def committed(self) -> bool:
-        """Whether nothing is to be undone any more."""
-        return self.store is None or not self.store.undecided
+        self.committed = True
 
     def rollback(self, count: int) -> None:
         """Have on disk what was there before, and nothing in memory."""
@@ -241,9 +239,7 @@ class Residence:
         """Be whole again, wherever an interrupt fell; keys without a stamp are forgotten."""
         while True:
             try:
-                self.keys.recover()
-                slots = self.keys.slots()
-                self.keys.remove(self._of(slots[self.column(slots, STAMP) == 0.0]))
+                self.keys.without(lambda slots: self.column(slots, STAMP) == 0.0)
                 self.segments.recover(self.keys.slots())
                 self.count = count
                 return

@@ -138,6 +138,7 @@ class Segments:
         """Take slots back."""
         if not slots.size:
             return
+        slots = np.sort(slots)
         if slots[-1] == self._used - 1 and slots[-1] - slots[0] == slots.size - 1:
             self._used = int(slots[0])  # as if they had never been taken
         else:

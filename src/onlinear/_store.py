@@ -1,5 +1,6 @@
 """Records on disk, by key: an SQLite file of its own, which goes when nobody needs it any more."""
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -31,7 +32,7 @@ class Store:
         own = tempfile.mkdtemp(prefix="onlinear-", dir=folder)
         path = Path(own) / "records.sqlite"
         self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        weakref.finalize(self, _remove, self._base, own)
+        weakref.finalize(self, _remove, self._base, own, os.getpid())
         for setting in (
             "journal_mode=TRUNCATE",
             "synchronous=OFF",
@@ -42,13 +43,9 @@ class Store:
         self._base.execute("CREATE TABLE whole (key INTEGER PRIMARY KEY, record BLOB)")
         self._base.execute("CREATE TABLE others (key BLOB PRIMARY KEY, record BLOB) WITHOUT ROWID")
 
-    @property
-    def undecided(self) -> bool:
-        """Whether something was begun, and is neither kept nor undone."""
-        return self._base.in_transaction
-
     def begin(self) -> None:
         """Begin what may be undone."""
+        self.rollback()  # what an interrupt has left
         self._base.execute("BEGIN")
 
     def commit(self) -> None:
@@ -122,9 +119,10 @@ class Store:
         return np.frombuffer(b"".join(records)).reshape(len(records), self.size)
 
 
-def _remove(base: sqlite3.Connection, folder: str) -> None:
-    base.close()
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(base: sqlite3.Connection, folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # not a child's to remove
+        base.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tables(keys: Batch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
@@ -142,8 +140,16 @@ class _AtOnce:
     def __enter__(self) -> None:
         self._own = not self._base.in_transaction
         if self._own:
-            self._base.execute("BEGIN")
+            try:
+                self._base.execute("BEGIN")
+            except BaseException:
+                if self._base.in_transaction:
+                    self._base.execute("ROLLBACK")
+                raise
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if self._own:
-            self._base.execute("COMMIT" if kind is None else "ROLLBACK")
+            if kind is None:
+                self._base.execute("COMMIT")
+            elif self._base.in_transaction:  # SQLite may have undone it by itself
+                self._base.execute("ROLLBACK")

@@ -63,8 +63,10 @@ class Crew:
             while meanwhile is not None:
                 done, others = wait(futures, PAUSE, FIRST_EXCEPTION)
                 meanwhile()
-                if not others or any(future.exception() for future in done):
+                if not others:
                     break
+                for future in done:
+                    future.result()  # raises, if it failed
             return [future.result() for future in futures]
         except BaseException:
             if stop is not None:

@@ -20,7 +20,8 @@ class Undo:
     The file stays for the next run: to write where it has been written is much faster.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str | None = None) -> None:
+        self._folder = folder
         self._file: IO[bytes] | None = None
         self.forget()
 
@@ -48,7 +49,7 @@ class Undo:
             self._kept.append((slots.copy(), rows.copy()))
         elif slots.size:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="onlinear-")  # noqa: SIM115
+                self._file = tempfile.TemporaryFile(prefix="onlinear-", dir=self._folder)  # noqa: SIM115
                 weakref.finalize(self, self._file.close)
             self._file.seek(self._written)
             self._file.write(rows.data)
