@@ -56,7 +56,7 @@ def memory(what: str = "VmRSS") -> float:
 
 def parts(rows: int, count: int) -> list[slice]:
     """Return the rows in so many parts."""
-    return [slice(a, b) for a, b in pairwise(range(0, rows + 1, rows // count))]
+    return [slice(a, b) for a, b in pairwise(rows * k // count for k in range(count + 1))]
 
 
 @kernel
@@ -205,7 +205,7 @@ if __name__ == "__main__":
             ("memory at most, over the arithmetic size", needed / arithmetic, "≤ 1.3"),
             ("keys that have the bits of learners alone", float(agree), "≥ 1"),
             ("a tenth of the memory: the same bits", float(spilled), "≥ 1"),
-            ("a tenth of the memory: memory, over all of it", share, "≤ 0.1"),
+            ("a tenth of the memory: models and keys, over all", share, "≤ 0.1"),
         ]
     )
     if not (agree and spilled):
