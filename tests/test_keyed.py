@@ -752,6 +752,22 @@ def test_columns_of_keys_with_nulls():
     assert keyed.replay(words, X[:3], Y[:3]).bad_rows.tolist() == [1]
 
 
+def test_what_was_learnt_row_by_row_is_there_when_a_replay_cannot_begin(monkeypatch):
+    keyed = ol.Keyed(laser(), memory_limit=SMALL)
+    one_by_one(keyed, range(10), X[:10], Y[:10])
+    real, models = Residence.flush, {key: keyed[key] for key in range(10)}
+
+    def interrupted(self, slots):
+        real(self, slots[:3])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Residence, "flush", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            keyed.replay(np.arange(40), X[:40], Y[:40])
+    assert same(keyed, models)
+
+
 def test_a_full_disk_changes_nothing():
     keyed = ol.Keyed(laser(), memory_limit=SMALL)
     keyed.replay(np.arange(50), X[:50], Y[:50])

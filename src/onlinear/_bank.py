@@ -15,7 +15,7 @@ from numpy import ascontiguousarray, empty, ndarray
 from onlinear import _checks, _files, _saving
 from onlinear._engine import FINE, Outcome
 from onlinear._journal import Journal
-from onlinear._kernel_learner import KernelLearner
+from onlinear._kernel_learner import check_fixed
 from onlinear._model import FLOAT, Learner, _full_name, _no_progress
 from onlinear._rows import Rows
 from onlinear._teams import Team, assembled, run
@@ -66,7 +66,7 @@ class Bank:
         if not given:
             raise ValueError("Bank needs at least one learner, got none")
         for model in given:
-            _check(model)
+            check_fixed("Bank needs learners", model)
         self.threads = threads
         self._cores()
         self._models = [copy.deepcopy(model) for model in given]
@@ -391,18 +391,6 @@ class Bank:
         if refusals:
             raise min(refusals, key=lambda refusal: refusal[:2])[2]
         return predictions, bad
-
-
-def _check(model: Any) -> None:
-    """Refuse what cannot be in a bank."""
-    if not isinstance(model, Learner):
-        raise TypeError(f"Bank needs learners, got {type(model).__name__}")
-    if isinstance(model, KernelLearner):
-        raise ValueError(
-            f"Bank needs learners whose state does not grow, got {type(model).__name__}: put "
-            "onlinear.features in front of the rows instead"
-        )
-    model._numbers()
 
 
 def _check_columns(first: Learner, model: Learner) -> None:

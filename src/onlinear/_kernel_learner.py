@@ -18,7 +18,7 @@ from onlinear._dual import check_factor, coefficients
 from onlinear._model import Learner
 from onlinear.kernels import RBF, Kernel, RowKernel
 
-__all__ = ["DualLearner", "KernelLearner"]
+__all__ = ["DualLearner", "KernelLearner", "check_fixed"]
 
 FIRST_ROOM = 16  # examples
 
@@ -183,3 +183,15 @@ class DualLearner(KernelLearner):
     def dual_coef_(self) -> np.ndarray:
         """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``; O(n²)."""
         return coefficients(self._learnt())
+
+
+def check_fixed(needs: str, model: Any) -> None:
+    """Refuse what is no learner, or one whose state grows; ``needs`` says who needs them."""
+    if not isinstance(model, Learner):
+        raise TypeError(f"{needs}, got {type(model).__name__}")
+    if isinstance(model, KernelLearner):
+        raise ValueError(
+            f"{needs} whose state does not grow, got {type(model).__name__}: put "
+            "onlinear.features in front of the rows instead"
+        )
+    model._numbers()

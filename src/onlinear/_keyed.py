@@ -27,7 +27,7 @@ from onlinear._engine import (
     Run,
 )
 from onlinear._groups import AHEAD, Bench, EventTable, run
-from onlinear._kernel_learner import KernelLearner
+from onlinear._kernel_learner import check_fixed
 from onlinear._keys import FREE, Batch, batch, one_key
 from onlinear._model import FLOAT, Learner
 from onlinear._pending import LateCounts, Pending
@@ -120,7 +120,7 @@ class Keyed:
         waiting: int = 1_000_000,
         expire_after: int | datetime.timedelta | None = None,
     ) -> None:
-        _check(model)
+        check_fixed("Keyed needs a learner", model)
         self.memory_limit, self.max_age, self.spill = memory_limit, max_age, spill
         self.pooled, self.threads = pooled, threads
         self._ages = Ages(max_age)
@@ -219,7 +219,6 @@ class Keyed:
         attributes, home = self.__dict__.copy(), self._home
         assert home is not None
         count = home.count
-        home.committed = False
         try:
             for bench in self._benches:
                 bench.undo.forget()  # what an interrupt has left
@@ -227,7 +226,7 @@ class Keyed:
             yield
             home.commit()
         except BaseException:
-            if home.committed:  # it fell when all was done
+            if home.committed:  # it fell when all was done, or nothing yet
                 raise
             if home.store is None:
                 for bench in self._benches:
@@ -486,8 +485,8 @@ class Keyed:
         Parameters
         ----------
         keys : array, list or Series
-            The key of each row: numbers, strings, tuples, anything hashable. Those that are equal
-            to Python are one key: 1 and 1.0 are.
+            The key of each row: numbers, strings, tuples, anything hashable (what a file can hold,
+            if there is a ``memory_limit`` or ``max_age``). 1, 1.0 and True are one key.
         X : array, list of rows, or DataFrame
             One row per event, of the same columns for every key.
         y : array or Series
@@ -740,15 +739,3 @@ def _columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:
         errors,
         rows[:, LAST].astype(np.int64),
     )
-
-
-def _check(model: Any) -> None:
-    """Refuse what cannot be the model of many keys."""
-    if not isinstance(model, Learner):
-        raise TypeError(f"Keyed needs a learner, got {type(model).__name__}")
-    if isinstance(model, KernelLearner):
-        raise ValueError(
-            f"Keyed needs a learner whose state does not grow, got {type(model).__name__}: put "
-            "onlinear.features in front of the rows instead"
-        )
-    model._numbers()

@@ -27,7 +27,8 @@ def merge(models: Iterable[Model]) -> Model:
     Parameters
     ----------
     models : iterable of Ridge, AAR or AROWR
-        Of one class, with the same parameters and columns. One that has learnt nothing adds
+        Of one class, with the same parameters and columns; or :class:`onlinear.Keyed`, shards of
+        keys, of any learner if no key is in two of them. One that has learnt nothing adds
         nothing. (What forgets or drifts depends on the order of its rows, and cannot be merged.)
 
     Examples

@@ -210,9 +210,10 @@ class Residence:
 
     def begin(self) -> None:
         """Begin what may be undone, where there is a disk: what is on it then is what counts."""
+        if self.store is not None:
+            self.flush(self.keys.slots())  # before all of it is there, nothing is to be undone
         self.committed = False
         if self.store is not None:
-            self.flush(self.keys.slots())
             self.store.begin()
 
     def commit(self) -> None:
@@ -230,7 +231,7 @@ class Residence:
                 self.store.rollback()
                 self.keys, self.segments = Keys(), Segments(self.size, self.capacity)
                 self._clean[:] = False
-                self.count = count
+                self.count, self.committed = count, True
                 return
             except KeyboardInterrupt:  # there is an error on its way already
                 continue
@@ -241,7 +242,7 @@ class Residence:
             try:
                 self.keys.without(lambda slots: self.column(slots, STAMP) == 0.0)
                 self.segments.recover(self.keys.slots())
-                self.count = count
+                self.count, self.committed = count, True
                 return
             except KeyboardInterrupt:  # there is an error on its way already
                 continue
