@@ -62,11 +62,11 @@ def parts(rows: int, count: int) -> list[slice]:
 @kernel
 def touched(place, slots, bench):  # type: ignore[no-untyped-def]
     """Copy the record of every event and back: no faster can any learner be."""
-    bases, each, stride = place
+    bases, power, stride = place
     for k in range(slots.size):
         if k + AHEAD < slots.size:
-            ask_for(where(bases, each, stride, slots[k + AHEAD]), 8 * bench.size)
-        record = numbers_at(where(bases, each, stride, slots[k]), bench.size)
+            ask_for(where(bases, power, stride, slots[k + AHEAD]), 8 * bench.size)
+        record = numbers_at(where(bases, power, stride, slots[k]), bench.size)
         copied(record, bench)
         copied(bench, record)
 

@@ -29,7 +29,7 @@ from onlinear._kernels import finite, kernel
 from onlinear._layout import at
 from onlinear._rows import Rows
 from onlinear._rules import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW
-from onlinear._segments import ask_for, copied, numbers_at, where
+from onlinear._segments import ask_for, copied, moved, numbers_at, where
 from onlinear._threads import blas_threads
 
 __all__ = [
@@ -226,40 +226,43 @@ def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, l
 def grouped(bench, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
     """Rounds of the models of many keys: event i, row i of the table, is of the model in slots[i].
 
-    The ``events`` are taken in their order, those before row ``run.before``. A record is copied to
-    the ``bench``, where ``own`` is its state, and back; those of events soon to come are asked for.
-    One that no run has come to is as ``start``. ``kept`` is where predictions, bad rows, and, if
-    there is room, records as they were when this run came to them first and their slots are written
-    to. Return where it ended, as :class:`Outcome`, and how many records were logged.
+    The ``events`` are taken in their order, those before row ``run.before``; records of events soon
+    to come are asked for. A record that no run has come to is as ``start``. A row of no model is
+    predicted on the ``bench``, a record of which ``own`` is the state. ``kept`` is where
+    predictions, bad rows, and, if there is room, records as they were when this run came to them
+    first and their slots are written to. Return where it ended, as :class:`Outcome`, and how many
+    records were logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept
-    bases, each, stride = place
+    bases, power, stride = place
+    desk = bench.ctypes.data
     entries = 0
     for k in range(events.size):
         i = events[k]
         if i >= before:
             break
         if k + ahead < events.size and slots[events[k + ahead]] >= 0:
-            ask_for(where(bases, each, stride, slots[events[k + ahead]]), 8 * bench.size)
-        if slots[i] < 0:
-            copied(start, bench)
-        else:
-            record = numbers_at(where(bases, each, stride, slots[i]), bench.size)
-            if record[STAMP] != 0.0:
-                copied(record, bench)
-            else:
-                copied(start, bench)
-                bench[KEY] = record[KEY]
-            if labelled and record[STAMP] != stamp and log.shape[0] > 0:
-                copied(record, log[entries])
+            ask_for(where(bases, power, stride, slots[events[k + ahead]]), 8 * bench.size)
+        record, state = bench, own
+        if slots[i] >= 0:
+            address = where(bases, power, stride, slots[i])
+            there = numbers_at(address, bench.size)
+            if labelled and there[STAMP] != stamp and log.shape[0] > 0:
+                copied(there, log[entries])
                 logged[entries] = slots[i]
                 entries += 1
+            if labelled or there[STAMP] != 0.0:
+                record, state = there, moved(own, address - desk)
+        if slots[i] < 0 or record[STAMP] == 0.0:
+            key = record[KEY]
+            copied(start, record)
+            record[KEY] = key
         learning = labelled
         while True:
             label = y[i] if learning else math.nan
-            value, rule = one(own, params, X[i], label, work, learning)
-            settle(own, work)
+            value, rule = one(state, params, X[i], label, work, learning)
+            settle(state, work)
             if rule == FINE or not skip:
                 break
             bad[i] = True
@@ -271,13 +274,12 @@ def grouped(bench, own, start, params, X, y, work, labelled, place, slots, event
             return i, rule, value, entries
         out[i] = value
         if labelled:
-            bench[STAMP], bench[LAST] = stamp, clock + i
+            record[STAMP], record[LAST] = stamp, clock + i
             if learning:
-                bench[LEARNT] += 1.0
-                bench[LOSS] += (label - value) * (label - value)
+                record[LEARNT] += 1.0
+                record[LOSS] += (label - value) * (label - value)
             else:
-                bench[SKIPPED] += 1.0
-            copied(bench, record)
+                record[SKIPPED] += 1.0
     return before, FINE, 0.0, entries
 
 

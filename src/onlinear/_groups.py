@@ -8,12 +8,15 @@ bits.
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlinear import _engine
+from onlinear._compiling import Kept
 from onlinear._engine import FINE, HEAD, Outcome, Run
+from onlinear._keys import FREE
 from onlinear._model import Learner
 from onlinear._record import LINE, before_matrix, views
 from onlinear._segments import Segments
@@ -26,6 +29,7 @@ AHEAD = 8  # events before its own that a record is asked for
 LARGEST_BLOCK = 1 << 13  # events: there is room to log a record for each
 THREADS_PAY = 4096  # events from which several threads are used
 SAMPLE = 512  # events by which keys are divided
+MOST = 2**62  # there is no such slot
 
 
 class Bench:
@@ -51,15 +55,35 @@ class EventTable(NamedTuple):
     bad: np.ndarray
 
 
-def _parts(slots: np.ndarray, events: np.ndarray, threads: int) -> list[np.ndarray]:
-    """Divide events by ranges of slots, about the same number in each."""
+@Kept
+def _chosen(slots, events, low, high, chosen):
+    """Write the events whose slots are low, …, high − 1, in their order; return how many."""
+    count = 0
+    for k in range(events.size):
+        chosen[count] = events[k]
+        count += low <= slots[events[k]] < high
+    return count
+
+
+class _Range(NamedTuple):
+    """The part of a thread: events of the slots low, …, high − 1."""
+
+    low: int
+    high: int
+
+    def of(self, slots: np.ndarray, events: np.ndarray) -> np.ndarray:
+        """Return them, in their order."""
+        chosen = np.empty_like(events)
+        return chosen[: _chosen(slots, events, *self, chosen)]
+
+
+def _ranges(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_Range]:
+    """Divide slots, with about the same number of events in each range."""
     if threads == 1 or events.size < THREADS_PAY:
-        return [events]
-    used = slots[events]
-    sample = np.sort(used[:: max(1, events.size // SAMPLE)])
-    bounds = sample[np.arange(1, threads) * sample.size // threads]
-    parts = np.searchsorted(bounds, used, side="right") if threads > 2 else used >= bounds[0]
-    return [events[parts == part] for part in range(threads)]
+        return []
+    sample = np.sort(slots[events[:: max(1, events.size // SAMPLE)]])
+    bounds = sample[np.arange(1, threads) * sample.size // threads].tolist()
+    return [_Range(*ends) for ends in pairwise([FREE, *bounds, MOST])]
 
 
 class _Shared:
@@ -129,11 +153,14 @@ def run(
         moved, shared.moved = shared.moved, 0
         progress(moved)
 
-    parts = _parts(slots, events, len(benches))
-    if len(parts) == 1:
-        return work(benches[0], parts[0], progress)
-    calls = [partial(work, bench, part, count) for bench, part in zip(benches, parts, strict=True)]
-    with Crew(len(parts)) as crew:
+    def own(bench: Bench, part: _Range) -> Outcome:
+        return work(bench, part.of(slots, events), count)
+
+    ranges = _ranges(slots, events, len(benches))
+    if not ranges:
+        return work(benches[0], events, progress)
+    calls = [partial(own, *pair) for pair in zip(benches, ranges, strict=True)]
+    with Crew(len(calls)) as crew:
         ended = crew.run(calls, meanwhile=meanwhile, stop=shared.stop)
     broken = [outcome for outcome in ended if outcome.rule != FINE]
     return min(broken) if broken else ended[0]

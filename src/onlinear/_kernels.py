@@ -2,7 +2,7 @@
 
 Every kernel sums in one fixed order, where the order matters, and uses no fast-math, so that a step
 gives the same bits whichever way it is run. Matrices are symmetric and stored in full; loops run
-along rows and in "axpy form", which the compiler vectorises without changing the order of any sum.
+along rows and in "axpy form", which is vectorised without changing the order of any sum.
 """
 
 import math
@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 
 from numba import njit
+
+from onlinear._lanes import along
 
 __all__ = [
     "add_square",
@@ -50,6 +52,49 @@ inner: Any = partial(kernel, no_cpython_wrapper=True)
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
 ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
 BAND = 16  # rows of cholesky(), a multiple of four
+
+
+@along
+def _added(a, x, y):
+    """y + a·x."""
+    return y + a * x
+
+
+@along
+def _scaled(a, x, out):
+    """a·x."""
+    return a * x
+
+
+@along
+def _added_four(a, b, c, d, p, q, r, s, out):
+    """The sum of four rows, each times a number, to out."""
+    return out + ((a * p + b * q) + (c * r + d * s))
+
+
+@along
+def _added_eight(a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w, out):
+    """The same of eight rows, summed as twice four."""
+    return (out + ((a * p + b * q) + (c * r + d * s))) + ((e * t + f * u) + (g * v + h * w))
+
+
+@along
+def _four_less(a, b, c, d, u, p, q, r, s):
+    """Four rows, less u times a number each."""
+    return p - a * u, q - b * u, r - c * u, s - d * u
+
+
+@along
+def _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out):
+    """The same, and then their sum, each times another number, to out."""
+    p, q, r, s = p - e * u, q - f * u, r - g * u, s - h * u
+    return p, q, r, s, out + ((a * p + b * q) + (c * r + d * s))
+
+
+@along
+def _gained(gain, root, v, u):
+    """v times the gain, and u = v times its root."""
+    return gain * v, root * v
 
 
 @kernel
@@ -112,15 +157,13 @@ def clipped(a, limit):
 @kernel
 def axpy(a, x, y):
     """y ← y + a·x."""
-    for i in range(x.size):
-        y[i] += a * x[i]
+    _added(a, x, y)
 
 
 @kernel
 def scale(a, x, out):
     """out ← a·x (out may be x)."""
-    for i in range(x.size):
-        out[i] = a * x[i]
+    _scaled(a, x, out)
 
 
 @kernel
@@ -156,18 +199,14 @@ def symv(S, x, out):
     for i in range(0, eights, 8):
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
         e, f, g, h = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
-        for j in range(n):
-            half = (a * S[i, j] + b * S[i + 1, j]) + (c * S[i + 2, j] + d * S[i + 3, j])
-            rest = (e * S[i + 4, j] + f * S[i + 5, j]) + (g * S[i + 6, j] + h * S[i + 7, j])
-            out[j] = (out[j] + half) + rest
+        p, q, r, s = S[i], S[i + 1], S[i + 2], S[i + 3]
+        t, u, v, w = S[i + 4], S[i + 5], S[i + 6], S[i + 7]
+        _added_eight(a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w, out)
     for i in range(eights, fours, 4):
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
-        for j in range(n):
-            out[j] += (a * S[i, j] + b * S[i + 1, j]) + (c * S[i + 2, j] + d * S[i + 3, j])
+        _added_four(a, b, c, d, S[i], S[i + 1], S[i + 2], S[i + 3], out)
     for i in range(fours, n):
-        a = x[i]
-        for j in range(n):
-            out[j] += a * S[i, j]
+        _added(x[i], S[i], out)
 
 
 @kernel
@@ -180,14 +219,11 @@ def symv_both(S, T, x, out, other):
         other[j] = 0.0
     for i in range(0, whole, 4):
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
-        for j in range(n):
-            out[j] += (a * S[i, j] + b * S[i + 1, j]) + (c * S[i + 2, j] + d * S[i + 3, j])
-            other[j] += (a * T[i, j] + b * T[i + 1, j]) + (c * T[i + 2, j] + d * T[i + 3, j])
+        _added_four(a, b, c, d, S[i], S[i + 1], S[i + 2], S[i + 3], out)
+        _added_four(a, b, c, d, T[i], T[i + 1], T[i + 2], T[i + 3], other)
     for i in range(whole, n):
-        a = x[i]
-        for j in range(n):
-            out[j] += a * S[i, j]
-            other[j] += a * T[i, j]
+        _added(x[i], S[i], out)
+        _added(x[i], T[i], other)
 
 
 @kernel
@@ -203,28 +239,26 @@ def reset(a, S):
 @kernel
 def add_square(u, S):
     """S ← S + uuᵀ, exactly symmetric."""
-    n = u.size
-    for i in range(n):
-        a = u[i]
-        for j in range(n):
-            S[i, j] += a * u[j]
+    for i in range(u.size):
+        _added(u[i], u, S[i])
 
 
 @kernel
 def subtract_square(u, S):
     """S ← S − uuᵀ: exactly symmetric, since u_i·u_j is u_j·u_i."""
     n = u.size
-    for i in range(n):
-        a = u[i]
-        for j in range(n):
-            S[i, j] -= a * u[j]
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        _four_less(u[i], u[i + 1], u[i + 2], u[i + 3], u, S[i], S[i + 1], S[i + 2], S[i + 3])
+    for i in range(whole, n):
+        _added(-u[i], u, S[i])
 
 
 @kernel
 def subtract_square_and_multiply(u, S, x, out):
     """S ← S − uuᵀ and out ← Sx in one pass; the bits of one after the other.
 
-    Their number must be a multiple of four: with a rest the compiler does not vectorise the loop.
+    Their number must be a multiple of four.
     """
     n = x.size
     for j in range(n):
@@ -232,13 +266,8 @@ def subtract_square_and_multiply(u, S, x, out):
     for i in range(0, n, 4):
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
         e, f, g, h = u[i], u[i + 1], u[i + 2], u[i + 3]
-        for j in range(n):
-            p = S[i, j] - e * u[j]
-            q = S[i + 1, j] - f * u[j]
-            r = S[i + 2, j] - g * u[j]
-            s = S[i + 3, j] - h * u[j]
-            S[i, j], S[i + 1, j], S[i + 2, j], S[i + 3, j] = p, q, r, s
-            out[j] += (a * p + b * q) + (c * r + d * s)
+        p, q, r, s = S[i], S[i + 1], S[i + 2], S[i + 3]
+        _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out)
 
 
 @kernel
@@ -302,9 +331,7 @@ def _weigh(v, chi, r, part, u):
     """Set u so that Σ − uuᵀ is (Σ⁻¹ + part·xxᵀ/r)⁻¹ = Σ_new, and v ← Σ_new·x/r."""
     gain = 1.0 / (r + part * chi)
     root = math.sqrt(part * gain)
-    for i in range(v.size):
-        u[i] = root * v[i]
-        v[i] = gain * v[i]
+    _gained(gain, root, v, u)
 
 
 @kernel

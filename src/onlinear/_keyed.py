@@ -32,6 +32,7 @@ from onlinear._keys import FREE, Batch, batch, one_key
 from onlinear._model import FLOAT, Learner
 from onlinear._pending import LateCounts, Pending
 from onlinear._progress import bar
+from onlinear._record import before_matrix
 from onlinear._replay import Replay
 from onlinear._residence import AT_LEAST, OVERHEAD, Residence
 from onlinear._segments import Segments
@@ -163,7 +164,8 @@ class Keyed:
             _pooling.check(model)
         assert model._record is not None
         start = np.concatenate([np.zeros(HEAD), model._record])
-        home = Residence(start.size, self._capacity(start.size), self._folder())
+        before = HEAD + before_matrix(model._state)
+        home = Residence(start.size, self._capacity(start.size), self._folder(), before)
         self._template, self._start, self._home = model, start, home
         self._shape, self._names = (d,), names
         self._params = model._numbers()

@@ -45,13 +45,19 @@ def numbered(keys: Batch) -> tuple[np.ndarray, int]:
 class Residence:
     """Records of ``size`` numbers by key, at most ``capacity`` of them in memory."""
 
-    def __init__(self, size: int, capacity: int | None = None, folder: str | None = None) -> None:
-        self.size, self.capacity, self._folder = size, capacity, folder
-        self.keys, self.segments = Keys(), Segments(size, capacity)
+    def __init__(
+        self, size: int, capacity: int | None = None, folder: str | None = None, before: int = 0
+    ) -> None:
+        self.size, self.capacity, self._before = size, capacity, before
+        self._clear()
         self.store = None if capacity is None else Store(size, folder)
         self._clean = np.zeros(capacity or 0, dtype=np.bool_)  # by slot: as on disk
         self.count = 0  # keys, wherever they are
         self.committed = True  # whether nothing is to be undone any more
+
+    def _clear(self) -> None:
+        self.keys = Keys()
+        self.segments = Segments(self.size, self.capacity, self._before)
 
     @property
     def nbytes(self) -> int:
@@ -153,7 +159,7 @@ class Residence:
         for start in range(0, count, ROWS):
             some = np.arange(start, min(count, start + ROWS))
             records, known = self.get(keys.take(rows[first[some]]))
-            segments = Segments(self.size)
+            segments = Segments(self.size, before=self._before)
             places = np.where(known, segments.claim(some.size), FREE)
             segments.put(np.flatnonzero(known), records[known])
             mine = np.flatnonzero((numbers >= start) & (numbers < start + some.size))
@@ -229,7 +235,7 @@ class Residence:
         while True:
             try:
                 self.store.rollback()
-                self.keys, self.segments = Keys(), Segments(self.size, self.capacity)
+                self._clear()
                 self._clean[:] = False
                 self.count, self.committed = count, True
                 return

@@ -1,8 +1,9 @@
 """Room for millions of small records that grows without moving those that are there.
 
 Records stand in segments, blocks of memory of a fixed number of them; a new segment is added when
-all are full. Each begins with a cache line. Compiled code finds record ``slot`` by address:
-:func:`where` it is, :func:`numbers_at` an address, and :func:`ask_for` what is needed soon.
+all are full. One number of each, such as the first of a matrix, begins a cache line. Compiled code
+finds record ``slot`` by address: :func:`where` it is, :func:`numbers_at` an address, arrays that
+stand elsewhere :func:`moved` there, and :func:`ask_for` what is needed soon.
 """
 
 from typing import Any
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from onlinear._compiling import Kept
 from onlinear._kernels import inner
 from onlinear._record import LINE
 
-__all__ = ["Segments", "ask_for", "copied", "numbers_at", "where"]
+__all__ = ["Segments", "ask_for", "copied", "moved", "numbers_at", "where"]
 
 _intrinsic: Any = intrinsic
 BYTES = 1 << 26  # of a segment, at least a record
@@ -41,6 +43,22 @@ def numbers_at(typing_context, address, count):
 
 
 @_intrinsic
+def moved(typing_context, arrays, bytes):
+    """Return arrays like these, so many bytes from where they are."""
+
+    def generate(context, builder, signature, values):
+        given, bytes = values
+        parts = []
+        for j, kind in enumerate(arrays):
+            part = context.make_array(kind)(context, builder, builder.extract_value(given, j))
+            part.data = cgutils.pointer_add(builder, part.data, bytes)
+            parts.append(part._getvalue())
+        return context.make_tuple(builder, arrays, parts)
+
+    return arrays(arrays, types.int64), generate
+
+
+@_intrinsic
 def _prefetch(typing_context, address):
     """Bring a cache line."""
 
@@ -56,16 +74,16 @@ def _prefetch(typing_context, address):
 
 
 @inner(inline="always")
-def where(bases, each, stride, slot):
-    """Return the address of a record, ``each`` of them being in a segment."""
-    return bases[slot // each] + slot % each * stride
+def where(bases, power, stride, slot):
+    """Return the address of a record, 2 to this power of them being in a segment."""
+    return bases[slot >> power] + (slot & ((1 << power) - 1)) * stride
 
 
 @inner(inline="always")
 def ask_for(address, size):
     """Have so many bytes of memory on their way."""
-    for line in range(0, size, LINE):
-        _prefetch(address + line)
+    for line in range(address & -LINE, address + size, LINE):
+        _prefetch(line)
 
 
 @inner
@@ -76,40 +94,42 @@ def copied(source, target):
 
 
 @Kept
-def _gather(bases, each, stride, slots, rows):
+def _gather(bases, power, stride, slots, rows):
     for k in range(slots.size):
-        copied(numbers_at(where(bases, each, stride, slots[k]), rows.shape[1]), rows[k])
+        copied(numbers_at(where(bases, power, stride, slots[k]), rows.shape[1]), rows[k])
 
 
 @Kept
-def _scatter(bases, each, stride, slots, rows):
+def _scatter(bases, power, stride, slots, rows):
     for k in range(slots.size):
-        copied(rows[k], numbers_at(where(bases, each, stride, slots[k]), rows.shape[1]))
+        copied(rows[k], numbers_at(where(bases, power, stride, slots[k]), rows.shape[1]))
 
 
 @Kept
-def _pick(bases, each, stride, slots, j, numbers):
+def _pick(bases, power, stride, slots, j, numbers):
     for k in range(slots.size):
-        numbers[k] = numbers_at(where(bases, each, stride, slots[k]), j + 1)[j]
+        numbers[k] = numbers_at(where(bases, power, stride, slots[k]), j + 1)[j]
 
 
 @Kept
-def _put_number(bases, each, stride, slots, j, numbers):
+def _put_number(bases, power, stride, slots, j, numbers):
     for k in range(slots.size):
-        numbers_at(where(bases, each, stride, slots[k]), j + 1)[j] = numbers[k]
+        numbers_at(where(bases, power, stride, slots[k]), j + 1)[j] = numbers[k]
 
 
 class Segments:
     """Records of ``size`` numbers, and which places are free.
 
-    A segment holds ``at_once`` records at most.
+    A segment holds ``at_once`` records at most. The number after the first ``before`` begins a
+    cache line.
     """
 
-    def __init__(self, size: int, at_once: int | None = None) -> None:
-        self.size = size
+    def __init__(self, size: int, at_once: int | None = None, before: int = 0) -> None:
+        self.size, self._before = size, 8 * before
         self.stride = -(-8 * size // LINE) * LINE
-        self.each = max(1, min(BYTES // self.stride, at_once or BYTES))
-        self.place = np.empty(0, dtype=np.int64), self.each, self.stride  # for compiled code
+        power = max(1, min(BYTES // self.stride, at_once or BYTES)).bit_length() - 1
+        self.each = 1 << power
+        self.place = np.empty(0, dtype=np.int64), power, self.stride  # for compiled code
         self._memory: list[np.ndarray] = []
         self._free: list[np.ndarray] = []  # slots given back
         self._used = 0  # slots ever taken
@@ -156,8 +176,8 @@ class Segments:
             memory = np.zeros(self.each * self.stride + LINE, dtype=np.uint8)
             self._memory.append(memory)
             address = memory.ctypes.data
-            bases = np.append(self.place[0], address + -address % LINE)
-            self.place = bases, self.each, self.stride
+            bases = np.append(self.place[0], address + -(address + self._before) % LINE)
+            self.place = bases, *self.place[1:]
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
         """Return copies of records, a row each."""

@@ -1,0 +1,136 @@
+"""Loops along vectors, eight numbers at a time.
+
+A rule says what becomes of one number, ``y + a * x``; :func:`along` makes of it a loop over all of
+them, for compiled code. The compiler's own loops take 16 numbers at a time and the rest one by one,
+which is most of a vector of eight or twenty; these take eight, then four, two and one. Every number
+comes out as the rule says, with no sum in another order, so the bits are those of a plain loop.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+__all__ = ["along"]
+
+WIDTHS = (8, 4, 2, 1)
+NUMBER, INTEGER = ir.DoubleType(), ir.IntType(64)
+
+
+def along(rule: Callable[..., Any]) -> Any:
+    """Return a loop over all numbers of some vectors, from a rule for one number of each.
+
+    What the rule returns, a number or several, becomes of the last vectors. The first vector says
+    how many numbers there are; scalars come before vectors. Vectors are the same or have nothing
+    in common.
+    """
+    names = list(inspect.signature(rule).parameters)
+
+    def plain(*given: Any) -> None:
+        vectors = [value for value in given if getattr(value, "ndim", 0)]
+        scalars = given[: len(given) - len(vectors)]
+        for j in range(vectors[0].size):
+            new = _several(rule(*scalars, *(vector[j] for vector in vectors)))
+            for vector, number in zip(vectors[-len(new) :], new, strict=True):
+                vector[j] = number
+
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return plain
+
+    def typed(context: Any, *kinds: Any) -> Any:
+        scalars = sum(not isinstance(kind, types.Array) for kind in kinds)
+        given = [types.float64] * scalars + list(kinds[scalars:])
+        return types.void(*given), _Loop(rule, kinds[scalars:])
+
+    typed.__name__ = rule.__name__
+    typed.__doc__ = rule.__doc__
+    parameter = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, parameter) for name in ("context", *names)]
+    )
+    typed.py_func = rule  # type: ignore[attr-defined]  # by which a change of it is noticed
+    return intrinsic(typed)
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+class Lanes:
+    """Numbers side by side in one register, with the arithmetic of a rule."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self._builder, self.value = builder, value
+
+    def __add__(self, other: "Lanes") -> "Lanes":
+        """Return sums."""
+        return Lanes(self._builder, self._builder.fadd(self.value, other.value))
+
+    def __sub__(self, other: "Lanes") -> "Lanes":
+        """Return differences."""
+        return Lanes(self._builder, self._builder.fsub(self.value, other.value))
+
+    def __mul__(self, other: "Lanes") -> "Lanes":
+        """Return products."""
+        return Lanes(self._builder, self._builder.fmul(self.value, other.value))
+
+
+class _Loop:
+    """Writes the code of a loop."""
+
+    def __init__(self, rule: Callable[..., Any], kinds: Sequence[Any]) -> None:
+        self._rule, self._kinds = rule, kinds
+        together = all(kind.layout == "C" for kind in kinds)
+        self._widths = WIDTHS if together else (1,)
+
+    def __call__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+        """Write it."""
+        first = len(values) - len(self._kinds)
+        vectors = [
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(self._kinds, values[first:], strict=True)
+        ]
+        scalars = {w: [_spread(builder, a, w) for a in values[:first]] for w in self._widths}
+        count, most = builder.extract_value(vectors[0].shape, 0), self._widths[0]
+        whole = builder.and_(count, INTEGER(-most))
+        with cgutils.for_range_slice(builder, INTEGER(0), whole, INTEGER(most)) as (j, _):
+            self._some(builder, scalars[most], vectors, j, most)
+        for w in self._widths[1:]:
+            left = builder.and_(count, INTEGER(w))
+            with builder.if_then(builder.icmp_signed("!=", left, INTEGER(0))):
+                begin = builder.and_(count, INTEGER(-2 * w))
+                self._some(builder, scalars[w], vectors, begin, w)
+        return context.get_dummy_value()
+
+    def _some(
+        self, builder: Any, scalars: Sequence[Any], vectors: Sequence[Any], j: Any, w: int
+    ) -> None:
+        """Apply the rule to numbers j, j + 1, …, so many of them."""
+        places = [_place(builder, vector, j, w) for vector in vectors]
+        numbers = [builder.load(place, align=8) for place in places]
+        new = _several(self._rule(*(Lanes(builder, value) for value in (*scalars, *numbers))))
+        for lanes, place in zip(new, places[-len(new) :], strict=True):
+            builder.store(lanes.value, place, align=8)
+
+
+def _place(builder: Any, vector: Any, j: Any, w: int) -> Any:
+    """Return where numbers j, j + 1, … of a vector stand."""
+    stride = builder.extract_value(vector.strides, 0)
+    if w == 1:
+        return cgutils.pointer_add(builder, vector.data, builder.mul(j, stride))
+    kind = ir.VectorType(NUMBER, w).as_pointer()
+    return builder.bitcast(builder.gep(vector.data, [j]), kind)
+
+
+def _spread(builder: Any, number: Any, w: int) -> Any:
+    """Return a register with one number in all its lanes."""
+    if w == 1:
+        return number
+    nothing = ir.Constant(ir.VectorType(NUMBER, w), ir.Undefined)
+    lane = ir.IntType(32)
+    one = builder.insert_element(nothing, number, lane(0))
+    return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(lane, w), [0] * w))
