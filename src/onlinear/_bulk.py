@@ -227,7 +227,7 @@ def block(state, params, table, y, out, start, rows, space):
     _prior(X, main[0], rows, d, numbers)
     for k in range(count):
         begin(wings[k], matrices[k], X, rows, 0.0)
-    done = leaf = 0
+    done = leaf = np.int64(0)  # not a literal, for which Numba would compile the kernels twice
     fate = TAKE
     while done < rows:
         n = min(LEAF, rows - done)

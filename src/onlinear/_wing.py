@@ -75,7 +75,7 @@ def _multiple(A):
     return a
 
 
-@kernel(inline="always")
+@kernel
 def begin(wing, A, X, rows, beta):
     """P ← XA + βP; at the beginning and after a reset, A is a multiple of I."""
     P, d = wing[0], A.shape[0]
@@ -99,7 +99,7 @@ def _add_rows(a, X, rows, d, beta, P):
                 p[i] = a * x[i] + beta * p[i]
 
 
-@kernel(inline="always")
+@kernel
 def gram(wing, X, done, rows, d):
     """Begin a leaf of so many rows: G[s, t] ← p_sᵀx_t."""
     _blas.product(wing[0], done, rows, X, done, rows, d, wing[2])
@@ -137,7 +137,7 @@ def _invert(G, root, done, rows, sign, T):
             T[t, j] *= root[done + t]
 
 
-@kernel(inline="always")
+@kernel
 def expand(wing, done, rows, sign, d):
     """End a leaf: U ← TP for its first rows."""
     P, U, G, T, _, root = wing
@@ -145,7 +145,7 @@ def expand(wing, done, rows, sign, d):
     _blas.add_product(1.0, T, rows, P, done, rows, d, 0.0, U, done)
 
 
-@kernel(inline="always")
+@kernel
 def push(wing, X, W, done, span, rows, sign, d):
     """Make P good for the next rows, after the last ``span`` ones; W is scratch."""
     P, U, _, _, _, _ = wing
@@ -153,7 +153,7 @@ def push(wing, X, W, done, span, rows, sign, d):
     _blas.add_product(sign, W, rows, U, done - span, span, d, 1.0, P, done)
 
 
-@kernel(inline="always")
+@kernel
 def fold(wing, A, rows, sign, d):
     """A ← A + σUᵀU, in its lower triangle."""
     _blas.add_squares(sign, wing[1], rows, d, A)
