@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SCRIPTS = ("speed", "limit", "growth", "arcor", "shrinkage", "bank", "certificate_cost")
+SCRIPTS = ("speed", "limit", "growth", "arcor", "shrinkage", "bank", "keyed", "certificate_cost")
 PICTURE = "growth.png"
 
 

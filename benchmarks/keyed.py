@@ -24,7 +24,7 @@ import onlinear as ol
 from onlinear._engine import Outcome
 from onlinear._groups import AHEAD, EventTable
 from onlinear._kernels import kernel
-from onlinear._keyed import Moved
+from onlinear._keyed_tables import Moved
 from onlinear._keys import batch
 from onlinear._segments import ask_for, copied, numbers_at, where
 

@@ -389,7 +389,8 @@ def without_stamps(keyed):
 @pytest.mark.parametrize("how", [{}, {"memory_limit": SMALL}])
 def test_ctrl_c_in_a_replay_changes_nothing(how, monkeypatch):
     """Wherever it falls: at every line of what a replay runs, one after the other."""
-    modules = {"_keyed", "_groups", "_undo", "_residence", "_keys", "_segments", "_store"}
+    modules = {"_keyed_tables", "_keyed_models", "_groups", "_undo"}
+    modules |= {"_residence", "_keys", "_segments", "_store"}
     keyed = ol.Keyed(laser(), threads=1, **how)
     keyed.replay(NUMBERS[:100], X[:100], Y[:100])
     keys = [f"new {key}" if key % 5 == 0 else int(key) for key in NUMBERS]

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -712,3 +713,34 @@ print(late)
         check=True,
     )
     assert done.stdout == "<Late Ridge(): 0 rows wait, 30 learnt, 10 expired>\n"
+
+
+def test_statistics_of_a_learner_that_knows_what_it_knew():
+    """Auto learns a late label by what was kept of its row; its errors are counted as others'."""
+    X, y = stream(60, d=3)
+    keyed, alone = ol.Keyed(ol.Auto(on_bad="skip")), ol.Auto()
+    loss = 0.0
+    for i, (x, label) in enumerate(zip(X, y, strict=True)):
+        loss += (label - keyed.predict_one("a", x, id=i)) ** 2
+        alone.learn_one(x, label)
+        assert keyed.learn_one(id=i, y=label)
+    assert state(keyed["a"]) == state(alone)
+    rounds, skipped, error, last = keyed.statistics("a")
+    assert (rounds, skipped, last) == (60, 0, 59)
+    assert error == pytest.approx(loss / 60, rel=1e-12)
+
+    keyed.predict_one("a", X[0], id="bad")
+    keyed.predict_one("b", X[0], id="worse")
+    assert not keyed.learn_one(id="bad", y=math.inf)
+    assert not keyed.learn_one(id="worse", y=math.inf)
+    assert keyed.statistics("a") == (60, 1, error, 60)
+    assert keyed.statistics("b")[:2] == (0, 1)
+    assert (keyed.n_skipped_, keyed.events_, keyed["b"].n_skipped_) == (2, 62, 1)
+    assert keyed.learn_one(id="worse", y=0.5)  # it waited for a better one
+    assert state(keyed["a"]) == state(alone)
+
+
+@pytest.mark.parametrize("waiting", [0, 2**40])
+def test_a_keyed_speaks_of_waiting(waiting):
+    with pytest.raises(ValueError, match=rf"^Keyed needs .*waiting.*{waiting}"):
+        ol.Keyed(ol.Ridge(), waiting=waiting)

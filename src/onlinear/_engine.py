@@ -244,17 +244,18 @@ def grouped(bench, own, start, params, X, y, work, labelled, place, slots, event
             break
         if k + ahead < events.size and slots[events[k + ahead]] >= 0:
             ask_for(where(bases, power, stride, slots[events[k + ahead]]), 8 * bench.size)
-        record, state = bench, own
+        record, state, new = bench, own, True
         if slots[i] >= 0:
             address = where(bases, power, stride, slots[i])
             there = numbers_at(address, bench.size)
+            new = there[STAMP] == 0.0
             if labelled and there[STAMP] != stamp and log.shape[0] > 0:
                 copied(there, log[entries])
                 logged[entries] = slots[i]
                 entries += 1
-            if labelled or there[STAMP] != 0.0:
+            if labelled or not new:
                 record, state = there, moved(own, address - desk)
-        if slots[i] < 0 or record[STAMP] == 0.0:
+        if new:
             key = record[KEY]
             copied(start, record)
             record[KEY] = key

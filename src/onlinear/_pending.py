@@ -16,7 +16,7 @@ import numpy as np
 
 from onlinear import _checks, _codes, _saving
 
-__all__ = ["LateCounts", "Pending", "WaitingRow"]
+__all__ = ["MOST", "LateCounts", "Pending", "WaitingRow"]
 
 BITS = 10
 ROWS = 1 << BITS  # of a block

@@ -1,0 +1,265 @@
+"""Models by key, and one round of one of them: what :class:`onlinear.Keyed` is made on."""
+
+import copy
+import datetime
+import os
+import threading
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from onlinear import _checks, _pooling
+from onlinear._ages import Ages
+from onlinear._engine import FINE, HEAD, LEARNT, SKIPPED, STAMP, Outcome
+from onlinear._groups import AHEAD, Bench
+from onlinear._kernel_learner import check_fixed
+from onlinear._keys import FREE, one_key
+from onlinear._model import FLOAT, Learner
+from onlinear._pending import MOST, Pending
+from onlinear._record import before_matrix
+from onlinear._residence import AT_LEAST, OVERHEAD, Residence
+from onlinear._segments import Segments
+from onlinear._threads import usable_cores
+
+__all__ = ["ONE", "Models"]
+
+SETTINGS = (
+    *("memory_limit", "max_age", "spill", "pooled", "threads"),
+    *("events_", "n_skipped_", "_stamp"),
+)
+FEWEST = 16  # models that a memory limit has to leave room for
+ONE = np.zeros(1, dtype=np.int64)
+NO_LOG = np.empty((0, 0)), np.empty(0, dtype=np.int64)
+
+
+class Models:
+    """Models that share their parameters and a learner to begin with, each in a record by key."""
+
+    def __init__(
+        self,
+        model: Learner,
+        *,
+        memory_limit: int | None = None,
+        max_age: int | datetime.timedelta | None = None,
+        spill: str | os.PathLike[str] | None = None,
+        pooled: bool = False,
+        threads: int | None = None,
+        waiting: int = 1_000_000,
+        expire_after: int | datetime.timedelta | None = None,
+    ) -> None:
+        check_fixed("Keyed needs a learner", model)
+        self.memory_limit, self.max_age, self.spill = memory_limit, max_age, spill
+        self.pooled, self.threads = pooled, threads
+        self._ages = Ages(max_age)
+        asked = _checks.asked("Keyed", memory_limit=memory_limit, pooled=pooled, waiting=waiting)
+        limit = _checks.whole(asked, "waiting", least=1, most=MOST)
+        self._pending = Pending(limit, expire_after, owner="Keyed")
+        self._cores()
+        if memory_limit is not None:
+            self.memory_limit = _checks.whole(asked, "memory_limit", least=1)
+        if threads is not None:
+            self.threads = self._cores()
+        if isinstance(max_age, np.integer):
+            self.max_age = int(max_age)
+        self.pooled = _checks.choice(asked, "pooled", (False, True))
+        self._model = copy.deepcopy(model)
+        self._home: Residence | None = None
+        self._stamp = 0.0  # runs
+        self.events_ = 0  # events learnt or skipped
+        self.n_skipped_ = 0
+        if model._state is not None:
+            self._begin(model.n_features_in_, model._names)
+
+    def _cores(self) -> int:
+        if self.threads is None:
+            return usable_cores()
+        return _checks.whole(_checks.asked("Keyed", threads=self.threads), "threads", least=1)
+
+    def __len__(self) -> int:
+        return 0 if self._home is None else self._home.count
+
+    # --- state ----------------------------------------------------------------------------------
+
+    def _begin(self, d: int, names: list[str] | None) -> None:
+        """Take rows of width d."""
+        model = copy.deepcopy(self._model)
+        if model._state is None:
+            model._begin(d)
+            model._name_columns(names)
+        if self.pooled:
+            _pooling.check(model)
+        assert model._record is not None
+        start = np.concatenate([np.zeros(HEAD), model._record])
+        before = HEAD + before_matrix(model._state)
+        home = Residence(start.size, self._capacity(start.size), self._folder(), before)
+        self._template, self._start, self._home = model, start, home
+        self._shape, self._names = (d,), names
+        self._params = model._numbers()
+        self._benches = [Bench(model, self._folder()) for _ in range(self._cores())]
+        self._lock = threading.Lock()  # for the benches
+        self._local = threading.local()  # a bench of its own for each thread that calls
+
+    def _folder(self) -> str | None:
+        return None if self.spill is None else os.fspath(self.spill)
+
+    def _capacity(self, size: int) -> int | None:
+        """Return how many models there is room for in memory; None is no limit."""
+        if self.memory_limit is None:
+            if self.max_age is None:
+                return None
+            return int(_checks.physical_memory() / 2) // (8 * size)
+        each = Segments(size).stride + OVERHEAD
+        asked = _checks.asked("Keyed", memory_limit=self.memory_limit)
+        least = AT_LEAST + FEWEST * each
+        return (_checks.whole(asked, "memory_limit", least=least) - AT_LEAST) // each
+
+    def _forget(self) -> None:
+        """Have no width: bad rows do not say how wide the next will be."""
+        if self._home is not None and self._model._state is None:
+            self._home = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return models and what waits: what pickle, copy and deepcopy keep."""
+        kept = {name: self.__dict__[name] for name in SETTINGS}
+        kept |= {"model": self._model, "pending": copy.deepcopy(self._pending)}
+        if self._home is not None:
+            kept["begun"] = self._shape[0], self._names, self._start.copy()
+            kept["records"] = list(self._home.pieces())
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Take models and what waits back."""
+        params = {name: kept[name] for name in SETTINGS[:5]}
+        Models.__init__(self, kept["model"], **params)
+        self.events_, self.n_skipped_, self._stamp = (kept[name] for name in SETTINGS[5:])
+        self._pending = kept["pending"]
+        if "begun" in kept:
+            d, names, start = kept["begun"]
+            self._begin(d, names)
+            self._start = start
+            assert self._home is not None
+            for keys, rows in kept["records"]:
+                self._home.add(keys, rows)
+
+    # --- the round ------------------------------------------------------------------------------
+
+    def _learn(self, key: Hashable, x: Any, y: float) -> bool:
+        """Learn one row of a canonical key."""
+        began = self._home is None
+        if self._home is None:
+            self._begin(_checks.width(x), _checks.row_names(x))
+        home = self._home
+        assert home is not None
+        skipped = self.n_skipped_
+        try:
+            x = self._row(x)
+            slot = home.keys.slot(key)
+            self._stamp += 1.0
+            if slot == FREE:
+                self._learn_new(home, key, x, y)
+            else:
+                home.touch(slot)
+                self._round(slot, self._start, x, y, True, key)
+            if began and self.n_skipped_ > skipped:
+                self._forget()
+        except BaseException:
+            if began:
+                self._forget()
+            raise
+        self.events_ += 1
+        self._let_go()
+        return self.n_skipped_ == skipped
+
+    def _learn_new(self, home: Residence, key: Hashable, x: np.ndarray, y: float) -> None:
+        """Learn one row of a key that is not in memory."""
+        count, start, slots = home.count, self._start, ONE.copy()
+        try:
+            home.bring(one_key(key), ONE, slots)
+            self._round(int(slots[0]), self._start, x, y, True, key)
+            if self.pooled and home.count > count and _pooling.due(home.count):
+                self._start = self._pooled_start(home)
+        except BaseException:
+            self._start = start
+            self._forget_new(home, key, count)
+            raise
+
+    def _forget_new(self, home: Residence, key: Hashable, count: int) -> None:
+        """Be as if a key had not come, if it was not there; there were so many keys."""
+        slot = home.keys.slot(key)
+        if home.count > count and slot != FREE:
+            home.segments.put_number(np.array([slot]), STAMP, np.zeros(1))
+        home.recover(count)
+
+    def _round(
+        self, slot: int, start: np.ndarray, x: np.ndarray, y: float, labelled: bool, key: Any
+    ) -> float:
+        """One round of the model in a slot, or of ``start`` if it has none."""
+        home = self._home
+        assert home is not None
+        local = self._local
+        if not hasattr(local, "numbers"):
+            bench = Bench(self._template)
+            local.call = self._template._step.grouped
+            local.state, local.work = (bench.record, bench.state), bench.work
+            local.numbers = np.empty(1), np.zeros(1, dtype=np.int64)  # the label, the slot
+            local.kept = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
+        label, where = local.numbers
+        label[0], where[0] = y, slot
+        out, bad, _, _ = local.kept
+        bad[0] = False
+        row, rule, value, _ = local.call(
+            *(*local.state, start, self._params, x[None], label, local.work, labelled),
+            *(home.segments.place, where, ONE),
+            *((self._stamp, float(self.events_), self._skips, 1, AHEAD), local.kept),
+        )
+        if rule != FINE:
+            raise self._refusal(Outcome(row, rule, value), x, key, in_table=False)
+        if labelled and bad[0]:
+            self.n_skipped_ += 1
+        return float(out[0])
+
+    @property
+    def _skips(self) -> bool:
+        return self._model.on_bad == "skip"
+
+    def _row(self, x: Any) -> np.ndarray:
+        if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == self._shape:
+            return np.ascontiguousarray(x)
+        if _checks.sparse(x):
+            return _checks.sparse_row(x, self._shape[0])[0]
+        return _checks.row(x, self._shape[0], self._names)
+
+    def _refusal(self, outcome: Outcome, x: np.ndarray, key: Any, *, in_table: bool) -> ValueError:
+        error = self._template._refusal(outcome, x, in_table=in_table, whole="every model")
+        return ValueError(f"key {key!r:.60}: {error}")
+
+    def _let_go(self) -> None:
+        """Send to disk what was not used for long."""
+        if self.max_age is not None and self._home is not None:
+            old, home = self._ages.old(self.events_), self._home
+            if old:
+                try:
+                    home.evict_before(old)
+                except BaseException:
+                    home.recover(home.count)
+                    raise
+
+    def _pooled_start(self, home: Residence) -> np.ndarray:
+        records = (rows for _, rows in home.pieces())
+        return _pooling.averaged(self._template, self._start, records)
+
+    def _at(self, key: Hashable) -> Learner | None:
+        if self._home is None:
+            return None
+        rows, known = self._home.get(one_key(key))
+        return self._model_of(rows[0]) if known[0] else None
+
+    def _model_of(self, record: np.ndarray) -> Learner:
+        model = copy.deepcopy(self._model)
+        if record[LEARNT] or self.pooled or model._state is not None:
+            model._begin(self._shape[0], record[HEAD:])
+            model._name_columns(self._names)
+        if record[SKIPPED]:
+            model.n_skipped_ = self._model.n_skipped_ + int(record[SKIPPED])
+        return model

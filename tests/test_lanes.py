@@ -1,0 +1,68 @@
+"""Loops by lanes: what the rule says of each number, to the bit, however many there are."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from onlinear._kernels import kernel
+from onlinear._lanes import along
+
+
+@along
+def added(a, x, y):
+    return y + a * x
+
+
+@along
+def turned(a, b, x, y):
+    return a * x - b * y, b * x + a * y
+
+
+@kernel
+def add(a, x, y):
+    added(a, x, y)
+
+
+@kernel
+def turn(a, b, x, y):
+    turned(a, b, x, y)
+
+
+def draw(n, count=2):
+    return np.random.default_rng(n).normal(size=(count, n)) * 10.0 ** np.arange(n)
+
+
+@pytest.mark.parametrize("n", range(35))
+def test_every_number_is_what_the_rule_says(n):
+    x, y = draw(n)
+    expected, plain = y + 0.3 * x, y.copy()
+    added.py_func(0.3, x, plain)
+    add(0.3, x, y)
+    assert_array_equal(y, expected)
+    assert_array_equal(plain, expected)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 20, 31])
+def test_a_rule_may_change_several_vectors_from_what_all_were(n):
+    x, y = draw(n)
+    expected = 0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y
+    turn(0.6, 0.8, x, y)
+    assert_array_equal(x, expected[0])
+    assert_array_equal(y, expected[1])
+
+
+@pytest.mark.parametrize("n", [3, 8, 21])
+def test_vectors_with_gaps_a_vector_with_itself_and_whole_numbers(n):
+    x, _ = draw(n)
+    table = np.ones((n, 3))
+    add(2, x, table[:, 1])
+    assert_array_equal(table, np.column_stack([np.ones(n), 1.0 + 2.0 * x, np.ones(n)]))
+    twice = x.copy()
+    add(1.0, twice, twice)
+    assert_array_equal(twice, 2.0 * x)
+
+
+def test_the_first_vector_says_how_many_there_are():
+    x, y = np.ones(9), np.zeros(20)
+    add(1.0, x, y)
+    assert_array_equal(y, [1.0] * 9 + [0.0] * 11)
