@@ -14,6 +14,8 @@ def project_ellipsoid(S, w, radius):
     def excess(log_alpha):
         return np.linalg.norm(z / (1 + np.exp(log_alpha) * values)) - radius
 
+    if excess(-200.0) <= 0.0:  # outside by rounding only, which is another in these coordinates
+        return w
     root = brentq(excess, -200.0, 200.0, xtol=1e-15, rtol=1e-15)
     return vectors @ (z / (1 + np.exp(root) * values))
 

@@ -66,7 +66,8 @@ def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
     hits, misses, *doubled = run_copy(copy_of_the_package)
     assert (hits, misses) == ("0", "2")
     assert float(doubled[0]) == 2 * float(answer[0])
-    edit(package / "_kernels.py", "y[i] += a * x[i]", "y[i] += 3.0 * a * x[i]")
+    axpy = 'y + a·x."""\n    _added('
+    edit(package / "_kernels.py", axpy + "a,", axpy + "3.0 * a,")
     hits, misses, *tripled = run_copy(copy_of_the_package)
     assert (hits, misses) == ("0", "2")
     assert float(tripled[0]) == 3 * float(doubled[0])
@@ -115,7 +116,7 @@ for count in (1, 2, 5):  # compiled once for any number of models
     bank = ol.Bank([ol.Ridge() for _ in range(count)])
     bank.learn_one([1.0, 2.0], 3.0)
     ol.replay(bank, [[1.0, 1.0]], [1.0])
-for stats in (form.stats for form in (ridge.step.each, ridge.step.banked)):
+for stats in (form.stats for form in (ridge.step.each, ridge.step.chunk)):
     print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

@@ -398,8 +398,8 @@ class Step:
 
     @cached_property
     def banked(self) -> Any:
-        """The compiled rounds of a team over an array; see :func:`banked`."""
-        return self._compiled(banked, {"nogil": True}, chunk=self.chunk)
+        """The rounds of a team over an array, compiled for each model; see :func:`banked`."""
+        return FunctionType(banked.__code__, {**globals(), "chunk": self.chunk})
 
     @cached_property
     def grouped(self) -> Any:

@@ -1,8 +1,8 @@
 """Teams: models of one step with their states side by side, run over the same rows.
 
-A bank is some teams. The loops over rows and models are compiled (``_engine.each``, ``.banked``);
-here the rows are handed to them in blocks, and the models to threads. Models share nothing but the
-rows, so that one thread or several give the same bits.
+A bank is some teams. The loops over rows and models are the engine's (``_engine.each``,
+``.banked``); here the rows are handed to them in blocks, and the models to threads. Models share
+nothing but the rows, so that one thread or several give the same bits.
 """
 
 import time
