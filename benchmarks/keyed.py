@@ -29,7 +29,7 @@ from onlinear._keys import batch
 from onlinear._segments import ask_for, copied, numbers_at, where
 
 D = 8
-LIMIT = "one thread, records copied and back only"
+LIMIT = "one thread, records read and written only"
 FEW = 20_000  # events row by row
 PARTS = 50  # replays in which memory is measured
 SPILLED = 4  # replays with a memory limit, a stream in so many parts
@@ -61,7 +61,7 @@ def parts(rows: int, count: int) -> list[slice]:
 
 @kernel
 def touched(place, slots, bench):  # type: ignore[no-untyped-def]
-    """Copy the record of every event and back: no faster can any learner be."""
+    """Read and write the record of every event, and do no more: what memory alone takes."""
     bases, power, stride = place
     for k in range(slots.size):
         if k + AHEAD < slots.size:

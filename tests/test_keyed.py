@@ -322,10 +322,10 @@ def test_rows_without_a_key(tmp_path):
     rest = np.delete(np.arange(ROWS), [5, 9])
     _, expected = apart(laser(on_bad="skip"), NUMBERS[rest].tolist(), X[rest], Y[rest])
     assert bits(run.predictions[rest]) == bits(expected)
-    with pytest.raises(ValueError, match="a key or id is needed, got nan"):
-        keyed.predict_one(np.nan, X[0])
-    with pytest.raises(ValueError, match="a key or id is needed, got None"):
-        keyed.learn_one(None, X[0], 1.0)
+    one = ol.Keyed(laser(on_bad="skip"))
+    predictions = one_by_one(one, keys)
+    assert bits(predictions) == bits(run.predictions)
+    assert without_stamps(one) == without_stamps(keyed)
 
 
 @pytest.mark.parametrize(
@@ -343,13 +343,13 @@ def test_rows_without_a_key(tmp_path):
             "max_age > 0",
         ),
         (lambda: ol.Keyed(laser(), pooled="yes"), ValueError, "pooled"),
-        (lambda: ol.Keyed(laser(), waiting=0), ValueError, "1 ≤ limit"),
+        (lambda: ol.Keyed(laser(), waiting=0), ValueError, "1 ≤ waiting"),
         (
             lambda: ol.Keyed(laser(), memory_limit=5000).learn_one(1, X[0], 1.0),
             ValueError,
             r"whole number \d+ ≤ memory_limit",
         ),
-        (lambda: ol.Keyed(laser()).predict([1], X[:1]), ValueError, "not fitted"),
+        (lambda: ol.Keyed(laser(), spill="not/there"), ValueError, "spill to be a folder"),
         (lambda: ol.Keyed(laser()).replay([1], X, Y), ValueError, "got 1 and 400"),
         (lambda: ol.Keyed(laser()).replay(3, X, Y), TypeError, "one a row, got 3"),
         (lambda: ol.Keyed(laser()).replay("ab", X[:2], Y[:2]), TypeError, "one a row, got 'ab'"),

@@ -715,19 +715,88 @@ print(late)
     assert done.stdout == "<Late Ridge(): 0 rows wait, 30 learnt, 10 expired>\n"
 
 
-def test_statistics_of_a_learner_that_knows_what_it_knew():
-    """Auto learns a late label by what was kept of its row; its errors are counted as others'."""
+@pytest.mark.parametrize("how", [{}, {"memory_limit": 60_000}, {"max_age": 1}])
+@pytest.mark.parametrize("make", [ol.Auto, ol.Ridge])
+def test_the_error_of_a_key_is_that_of_what_was_predicted(make, how):
+    """Not of what would be when a label comes, by which time others have been learnt."""
+    X, y = stream(60, d=3)
+    keyed, late = ol.Keyed(make(), **how), Late(make())
+    losses = []
+    for i, x in enumerate(X):
+        losses.append((y[i] - keyed.predict_one("a", x, id=i)) ** 2)
+        late.predict_one(x, id=i)
+        keyed.learn_one("b", x, y[i])
+        if i >= 7:
+            assert keyed.learn_one("a", id=i - 7, y=y[i - 7])
+            late.learn_one(id=i - 7, y=y[i - 7])
+    assert state(keyed["a"]) == state(late.model)
+    rounds, skipped, error, _ = keyed.statistics("a")
+    assert (rounds, skipped) == (53, 0)
+    assert error == pytest.approx(np.mean(losses[:53]), rel=1e-12)
+
+
+def test_ids_are_those_of_all_keys_together():
+    keyed = ol.Keyed(ol.Ridge())
+    keyed.predict_one("a", X[0], id=1)
+    with pytest.raises(ValueError, match=r"no two keys share.* 1 waits for key 'a'.* for 'b'"):
+        keyed.predict_one("b", X[0], id=1)
+    keyed.predict_one("a", X[0], id=1)
+    assert keyed.late_.duplicate_rows == 1
+    with pytest.raises(ValueError, match=r"the row 1 is of key 'a', got key 'b'"):
+        keyed.learn_one("b", id=1, y=1.0)
+    assert keyed.late_.waiting == 1
+    assert len(keyed) == 0
+    assert keyed.learn_one("a", id=1, y=1.0)
+
+
+def test_a_key_that_is_forgotten_waits_for_no_label():
+    keyed = ol.Keyed(ol.Ridge(), waiting=5000)
+    keyed.replay(["a", "b"], X[:2], Y[:2])
+    for i in range(3000):
+        keyed.predict_one("ab"[i % 2], X[0], id=i)
+    del keyed["a"]
+    assert not keyed.learn_one(id=0, y=1.0)
+    assert keyed.learn_one(id=1, y=1.0)
+    assert list(keyed) == ["b"]
+    assert (keyed.late_.waiting, keyed.late_.expired, keyed.late_.too_late) == (1499, 1500, 1)
+    for i in range(3, 3000, 2):
+        assert keyed.learn_one(id=i, y=1.0)
+    assert (keyed.waiting, keyed.late_.waiting, keyed.expire_after) == (5000, 0, None)
+
+
+def test_a_row_without_a_key_is_skipped_row_by_row_too():
+    for key in (None, math.nan, ("a", math.nan)):
+        keyed = ol.Keyed(ol.Ridge(on_bad="skip"))
+        assert math.isnan(keyed.predict_one(key, X[0], id=1))
+        assert not keyed.learn_one(key, X[0], 1.0)
+        assert math.isnan(keyed.predict([key], X[:1])[0])
+        assert (keyed.n_skipped_, keyed.events_, keyed.late_.left_out) == (1, 1, 1)
+        keyed = ol.Keyed(ol.Ridge())
+        with pytest.raises(ValueError, match="a key or id is needed"):
+            keyed.predict_one(key, X[0])
+        with pytest.raises(ValueError, match="a key or id is needed"):
+            keyed.learn_one(key, X[0], 1.0)
+    with pytest.raises(ValueError, match="a row x, or the id of a row, got neither"):
+        keyed.learn_one("a", y=1.0)
+
+
+def test_what_nothing_was_learnt_of_is_predicted_as_the_model_would():
+    keyed = ol.Keyed(ol.Ridge())
+    assert keyed.predict(["a", 1], X[:2]).tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match=r"^key 'a': Ridge needs finite input"):
+        keyed.predict_one("a", [math.nan, 1.0])
+
+
+def test_skips_of_a_learner_that_knows_what_it_knew():
+    """Auto learns a late label by what was kept of its row; what it skips is counted as others'."""
     X, y = stream(60, d=3)
     keyed, alone = ol.Keyed(ol.Auto(on_bad="skip")), ol.Auto()
-    loss = 0.0
     for i, (x, label) in enumerate(zip(X, y, strict=True)):
-        loss += (label - keyed.predict_one("a", x, id=i)) ** 2
+        keyed.predict_one("a", x, id=i)
         alone.learn_one(x, label)
         assert keyed.learn_one(id=i, y=label)
     assert state(keyed["a"]) == state(alone)
-    rounds, skipped, error, last = keyed.statistics("a")
-    assert (rounds, skipped, last) == (60, 0, 59)
-    assert error == pytest.approx(loss / 60, rel=1e-12)
+    error = keyed.statistics("a").mean_squared_error
 
     keyed.predict_one("a", X[0], id="bad")
     keyed.predict_one("b", X[0], id="worse")
@@ -744,3 +813,18 @@ def test_statistics_of_a_learner_that_knows_what_it_knew():
 def test_a_keyed_speaks_of_waiting(waiting):
     with pytest.raises(ValueError, match=rf"^Keyed needs .*waiting.*{waiting}"):
         ol.Keyed(ol.Ridge(), waiting=waiting)
+
+
+def test_ctrl_c_after_a_label_that_is_skipped_leaves_its_row_waiting(monkeypatch):
+    keyed = ol.Keyed(ol.Ridge(on_bad="skip"))
+    keyed.predict_one("a", X[0], id=1)
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ol.Keyed, "_let_go", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            keyed.learn_one(id=1, y=math.inf)
+    assert keyed.learn_one(id=1, y=2.0)
+    assert keyed["a"].rounds_ == 1

@@ -612,3 +612,14 @@ def test_inspect_says_what_a_state_file_holds(data):
     result = CliRunner().invoke(app, ["inspect", "laser.onl"])
     assert result.exit_code == 1
     assert "truncated or altered" in result.stderr
+
+
+def test_inspect_says_what_models_by_key_are_in_a_file(data):
+    keyed = ol.Keyed(ol.Ridge())
+    keyed.replay(["a", "b", "a"], [[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
+    keyed.predict_one("c", [1.0], id=7)
+    keyed.save("keyed.onl")
+    found = json.loads(CliRunner().invoke(app, ["inspect", "keyed.onl", "--json"]).output)
+    assert (found["holds"], found["model"]) == ("models by key", "Ridge()")
+    assert (found["keys"], found["events"], found["late labels"]["waiting"]) == (2, 3, 1)
+    assert "models by key" in CliRunner().invoke(app, ["inspect", "keyed.onl"]).output

@@ -49,7 +49,12 @@ def canonical(key: Any) -> Hashable:
 
 
 def _missing(key: Any) -> bool:
-    """Whether a key is None, NaN, or what a DataFrame has for it."""
+    """Whether a key is None, NaN, or what a DataFrame has for it; or has NaN among its parts.
+
+    NaN is not itself: a key with it would be a new one every time.
+    """
+    if isinstance(key, tuple):
+        return any(part is not None and _missing(part) for part in key)
     try:
         return key is None or bool(key != key)
     except (TypeError, ValueError):  # pandas.NA cannot say

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear import _checks, _keyed_files
-from onlinear._codes import canonical
+from onlinear._codes import MissingKeyError, canonical
 from onlinear._engine import LAST, LEARNT, LOSS, SKIPPED
 from onlinear._keyed_late import LateLabels
 from onlinear._keyed_tables import Tables
@@ -87,15 +87,23 @@ class Keyed(Tables, LateLabels):
     def predict_one(self, key: Any, x: Any, id: Any = None) -> float:
         """Predict the label of one row of a key; never changes a model.
 
-        With an ``id`` the row is remembered until its label comes: see :meth:`learn_one`.
+        With an ``id`` the row is remembered until its label comes: see :meth:`learn_one`. Ids are
+        those of all keys together: where each key counts its own rows, take ``(key, number)``.
 
         >>> import onlinear as ol
         >>> ol.Keyed(ol.LASER()).predict_one("north", [1.0, 2.0])  # nothing learnt yet
         0.0
         """
-        key = canonical(key)
+        try:
+            key = canonical(key)
+        except MissingKeyError:
+            if not self._skips:
+                raise
+            if id is not None:
+                self._pending.leave_out()
+            return nan
         if self._home is None:
-            prediction = self._model.predict_one(x)
+            prediction = self._first(key, x)
         else:
             x = self._row(x)
             slot = self._home.keys.slot(key)
@@ -105,15 +113,13 @@ class Keyed(Tables, LateLabels):
                 start = rows[0] if known[0] else start
             prediction = self._round(slot, start, x, nan, False, key)
         if id is not None:
-            if prediction != prediction:
-                self._pending.leave_out()
-            else:
-                self._pending.add(id, self._ticket(key, x), key)
+            self._remember(id, key, x, prediction)
         return prediction
 
     def learn_one(self, key: Any = None, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of one row of a key, or of a row that waits, by its ``id``.
 
+        A key given with an ``id`` has to be that of the row.
         Returns whether it was learnt: not a bad row that is skipped, nor a label whose ``id`` no
         row has that waits, which ``late_`` counts.
 
@@ -128,13 +134,22 @@ class Keyed(Tables, LateLabels):
         >>> sensors["south"].coef_
         array([2., 0.])
         """
+        if (x is None) == (id is None):
+            got = "neither" if x is None else f"both, id={id!r:.60}"
+            raise ValueError(f"learn_one needs a key and a row x, or the id of a row, got {got}")
         if id is not None:
-            if key is not None or x is not None:
-                raise ValueError(f"learn_one needs a key and a row, or an id: got both, id={id!r}")
-            return self._learn_late(id, _checks.label(y))
+            return self._learn_late(id, _checks.label(y), key)
         if y.__class__ is not float:
             y = _checks.label(y)
-        return self._learn(canonical(key), x, y)
+        try:
+            key = canonical(key)
+        except MissingKeyError:
+            if not self._skips:
+                raise
+            self.events_ += 1
+            self.n_skipped_ += 1
+            return False
+        return self._learn(key, x, y)
 
     # --- the models -----------------------------------------------------------------------------
 
@@ -156,17 +171,20 @@ class Keyed(Tables, LateLabels):
         return model
 
     def __delitem__(self, key: Any) -> None:
-        """Forget a key and its model."""
+        """Forget a key and its model; its rows that wait for a label are given up."""
         if key not in self:
             raise KeyError(key)
         assert self._home is not None
+        self._pending.give_up(canonical(key))
         self._home.forget(one_key(canonical(key)))
 
     def statistics(self, key: Any = None) -> Any:
         """Return what happened to the model of a key, or a table of all of them.
 
         The table is a dict of columns, in the order of the keys: ``pandas.DataFrame(...)`` takes
-        it. ``last_event`` is the number of the last event, from 0.
+        it. The error is that of what was predicted before a row was learnt, and with a late label
+        of what was predicted when its row came. ``last_event`` is the number of the last event,
+        from 0.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())

@@ -5,6 +5,7 @@ import datetime
 import os
 import threading
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,8 @@ class Models:
         self._cores()
         if memory_limit is not None:
             self.memory_limit = _checks.whole(asked, "memory_limit", least=1)
+        if spill is not None and not Path(spill).is_dir():
+            raise ValueError(f"Keyed needs spill to be a folder that is there, got {spill!r}")
         if threads is not None:
             self.threads = self._cores()
         if isinstance(max_age, np.integer):
@@ -218,6 +221,13 @@ class Models:
         if labelled and bad[0]:
             self.n_skipped_ += 1
         return float(out[0])
+
+    def _first(self, key: Hashable, x: Any) -> float:
+        """Predict a row when nothing has been learnt."""
+        try:
+            return self._model.predict_one(x)
+        except ValueError as error:
+            raise ValueError(f"key {key!r:.60}: {error}") from None
 
     @property
     def _skips(self) -> bool:

@@ -79,9 +79,12 @@ class Tables(Models):
 
     def predict(self, keys: Any, X: Any) -> np.ndarray:
         """Predict every row by the model of its key as it is now, learning nothing."""
-        if self._home is None:
-            raise _checks.not_fitted("Keyed")
         X, _, keys = self._table(keys, X)
+        if self._home is None:
+            out = np.full(len(X), nan)
+            for row in np.delete(np.arange(len(X)), keys.missing).tolist():
+                out[row] = self._first(keys.key(row), X[row])
+            return out
         table = EventTable(X, np.empty(0), np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
         home = self._home
         slots = home.keys.locate(keys)

@@ -328,13 +328,6 @@ class Learner(Estimator):
         """
         self.learn_one(kept, y)
 
-    def _learn_late(self, kept: Any, y: Any) -> float:
-        """Do that, and return what was predicted, NaN if the row was skipped.
-
-        Of learners to which what is kept is more than the row.
-        """
-        raise NotImplementedError
-
     def _row(self, x: Any) -> np.ndarray | Rows:
         """Return x as a vector, or as a sparse row if the learner makes use of that."""
         if not _checks.sparse(x):

@@ -192,7 +192,13 @@ class Pending:
         """Remember a row; False if the id waits already or was settled lately: the first stays."""
         id = _codes.canonical(id)
         now = self._expire() if self._timed else 0.0
-        if id in self._shards[hash(id) % SHARDS] or self._recent.get(id) is not None:
+        slot = self._shards[hash(id) % SHARDS].get(id)
+        if slot is not None or self._recent.get(id) is not None:
+            if slot is not None and self._keys[slot] != key:
+                raise ValueError(
+                    f"{self._owner} needs ids that no two keys share, such as (key, number): "
+                    f"{id!r:.60} waits for key {self._keys[slot]!r:.60}, got it for {key!r:.60}"
+                )
             self._tally["duplicate_rows"] += 1
             return False
         if ticket.shape != (self._width,):
@@ -227,6 +233,12 @@ class Pending:
         if slot is None:
             raise ValueError(f"only a row that waits can be settled, got id={id!r:.60}")
         self._leave(id, slot, LEARNT)
+
+    def give_up(self, key: Hashable) -> None:
+        """Wait no longer for the labels of a key."""
+        for slot, (id, own) in enumerate(zip(self._ids, self._keys, strict=True)):
+            if own == key and id is not None:
+                self._leave(id, slot, EXPIRED)
 
     def leave_out(self) -> None:
         """Count a row that could not be predicted, and so is not remembered."""

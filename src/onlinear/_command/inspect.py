@@ -32,6 +32,8 @@ def described(path: str) -> dict[str, Any]:
         "holds": _kind(header),
         "numbers": int(sum(array.size for array in arrays.values())),
     }
+    if found["holds"] == "models by key":
+        found |= _keyed(load(path))
     if found["holds"] in ("learner", "certified learner"):
         certified = Certified.load(path) if "certificate" in header else None
         model = certified.model if certified is not None else load(path)
@@ -53,10 +55,23 @@ def described(path: str) -> dict[str, Any]:
 def _kind(header: dict[str, Any]) -> str:
     if "certificate" in header:
         return "certified learner"
+    if "keyed" in header:
+        return "models by key"
     for kind in ("learner", "transformer", "filter", "bank", "map"):
         if kind in header:
             return kind
     return "unknown"
+
+
+def _keyed(keyed: Any) -> dict[str, Any]:
+    """Return what the keys begin with, how many there are, and what became of events."""
+    return {
+        "model": repr(keyed._model),
+        "keys": len(keyed),
+        "events": keyed.events_,
+        "skipped": keyed.n_skipped_,
+        "late labels": {name.replace("_", " "): n for name, n in keyed.late_._asdict().items()},
+    }
 
 
 def _learner(model: Learner) -> dict[str, Any]:

@@ -316,23 +316,17 @@ def refused(x, y, d):
     return y, DOMAIN + 1 if abs(y) > LARGEST else FINE
 
 
-@kernel(inline="always")
-def said(state, ticket, place):
-    """Return the prediction by a ticket, whose guess is at that place."""
-    t, labels = state[0], state[13]
-    return labels[FIRST] + ticket[place] if t[0] > 0.0 else 0.0
-
-
 @Step.with_scratch(scratch)
 def step(state, params, x, y, work):
     """One round."""
-    d, F = x.size, state[15].shape[1]
+    t, labels, V = state[0], state[13], state[15]
+    d, F = x.size, V.shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
         return value, rule
     ticket, tidy, values, room = parted(work, d, F)
     look(state, x, room[0], room[1], tidy, ticket)
-    prediction = said(state, ticket, d + F + GUESS)
+    prediction = labels[FIRST] + ticket[d + F + GUESS] if t[0] > 0.0 else 0.0
     if not math.isnan(y):
         absorb(state, params, ticket, y, tidy, values, room)
     return prediction, FINE
@@ -347,9 +341,8 @@ def late(state, params, x, y, work):
         return value, rule
     ticket, tidy, values, room = parted(work, d, F)
     scale(1.0, x, ticket)
-    prediction = said(state, ticket, d + F + GUESS)
     absorb(state, params, ticket, y, tidy, values, room)
-    return prediction, FINE
+    return 0.0, FINE
 
 
 class Regret(NamedTuple):
@@ -459,9 +452,6 @@ class Auto(Learner):
         What the last labels and the experts were when the row was predicted is used to learn how to
         combine them, so that Auto learns what it can really do with labels so late.
         """
-        self._learn_late(kept, y)
-
-    def _learn_late(self, kept: Any, y: Any) -> float:
         lags, c, _ = self._numbers()
         features = 1 + c.size + 2 * int(lags)
         ticket, label = _checks.row(kept, None, what="kept"), _checks.label(y)
@@ -476,19 +466,17 @@ class Auto(Learner):
             skipped = self.n_skipped_
             with self._all_or_nothing():
                 self._begin(d)
-                prediction = self._learn_late(kept, y)
+                self.learn_late(kept, y)
                 if self.n_skipped_ > skipped:  # as in learn_one
                     self._forget()
                     self.n_skipped_ = skipped + 1
-            return prediction
+            return
         state, params, work = self._call or self._prepare()
         value, rule = late.one(state, params, ticket, label, work, True)
         if rule:
             if self.on_bad == "raise":
                 raise self._refusal(Outcome(0, rule, value), ticket[:d], in_table=False)
             self.n_skipped_ += 1
-            return math.nan
-        return float(value)
 
     # --- what was learnt ----------------------------------------------------------------------
 
