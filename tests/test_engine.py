@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from table import CASES, IDS, make, stream
 
 import onlinear as ol
@@ -71,6 +72,19 @@ def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
     hits, misses, *tripled = run_copy(copy_of_the_package)
     assert (hits, misses) == ("0", "2")
     assert float(tripled[0]) == 3 * float(doubled[0])
+
+
+def test_how_a_kernel_is_compiled_does_not_hang_on_its_first_caller():
+    """What a kernel does not say, Numba would take from there."""
+    kernels = {
+        f"{module}.{name}": value.targetoptions
+        for module in [name for name in sys.modules if name.startswith("onlinear.")]
+        for name, value in vars(sys.modules[module]).items()
+        if isinstance(value, Dispatcher)
+    }
+    assert len(kernels) > 100
+    said = {"error_model", "fastmath", "forceinline"}
+    assert [name for name, options in kernels.items() if not said <= set(options)] == []
 
 
 SPARSE = """

@@ -25,7 +25,7 @@ import numpy as np
 from onlinear import _blas, _bulk
 from onlinear._bulk import SHORTEST, Bulk
 from onlinear._compiling import compiled, fingerprint
-from onlinear._kernels import finite, kernel
+from onlinear._kernels import finite, kernel, short
 from onlinear._layout import at
 from onlinear._rows import Rows
 from onlinear._rules import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW
@@ -405,14 +405,14 @@ class Step:
     def grouped(self) -> Any:
         """The compiled rounds of many keys; see :func:`grouped`.
 
-        What can be taken in bulk is short enough to be inlined, which a round as brief as that of
-        eight columns gains a third by.
+        LLVM makes rounds that can be taken in bulk, which are brief, a part of it, a tenth faster
+        than Numba does.
         """
         inner = _bound(one, step=self.function)
         return self._compiled(
             grouped,
             {"nogil": True},
-            one=kernel(inner, forceinline=True) if self.in_bulk else _inlined(inner),
+            one=short(inner) if self.in_bulk else _inlined(inner),
             settle=_inlined(self.settle),
         )
 

@@ -33,6 +33,7 @@ __all__ = [
     "scale",
     "shift",
     "shift_and_round",
+    "short",
     "solve_lower",
     "solve_upper",
     "subtract_square",
@@ -46,8 +47,18 @@ __all__ = [
 # kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
 # Entrances that nobody uses are not compiled: C's, and for what only compiled code calls Python's
 # too (to call an inner kernel from Python crashes the process).
-kernel: Any = partial(njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
+# How a kernel is compiled is said for each: what is not said, Numba does as for the caller in which
+# it comes across the kernel first, and what other callers get hangs on what ran before.
+kernel: Any = partial(
+    njit,
+    error_model="numpy",
+    fastmath=False,
+    forceinline=False,
+    no_cfunc_wrapper=True,
+    _nrt=False,
+)
 inner: Any = partial(kernel, no_cpython_wrapper=True)
+short: Any = partial(kernel, forceinline=True)  # a call would take as long as the work
 
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
 ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
@@ -97,7 +108,7 @@ def _gained(gain, root, v, u):
     return gain * v, root * v
 
 
-@kernel
+@short
 def dot(a, b):
     """Return aᵀb, in four partial sums."""
     n = a.size
@@ -113,7 +124,7 @@ def dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel(fastmath={"reassoc"})  # the sum is 0 or no number, in whatever order
+@short(fastmath={"reassoc"})  # the sum is 0 or no number, in whatever order
 def finite(a):
     """Whether every entry is finite: an infinity or NaN times zero is not zero."""
     total = 0.0
@@ -148,25 +159,25 @@ def extremes(a):
     return low, high
 
 
-@kernel
+@short
 def clipped(a, limit):
     """Return a cut to [−limit, limit]."""
     return min(max(a, -limit), limit)
 
 
-@kernel
+@short
 def axpy(a, x, y):
     """y ← y + a·x."""
     _added(a, x, y)
 
 
-@kernel
+@short
 def scale(a, x, out):
     """out ← a·x (out may be x)."""
     _scaled(a, x, out)
 
 
-@kernel
+@short
 def shift(a, S):
     """S ← S + a·I."""
     for i in range(S.shape[0]):
@@ -189,7 +200,7 @@ def trace(S):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel
+@short
 def symv(S, x, out):
     """out ← Sx for symmetric S, eight rows at a time, summed as by fours."""
     n = x.size
@@ -236,14 +247,14 @@ def reset(a, S):
         S[i, i] = a
 
 
-@kernel
+@short
 def add_square(u, S):
     """S ← S + uuᵀ, exactly symmetric."""
     for i in range(u.size):
         _added(u[i], u, S[i])
 
 
-@kernel
+@short
 def subtract_square(u, S):
     """S ← S − uuᵀ: exactly symmetric, since u_i·u_j is u_j·u_i."""
     n = u.size
@@ -254,7 +265,7 @@ def subtract_square(u, S):
         _added(-u[i], u, S[i])
 
 
-@kernel
+@short
 def subtract_square_and_multiply(u, S, x, out):
     """S ← S − uuᵀ and out ← Sx in one pass; the bits of one after the other.
 
@@ -270,7 +281,7 @@ def subtract_square_and_multiply(u, S, x, out):
         _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out)
 
 
-@kernel
+@short
 def observe(S, x, v, chi, r, u):
     """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
 
@@ -283,14 +294,14 @@ def observe(S, x, v, chi, r, u):
     observe_given(S, x, v, chi, r, rounding_of(S, x), u)
 
 
-@kernel
+@short
 def observe_given(S, x, v, chi, r, rough, u):
     """As :func:`observe`, given at least what rounding can make of χ."""
     if observe_later(S, x, v, chi, r, rough, u):
         subtract_square(u, S)
 
 
-@kernel
+@short
 def observe_later(S, x, v, chi, r, rough, u):
     """The same, but Σ ← Σ − uuᵀ may be left to be done; return whether it is."""
     if clear(chi, r, rough):
@@ -326,7 +337,7 @@ def _observe_in_parts(S, x, v, chi, r, u):
         chi = dot(x, v)
 
 
-@kernel
+@short
 def _weigh(v, chi, r, part, u):
     """Set u so that Σ − uuᵀ is (Σ⁻¹ + part·xxᵀ/r)⁻¹ = Σ_new, and v ← Σ_new·x/r."""
     gain = 1.0 / (r + part * chi)
@@ -334,7 +345,7 @@ def _weigh(v, chi, r, part, u):
     _gained(gain, root, v, u)
 
 
-@kernel
+@short
 def rounding_of(S, x):
     """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it.
 
@@ -343,7 +354,7 @@ def rounding_of(S, x):
     return shift_and_round(0.0, S, x)
 
 
-@kernel
+@short
 def shift_and_round(a, S, x):
     """S ← S + a·I, and return :func:`rounding_of` it, in one pass over the diagonal."""
     n = x.size
