@@ -81,8 +81,12 @@ class LateLabels(Models):
         """Set that of a key that has just been learnt; it may have been sent to disk since."""
         home, slots = self._home, ONE.copy()
         assert home is not None
-        home.bring(one_key(key), ONE, slots)
-        home.segments.put_number(slots, LOSS, np.array([loss]))
+        try:
+            home.bring(one_key(key), ONE, slots)
+            home.segments.put_number(slots, LOSS, np.array([loss]))
+        except BaseException:
+            home.recover(home.count)
+            raise
 
     def _learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
         """Learn a row that waits by a learner to which it is more than the row."""
