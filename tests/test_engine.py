@@ -87,6 +87,20 @@ def test_how_a_kernel_is_compiled_does_not_hang_on_its_first_caller():
     assert [name for name, options in kernels.items() if not said <= set(options)] == []
 
 
+def test_arrays_that_may_not_be_written_need_no_other_code():
+    X, y = stream(10)
+    fixed = X.copy(), y.copy()
+    for array in fixed:
+        array.flags.writeable = False
+    keyed, step = ol.Keyed(ol.NLMS()), ol.NLMS.algorithm.step
+    for rows, labels in ((X, y), (X, fixed[1]), (fixed[0], y), fixed):
+        ol.replay(ol.NLMS(), rows, labels)
+        ol.replay(ol.Bank([ol.NLMS()]), rows, labels)
+        keyed.learn_one("a", rows[0], labels[0])
+        keyed.replay(np.arange(10), rows, labels)
+    assert len(step.chunk.signatures) == len(step.grouped.signatures) == 1
+
+
 SPARSE = """
 from scipy import sparse
 import onlinear as ol

@@ -27,7 +27,7 @@ from onlinear._bulk import SHORTEST, Bulk
 from onlinear._compiling import compiled, fingerprint
 from onlinear._kernels import finite, kernel, short
 from onlinear._layout import at
-from onlinear._rows import Rows
+from onlinear._rows import Rows, to_read
 from onlinear._rules import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW
 from onlinear._segments import ask_for, copied, moved, numbers_at, where
 from onlinear._threads import blas_threads
@@ -419,11 +419,12 @@ class Step:
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
         """Return the compiled rounds for such a table, and the table as they take it."""
         if isinstance(X, np.ndarray):
+            X = to_read(X)
             if in_bulk and self.in_bulk is not None:
                 space = _bulk.space(X.shape[1])
                 return self.bulk, (X, tuple(space), np.array([0, SHORTEST, len(space.X)]))
             return self.chunk, X
-        arrays = X.data, X.indices, X.indptr
+        arrays = tuple(map(to_read, (X.data, X.indices, X.indptr)))
         if local:
             return self.gathered, (*arrays, np.empty((2, X.longest)))
         return self.spread, (*arrays, np.zeros(X.shape[1]))
@@ -457,7 +458,7 @@ class Step:
     ) -> None:
         """Compile the rounds of such a table, by running none of them."""
         rounds, table = self._over(X, local=False, in_bulk=in_bulk)
-        rounds(state, params, table, y, work, True, self.outcomes(state, 0), 0, 0)
+        rounds(state, params, table, to_read(y), work, True, self.outcomes(state, 0), 0, 0)
 
     def run(
         self,
@@ -483,7 +484,7 @@ class Step:
         more room, and scratch to it, when there is none left.
         """
         rows = X.shape[0]
-        rounds, table = self._over(X, local, in_bulk)
+        (rounds, table), y = self._over(X, local, in_bulk), to_read(y)
         out = self.outcomes(state, rows)
         row, block = 0, FIRST_BLOCK
         with blas_threads(X.shape[1]) if in_bulk else nullcontext():

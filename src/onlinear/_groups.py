@@ -19,6 +19,7 @@ from onlinear._engine import FINE, HEAD, Outcome, Run
 from onlinear._keys import FREE
 from onlinear._model import Learner
 from onlinear._record import LINE, before_matrix, views
+from onlinear._rows import to_read
 from onlinear._segments import Segments
 from onlinear._threads import Crew
 from onlinear._undo import Undo
@@ -119,7 +120,7 @@ def run(
     ``benches`` are as many as there may be threads. If the run may have to be ``undone``, each
     keeps records as they were.
     """
-    X, y, out, bad = table
+    X, y, out, bad = to_read(table.X), to_read(table.y), table.out, table.bad
     shared = _Shared(how.before)
 
     def work(bench: Bench, part: np.ndarray, progress: Callable[[int], None]) -> Outcome:

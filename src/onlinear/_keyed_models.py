@@ -20,6 +20,7 @@ from onlinear._model import FLOAT, Learner
 from onlinear._pending import MOST, Pending
 from onlinear._record import before_matrix
 from onlinear._residence import AT_LEAST, OVERHEAD, Residence
+from onlinear._rows import to_read
 from onlinear._segments import Segments
 from onlinear._threads import usable_cores
 
@@ -205,19 +206,20 @@ class Models:
             bench = Bench(self._template)
             local.call = self._template._step.grouped
             local.state, local.work = (bench.record, bench.state), bench.work
-            local.numbers = np.empty(1), np.zeros(1, dtype=np.int64)  # the label, the slot
+            local.numbers = np.empty((1, x.size)), np.empty(1), ONE.copy()  # row, label, slot
+            local.table = [to_read(array) for array in local.numbers[:2]]
             local.kept = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
-        label, where = local.numbers
-        label[0], where[0] = y, slot
+        row, label, where = local.numbers
+        row[0], label[0], where[0] = x, y, slot
         out, bad, _, _ = local.kept
         bad[0] = False
-        row, rule, value, _ = local.call(
-            *(*local.state, start, self._params, x[None], label, local.work, labelled),
+        _, rule, value, _ = local.call(
+            *(*local.state, start, self._params, *local.table, local.work, labelled),
             *(home.segments.place, where, ONE),
             *((self._stamp, float(self.events_), self._skips, 1, AHEAD), local.kept),
         )
         if rule != FINE:
-            raise self._refusal(Outcome(row, rule, value), x, key, in_table=False)
+            raise self._refusal(Outcome(0, rule, value), x, key, in_table=False)
         if labelled and bad[0]:
             self.n_skipped_ += 1
         return float(out[0])

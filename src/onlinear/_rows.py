@@ -1,4 +1,4 @@
-"""Sparse rows: for each row its columns in order, and the numbers in them (CSR)."""
+"""Tables as compiled code reads them: dense rows, and sparse ones (CSR)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,7 +6,18 @@ from typing import Self
 
 import numpy as np
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "to_read"]
+
+
+def to_read(array: np.ndarray) -> np.ndarray:
+    """Return an array as one that is not written.
+
+    All tables are given so to compiled code, or it would be made twice: for those of a user that
+    may be written, and for those that may not.
+    """
+    array = array.view()
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from onlinear import _engine
 from onlinear._engine import FINE, Outcome, Step
 from onlinear._layout import Block
 from onlinear._model import Learner
+from onlinear._rows import to_read
 from onlinear._threads import Crew
 
 __all__ = ["Team", "assembled", "run"]
@@ -126,6 +127,7 @@ def run(
     earliest row that broke a rule of a model that does not skip, and has to raise.
     """
     (rows, d), models = X.shape, skips.size
+    X, y = to_read(X), to_read(y)
     out, bad = np.empty((models, rows)), np.zeros((models, rows), dtype=np.bool_)
     parts = [Part(team, 0, team.where.size, team.step.work(d)) for team in teams]
     for part in parts:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onlinear._engine import BAD_INPUT, FINE, FIRST_BLOCK, Prepared, Step
-from onlinear._rows import Rows
+from onlinear._rows import Rows, to_read
 
 __all__ = ["Behind", "Mapping", "PreparedMapping", "of_map", "part"]
 
@@ -36,7 +36,7 @@ class Mapping(Step):
     def over(self, state: Any, params: Any, X: np.ndarray | Rows, learn: bool, out: Any) -> Any:
         """Map rows into ``out``; return where it stopped, and the rule and value of that row."""
         rounds, table = self._over(X, local=False)
-        label = np.zeros(len(X) if learn else 0)
+        label = to_read(np.zeros(len(X) if learn else 0))
         return rounds(state, params, table, label, self.work(out.shape[1]), learn, out, 0, len(X))
 
 
@@ -59,6 +59,7 @@ class Behind(Step):
         self.step = step
         most = max(1, NUMBERS // features._width())
         self.phi = np.empty((most, features._width()))
+        self._table = to_read(self.phi)
         self.block = min(FIRST_BLOCK, most)
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
@@ -74,7 +75,7 @@ class Behind(Step):
             mark = self.features._mark()
             count, rule, value = self._mapped(X, start, end, labelled)
             done, broken, offender = self.step.chunk(
-                state, params, self.phi, y[start:end], work, labelled, out[start:end], 0, count
+                state, params, self._table, y[start:end], work, labelled, out[start:end], 0, count
             )
             if broken != FINE:
                 if self.features._mark() != mark:
