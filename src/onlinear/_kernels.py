@@ -41,6 +41,7 @@ __all__ = [
     "symv",
     "symv_both",
     "trace",
+    "within",
 ]
 
 # No reference counts are kept: a round is too short to pay for them. So nothing inside a step or a
@@ -59,6 +60,15 @@ kernel: Any = partial(
 )
 inner: Any = partial(kernel, no_cpython_wrapper=True)
 short: Any = partial(kernel, forceinline=True)  # a call would take as long as the work
+
+
+def within(function: Any) -> Any:
+    """Return a kernel that becomes a part of its caller: for what every round of few columns does.
+
+    Elsewhere it is called: to make machine code takes time.
+    """
+    return short(getattr(function, "py_func", function))
+
 
 LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
 ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
@@ -200,7 +210,7 @@ def trace(S):
     return (s0 + s1) + (s2 + s3)
 
 
-@short
+@kernel
 def symv(S, x, out):
     """out ← Sx for symmetric S, eight rows at a time, summed as by fours."""
     n = x.size
@@ -247,14 +257,14 @@ def reset(a, S):
         S[i, i] = a
 
 
-@short
+@kernel
 def add_square(u, S):
     """S ← S + uuᵀ, exactly symmetric."""
     for i in range(u.size):
         _added(u[i], u, S[i])
 
 
-@short
+@kernel
 def subtract_square(u, S):
     """S ← S − uuᵀ: exactly symmetric, since u_i·u_j is u_j·u_i."""
     n = u.size
@@ -265,7 +275,7 @@ def subtract_square(u, S):
         _added(-u[i], u, S[i])
 
 
-@short
+@kernel
 def subtract_square_and_multiply(u, S, x, out):
     """S ← S − uuᵀ and out ← Sx in one pass; the bits of one after the other.
 
@@ -281,7 +291,7 @@ def subtract_square_and_multiply(u, S, x, out):
         _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out)
 
 
-@short
+@kernel
 def observe(S, x, v, chi, r, u):
     """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
 
@@ -294,7 +304,7 @@ def observe(S, x, v, chi, r, u):
     observe_given(S, x, v, chi, r, rounding_of(S, x), u)
 
 
-@short
+@kernel
 def observe_given(S, x, v, chi, r, rough, u):
     """As :func:`observe`, given at least what rounding can make of χ."""
     if observe_later(S, x, v, chi, r, rough, u):

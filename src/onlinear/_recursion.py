@@ -29,6 +29,7 @@ from onlinear._kernels import (
     subtract_square,
     subtract_square_and_multiply,
     symv,
+    within,
 )
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
 ]
 
 WIDE = 96  # columns from which one pass over Σ a round is faster than two
+
+_symv, _subtract_square = within(symv), within(subtract_square)
 
 
 class Weights(NamedTuple):
@@ -94,7 +97,7 @@ def see(state, x, work):
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
     if owed[0] == 0.0:
-        symv(S, x, v)
+        _symv(S, x, v)
     else:
         subtract_square_and_multiply(u, S, x, v)
         owed[0] = 0.0
@@ -130,7 +133,7 @@ def put_off(S, work):
     if u.size >= WIDE and u.size % 4 == 0:
         owed[0] = 1.0
     else:
-        subtract_square(u, S)
+        _subtract_square(u, S)
 
 
 @kernel(inline="always")
