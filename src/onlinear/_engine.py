@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from types import FunctionType
 from typing import Any, NamedTuple, Self
 
@@ -49,6 +49,7 @@ __all__ = [
 
 FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
+WRITTEN_OUT = 1 << 15  # numbers of sparse rows at a time
 ENGINES = ("auto", "rank-one", "bulk")
 
 
@@ -133,22 +134,21 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
     return stop, FINE, 0.0
 
 
-def spread(state, params, X, y, work, labelled, out, start, stop):
-    """The same of sparse rows, each written into one vector of zeros and cleared from it."""
-    data, indices, indptr, x = X
-    for i in range(start, stop):
-        entries = range(indptr[i], indptr[i + 1])
-        for k in entries:
-            x[indices[k]] += data[k]  # to 0.0, so that −0.0 is 0.0
-        label = y[i] if labelled else math.nan
-        value, rule = one(state, params, x, label, work, labelled)
-        for k in entries:
-            x[indices[k]] = 0.0
+def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
+    """Rounds start..stop of sparse rows, written out some at a time: as many as there is room for.
+
+    It is not compiled; ``chunk`` is.
+    """
+    while start < stop:
+        end = min(stop, start + len(room))
+        X.write(start, end, room)
+        row, rule, value = chunk(
+            *(state, params, to_read(room), y[start:end], work, labelled, out[start:end]),
+            *(0, end - start),
+        )
         if rule != FINE:
-            settle(state, work)
-            return i, rule, value
-        keep(out, i, value, state)
-    settle(state, work)
+            return start + row, rule, value
+        start = end
     return stop, FINE, 0.0
 
 
@@ -382,11 +382,6 @@ class Step:
         return self._rounds(chunk)
 
     @cached_property
-    def spread(self) -> Any:
-        """The compiled rounds over sparse rows; see :func:`spread`."""
-        return self._rounds(spread)
-
-    @cached_property
     def gathered(self) -> Any:
         """The compiled rounds of a local step over sparse rows; see :func:`gathered`."""
         return self._rounds(gathered)
@@ -424,10 +419,11 @@ class Step:
                 space = _bulk.space(X.shape[1])
                 return self.bulk, (X, tuple(space), np.array([0, SHORTEST, len(space.X)]))
             return self.chunk, X
-        arrays = tuple(map(to_read, (X.data, X.indices, X.indptr)))
+        rows, d = X.shape
         if local:
+            arrays = map(to_read, (X.data, X.indices, X.indptr))
             return self.gathered, (*arrays, np.empty((2, X.longest)))
-        return self.spread, (*arrays, np.zeros(X.shape[1]))
+        return partial(spread, self.chunk, np.empty((max(1, min(rows, WRITTEN_OUT // d)), d))), X
 
     def takes_bulk(self, X: np.ndarray | Rows, engine: str, owner: str) -> bool:
         """Whether to take the rows of a table in bulk; ``engine`` may ask for either way."""

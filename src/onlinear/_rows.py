@@ -67,6 +67,13 @@ class Rows:
         x[self.indices[part]] += self.data[part]
         return x
 
+    def write(self, start: int, end: int, room: np.ndarray) -> None:
+        """Write rows start, …, end − 1 to the first ones of a dense table."""
+        room[: end - start] = 0.0
+        entries = slice(self.indptr[start], self.indptr[end])
+        row = np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
+        room[row, self.indices[entries]] += self.data[entries]  # to 0.0, so that −0.0 is 0.0
+
     @cached_property
     def longest(self) -> int:
         """How many entries a row has at most."""
