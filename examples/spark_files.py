@@ -23,15 +23,17 @@ MODEL = ol.LASER(c=100.0, shrink=False)
 
 def make_events(folder: Path) -> None:
     """Write two files of events of four sensors, each with a truth of its own that turns."""
-    folder.mkdir(parents=True)
+    new = folder.with_name("events being made")
+    new.mkdir(parents=True, exist_ok=True)
     tables = []
     for k, sensor in enumerate(["north", "east", "south", "west"]):
         X, y = ol.streams.rotating(rows=1000, d=3, degrees=0.2, seed=k)
         events = pd.DataFrame(X, columns=["a", "b", "c"])
         tables.append(events.assign(sensor=sensor, time=range(len(y)), y=y))
     events = pd.concat(tables).sort_values("time", ignore_index=True)
-    events[:2000].to_parquet(folder / "monday.parquet")
-    events[2000:].to_parquet(folder / "tuesday.parquet")
+    events[:2000].to_parquet(new / "monday.parquet")
+    events[2000:].to_parquet(new / "tuesday.parquet")
+    new.rename(folder)  # all of it, or nothing
 
 
 def main(spark: SparkSession, folder: Path) -> None:
@@ -56,6 +58,7 @@ def main(spark: SparkSession, folder: Path) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for the workers on this machine
-    session = SparkSession.builder.master("local[2]").config(map=SETTINGS).getOrCreate()
+    builder = SparkSession.builder.master("local[2]").config(map=SETTINGS)
+    session = builder.config("spark.sql.shuffle.partitions", 4).getOrCreate()  # Spark's own is 200
     main(session, Path(sys.argv[1] if len(sys.argv) > 1 else "spark_files"))
     session.stop()

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -18,11 +20,11 @@ from table import SETTINGS, make, state, stream
 
 import onlinear as ol
 from onlinear import _files, _groups, _keyed_files, _undo
-from onlinear._ages import Ages
 from onlinear._codes import canonical, decoded, encoded
 from onlinear._keys import FREE, Keys, batch, one_key
 from onlinear._residence import Residence
 from onlinear._segments import Segments
+from onlinear._store import Store, _AtOnce
 
 LINEAR = [(name, both[0]) for name, both in SETTINGS.items() if not name.startswith("Kernel")]
 ROWS, KEYS = 400, 23
@@ -445,8 +447,7 @@ def test_models_that_are_old_go_to_disk_by_count_or_by_the_clock():
     assert len(keyed) == 40
     assert 10 <= len(keyed._home.keys) <= 12
     now = 0.0
-    keyed = ol.Keyed(laser(), max_age=datetime.timedelta(seconds=10))
-    keyed._ages = Ages(keyed.max_age, lambda: now)
+    keyed = ol.Keyed(laser(), max_age=datetime.timedelta(seconds=10), clock=lambda: now)
     for key in range(40):
         now = float(key)
         keyed.learn_one(key, X[key], Y[key])
@@ -827,6 +828,193 @@ def test_ctrl_c_after_a_new_key_was_learnt(how, monkeypatch):
     assert whole_state(keyed) == before
     assert keyed.learn_one("new", X[8], Y[8])
     assert len(keyed) == len(list(keyed)) == 8
+
+
+# --- what a hostile reader found -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_ctrl_c_while_the_disk_commits_is_all_or_nothing(where, monkeypatch):
+    keyed = ol.Keyed(laser(), memory_limit=SMALL)
+    keyed.replay(NUMBERS[:100], X[:100], Y[:100])
+    before, real = whole_state(keyed), Store.commit
+
+    def interrupted(self):
+        if where == "after":
+            real(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "commit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            keyed.replay(NUMBERS[100:], X[100:], Y[100:])
+    if where == "before":
+        assert whole_state(keyed) == before
+        keyed.replay(NUMBERS[100:], X[100:], Y[100:])
+    models, _ = apart(laser(), NUMBERS.tolist())
+    assert same(keyed, models)
+    assert keyed.events_ == ROWS == keyed.statistics()["rounds"].sum()
+
+
+def test_ctrl_c_at_the_end_of_what_goes_to_disk_loses_nothing(monkeypatch):
+    rng = np.random.default_rng(5)
+    keys = rng.integers(200, size=900)
+    rows, labels = X[rng.integers(ROWS, size=900)], rng.normal(size=900)
+    keyed, real, left = ol.Keyed(laser(), memory_limit=SMALL), _AtOnce.__exit__, [20]
+
+    def interrupted(self, kind, *rest):
+        left[0] -= 1
+        if left[0] == 0 and kind is None:
+            raise KeyboardInterrupt
+        return real(self, kind, *rest)
+
+    monkeypatch.setattr(_AtOnce, "__exit__", interrupted)
+    for i in range(600):
+        try:
+            keyed.learn_one(keys[i], rows[i], labels[i])
+        except KeyboardInterrupt:
+            keyed.learn_one(keys[i], rows[i], labels[i])
+    assert left[0] < 0
+    keyed.replay(keys[600:], rows[600:], labels[600:])
+    models, _ = apart(laser(), keys.tolist(), rows, labels)
+    assert same(keyed, models)
+    assert keyed.events_ == 900
+
+
+@pytest.mark.parametrize("act", ["replay", "learn_one"])
+def test_what_cannot_be_sent_to_disk_for_its_age_is_said_before_anything_is_learnt(
+    act, monkeypatch
+):
+    keyed = ol.Keyed(laser(), max_age=10)
+    keyed.replay(NUMBERS[:100], X[:100], Y[:100])
+    before = whole_state(keyed)
+
+    def full(self, event):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Residence, "evict_before", full)
+    arguments = (NUMBERS[100:], X[100:], Y[100:])
+    if act == "learn_one":
+        arguments = (NUMBERS[100], X[100], Y[100])
+    with pytest.raises(sqlite3.OperationalError):
+        getattr(keyed, act)(*arguments)
+    assert whole_state(keyed) == before
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_bad_rows_before_the_first_good_one_make_no_key_however_they_come(pooled):
+    keys = [f"k{n % 14}" for n in range(30)]
+    bad = X[:30].copy()
+    bad[[0, 1, 7]] = np.nan
+    keys[1] = None
+    model = laser(on_bad="skip")
+    whole, one = ol.Keyed(model, pooled=pooled), ol.Keyed(model, pooled=pooled)
+    got = whole.replay(keys, bad, Y[:30])
+    assert bits(got.predictions) == bits(one_by_one(one, keys, bad, Y[:30]))
+    assert got.bad_rows.tolist() == [0, 1, 7]
+    assert without_stamps(whole) == without_stamps(one)
+
+
+def test_merged_shards_know_which_late_labels_were_learnt(tmp_path):
+    one, two = ol.Keyed(ol.Ridge(), expire_after=5), ol.Keyed(ol.Ridge())
+    one.predict_one("w", X[0], id="waits")
+    for id in range(10):
+        two.predict_one("x", X[id], id=id)
+        two.learn_one(id=id, y=Y[id])
+    whole = ol.merge([one, two])
+    assert whole.late_[:3] == (1, 10, 0)
+    whole.save(tmp_path / "whole.onl")
+    whole = ol.load(tmp_path / "whole.onl")
+    whole.predict_one("x", X[3], id=3)
+    assert not whole.learn_one(id=3, y=Y[3])
+    assert whole.statistics("x").rounds == 10
+    assert whole.learn_one(id="waits", y=1.0)  # it is no older than it was
+    with pytest.raises(ValueError, match="share no id of late labels, got 0 in two"):
+        ol.merge([two, two])
+    one.replay(["a", "b"], X[:2], Y[:2])
+    assert ol.merge([one, two]).statistics("x").last_event == 11
+
+
+def test_numbers_that_are_equal_are_one_key_and_times_are_no_numbers(tmp_path):
+    keyed = ol.Keyed(laser())
+    for key in (Decimal(1), 1, Fraction(1), True, np.float32(1)):
+        keyed.learn_one(key, X[0], Y[0])
+    assert list(keyed) == [1]
+    day = np.datetime64("2020-01-01", "ns")
+    keyed.replay(np.array([day, day]), X[:2], Y[:2])
+    keyed.learn_one(day, X[0], Y[0])
+    assert len(keyed) == 2
+    assert keyed[day].rounds_ == 3
+    assert np.timedelta64(1, "ns") not in keyed
+    assert np.nan not in keyed
+    for key in (day, (day, 1)):
+        lone = ol.Keyed(laser())
+        lone.learn_one(key, X[0], Y[0])
+        with pytest.raises(TypeError, match="datetime64: str"):
+            lone.save(tmp_path / "keyed.onl")
+
+
+def test_a_key_that_only_waits_can_be_given_up():
+    keyed = ol.Keyed(laser())
+    keyed.predict_one("a", X[0], id=1)
+    del keyed["a"]
+    assert keyed.late_.waiting == 0
+    for key in ("a", np.nan):
+        with pytest.raises(KeyError):
+            del keyed[key]
+
+
+def test_time_is_what_the_clock_says():
+    now = [0.0]
+    keyed = ol.Keyed(laser(), expire_after=datetime.timedelta(seconds=5), clock=lambda: now[0])
+    keyed.predict_one("a", X[0], id=1)
+    now[0] = 6.0
+    assert keyed.expire() == 1
+    assert keyed.clock() == 6.0
+
+
+def test_settings_are_to_be_read(tmp_path):
+    keyed = ol.Keyed(laser(), memory_limit=SMALL, spill=tmp_path)
+    for name in ("memory_limit", "max_age", "spill", "pooled", "threads", "waiting"):
+        with pytest.raises(AttributeError):
+            setattr(keyed, name, 3)
+    keyed.replay(NUMBERS, X, Y)
+    keyed.save("keyed.onl")
+    assert ol.load("keyed.onl").spill == str(tmp_path)
+    away = tmp_path / "away"
+    away.mkdir()
+    lost = ol.Keyed(laser(), memory_limit=SMALL, spill=away)
+    lost.save("keyed.onl")
+    kept = pickle.dumps(lost)
+    del lost
+    away.rmdir()
+    for again in (lambda: ol.load("keyed.onl"), lambda: pickle.loads(kept)):
+        with pytest.warns(RuntimeWarning, match="is not here: they go to that of temporary files"):
+            assert again().spill is None
+
+
+def test_keys_that_are_no_numbers_count_for_the_memory_limit_too():
+    for keys in (range(300), [f"sensor {n}" for n in range(300)], KINDS["mixed"]):
+        keyed = ol.Keyed(laser(), memory_limit=SMALL)
+        keys = list(keys)
+        keyed.replay(keys, X[: len(keys)], Y[: len(keys)])
+        one_by_one(keyed, keys[:40], X[:40], Y[:40])
+        assert keyed.nbytes <= SMALL
+    ol.Keyed(laser(), memory_limit=10**15).learn_one(1, X[0], Y[0])  # more than there is
+
+
+def test_errors_name_what_the_user_knows():
+    keyed = ol.Keyed(laser())
+    with pytest.raises(TypeError, match=r"^Keyed.__init__\(\) got an unexpected .*'memory_limt'"):
+        ol.Keyed(laser(), memory_limt=3)
+    with pytest.raises(TypeError, match=r"^Keyed.replay\(\) missing 1"):
+        keyed.replay(X, Y)
+    with pytest.raises(TypeError, match="got Keyed; it has a replay of its own"):
+        ol.replay(keyed, X, Y)
+    with pytest.raises(ValueError, match=r"needs a label: \(key, x, y\), or \(id=..., y=...\)"):
+        keyed.learn_one("order 1", 1.0)
+    with pytest.raises(ValueError, match="or a timedelta, got max_age='1h'"):
+        ol.Keyed(laser(), max_age="1h")
 
 
 # --- the parts ------------------------------------------------------------------------------------

@@ -342,7 +342,7 @@ FITTED = ol.Ridge().fit(pd.DataFrame({"b": [1.0], "a": [2.0]}), [1.0])
 @pytest.mark.parametrize(
     ("changed", "kind", "text"),
     [
-        ({"df": pd.DataFrame()}, TypeError, "needs a DataFrame of Spark, got DataFrame"),
+        ({"df": pd.DataFrame()}, TypeError, "needs a DataFrame of Spark, got pandas"),
         ({"model": ol.Ridge}, TypeError, "needs a learner, such as LASER"),
         ({"model": ol.Bank([ol.Ridge()])}, TypeError, "needs a learner, such as LASER"),
         ({"model": ol.Ridge(b=-1.0)}, ValueError, "Ridge needs a finite number 0 < b, got b=-1.0"),

@@ -1,7 +1,6 @@
 """When a model was used too long ago: counted in events, or in time."""
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,21 +15,20 @@ LOOKS = 8  # at what is old, in the span of an age
 class Ages:
     """Tells events that are older than ``after``: so many events, or so much time, or never."""
 
-    def __init__(
-        self, after: int | timedelta | None, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._clock = clock
+    def __init__(self, after: int | timedelta | None) -> None:
         self._seconds = self._events = math.inf
         if isinstance(after, timedelta):
             if after <= timedelta(0):
                 raise ValueError(f"Keyed needs max_age > 0, got max_age={after!r}")
             self._seconds = after.total_seconds()
         elif after is not None:
-            self._events = _checks.whole(_checks.asked("Keyed", max_age=after), "max_age", least=1)
+            asked = _checks.asked("Keyed", max_age=after)
+            also = " (of events), or a timedelta"
+            self._events = _checks.whole(asked, "max_age", least=1, else_=also)
         self._looked = 0.0  # when, in events or seconds
         self._marks: deque[tuple[float, int]] = deque()  # times, and how many events there had been
 
-    def old(self, events: int) -> int:
+    def old(self, events: int, clock: Callable[[], float]) -> int:
         """Return the number of the first event that is not old, if it is time to look; else 0."""
         if self._events < math.inf:
             if events < self._looked + self._events / LOOKS:
@@ -39,7 +37,7 @@ class Ages:
             return max(0, events - int(self._events))
         if self._seconds == math.inf:
             return 0
-        now = self._clock()
+        now = clock()
         if now < self._looked + self._seconds / LOOKS:
             return 0
         self._looked, old = now, 0

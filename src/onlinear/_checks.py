@@ -106,15 +106,20 @@ def number(
     raise ValueError(f"{owner} needs a {kind} {left}{name}{right}, got {name}={value!r}")
 
 
-def whole(owner: Any, name: str, *, least: int, most: int = LARGEST) -> int:
-    """Return a parameter that is a whole number of at least ``least``, and at most ``most``."""
+def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str = "") -> int:
+    """Return a parameter that is a whole number of at least ``least``, and at most ``most``.
+
+    ``else_`` says what else it may be.
+    """
     value = getattr(owner, name)
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if is_whole and least <= value <= most:
         return int(value)
     kind = type(owner).__name__
     top = "2⁵³" if most == LARGEST else most
-    raise ValueError(f"{kind} needs a whole number {least} ≤ {name} ≤ {top}, got {name}={value!r}")
+    raise ValueError(
+        f"{kind} needs a whole number {least} ≤ {name} ≤ {top}{else_}, got {name}={value!r}"
+    )
 
 
 def limit(owner: Any, name: str) -> float:

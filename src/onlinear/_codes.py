@@ -3,7 +3,10 @@
 Keys that Python takes for equal (1, 1.0, True) have the same bytes.
 """
 
+import math
 from collections.abc import Hashable
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ __all__ = [
 ]
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
+TIMES = np.datetime64, np.timedelta64  # whose item() may be a bare number
 
 
 class MissingKeyError(ValueError):
@@ -35,16 +39,19 @@ def canonical(key: Any) -> Hashable:
     kind = type(key)
     if kind is int or kind is str:
         return key  # type: ignore[no-any-return]
-    if isinstance(key, np.generic):
+    time = isinstance(key, TIMES)
+    if isinstance(key, np.generic) and not time:
         key = key.item()
     if _missing(key):
         raise MissingKeyError(f"a key or id is needed, got {key!r}")
-    if isinstance(key, (int, float)) and key == key // 1:
-        return int(key)
+    if isinstance(key, (Real, Decimal)) and not time and math.isfinite(key):
+        whole = math.floor(key)
+        if whole == key:
+            return int(whole)
     try:
         hash(key)
     except TypeError as error:
-        raise TypeError(f"a key needs to be hashable: {error}, got {key!r:.60}") from None
+        raise TypeError(f"a key or id needs to be hashable: {error}, got {key!r:.60}") from None
     return key  # type: ignore[no-any-return]
 
 
@@ -57,13 +64,13 @@ def _missing(key: Any) -> bool:
         return any(part is not None and _missing(part) for part in key)
     try:
         return key is None or bool(key != key)
-    except (TypeError, ValueError):  # pandas.NA cannot say
+    except (TypeError, ValueError, ArithmeticError):  # pandas.NA cannot say
         return True
 
 
 def encoded(key: Hashable) -> bytes:
     """Return a canonical key as bytes."""
-    if isinstance(key, np.generic):  # inside a tuple
+    if isinstance(key, np.generic) and not isinstance(key, TIMES):  # inside a tuple
         key = key.item()
     if isinstance(key, str):
         return b"s" + key.encode("utf-8", "surrogatepass")

@@ -43,13 +43,13 @@ class Keyed(Tables, LateLabels):
     memory_limit : int or None, default None
         Bytes of memory for models and their keys, at least those of 16 models. When there is no
         more room the least recently used are sent to disk, and come back with the next event of
-        theirs: the same bits. (A key that is no whole number takes some 200 bytes more, which are
-        not counted; nor is what a replay needs for its rows.)
+        theirs: the same bits. (A key that is no whole number is counted as 200 bytes more. What a
+        replay needs for its rows is not counted.)
     max_age : int, timedelta or None, default None
         Models unused for so many events, or so long, are sent to disk too.
     spill : path or None, default None
-        The folder for what is sent to disk; None is that of temporary files. The file goes when the
-        ``Keyed`` does: to keep models, ``save`` them.
+        The folder for what is sent to disk, which has to be there; None is that of temporary files.
+        The file goes when the ``Keyed`` does: to keep models, ``save`` them.
     pooled : bool, default False
         Whether a new key begins with the average weights of the others rather than with those of
         ``model``. The average is taken when there come to be 8, 16, 32, … keys; a model that has
@@ -62,6 +62,9 @@ class Keyed(Tables, LateLabels):
         How many rows wait for a late label at most, as ``limit`` of :class:`onlinear.Late`.
     expire_after : int, timedelta or None, default None
         How late a label may be, as of :class:`onlinear.Late`.
+    clock : callable, default time.time
+        Returns the time in seconds, where ``max_age`` or ``expire_after`` is one: the stream's own,
+        perhaps. A file does not hold it.
 
     Examples
     --------
@@ -135,8 +138,10 @@ class Keyed(Tables, LateLabels):
         array([2., 0.])
         """
         if (x is None) == (id is None):
-            got = "neither" if x is None else f"both, id={id!r:.60}"
+            got = "no row and no id" if x is None else f"both, id={id!r:.60}"
             raise ValueError(f"learn_one needs a key and a row x, or the id of a row, got {got}")
+        if y is None:
+            raise ValueError("learn_one needs a label: (key, x, y), or (id=..., y=...), got y=None")
         if id is not None:
             return self._learn_late(id, _checks.label(y), key)
         if y.__class__ is not float:
@@ -154,7 +159,11 @@ class Keyed(Tables, LateLabels):
     # --- the models -----------------------------------------------------------------------------
 
     def __contains__(self, key: Any) -> bool:
-        return self._home is not None and bool(self._home.get(one_key(canonical(key)))[1][0])
+        try:
+            key = canonical(key)
+        except MissingKeyError:
+            return False
+        return self._home is not None and bool(self._home.get(one_key(key))[1][0])
 
     def __iter__(self) -> Iterator[Hashable]:
         """Return the keys, whole numbers first, in order."""
@@ -172,11 +181,16 @@ class Keyed(Tables, LateLabels):
 
     def __delitem__(self, key: Any) -> None:
         """Forget a key and its model; its rows that wait for a label are given up."""
-        if key not in self:
+        known = key in self
+        try:
+            waited = self._pending.give_up(canonical(key))
+        except MissingKeyError:
+            waited = 0
+        if not (known or waited):
             raise KeyError(key)
-        assert self._home is not None
-        self._pending.give_up(canonical(key))
-        self._home.forget(one_key(canonical(key)))
+        if known:
+            assert self._home is not None
+            self._home.forget(one_key(canonical(key)))
 
     def statistics(self, key: Any = None) -> Any:
         """Return what happened to the model of a key, or a table of all of them.
@@ -226,6 +240,10 @@ class Keyed(Tables, LateLabels):
         _keyed_files.save(self, path)
 
     _merged = staticmethod(_keyed_files.merged)
+
+
+for _method in (Keyed.__init__, Keyed.replay, Keyed.predict):
+    _method.__qualname__ = f"Keyed.{_method.__name__}"  # by which Python names it in an error
 
 
 def _columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:

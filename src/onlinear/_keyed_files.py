@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onlinear import _codes, _files, _saving
-from onlinear._engine import HEAD, KEY, LEARNT, LOSS, STAMP
+from onlinear._engine import HEAD, KEY, LAST, LEARNT, LOSS, STAMP
+from onlinear._keyed_settings import folder_here
 from onlinear._keys import Batch, batch, whole_batch
 from onlinear._model import Learner, _full_name
 from onlinear._pending import MICROSECOND, Pending
@@ -31,6 +32,7 @@ def save(keyed: "Keyed", path: str | os.PathLike[str]) -> None:
         "keyed": about,
         "memory_limit": keyed.memory_limit,
         "max_age": {"microseconds": age // MICROSECOND} if isinstance(age, timedelta) else age,
+        "spill": keyed._folder(),
         "pooled": keyed.pooled,
         "threads": keyed.threads,
         "waits": waits,
@@ -63,6 +65,7 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":
         _saving.rebuilt(header["keyed"], template, Learner._classes),
         memory_limit=header["memory_limit"],
         max_age=age,
+        spill=folder_here(header.get("spill")),
         pooled=header["pooled"],
         threads=header["threads"],
     )
@@ -71,8 +74,10 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":
     keyed.events_ = _saving.count(header["events"])
     keyed.n_skipped_ = _saving.count(header["skips"])
     keyed._stamp = float(_saving.count(int(header["runs"])))
-    if keyed._stamp != header["runs"] or keyed._stamp >= 2**53:
-        raise ValueError(f"it says there were {header['runs']!r} runs")
+    if keyed._stamp != header["runs"] or max(keyed._stamp, keyed.events_) >= 2**53:
+        raise ValueError(
+            f"it says there were {header['runs']!r} runs, {keyed.events_!r:.60} events"
+        )
     if "columns" in header:
         d, names = header["columns"]
         _saving.check_contents(d, np.array(arrays["start"]), names, keyed._model._matrices())
@@ -142,6 +147,8 @@ def merged(shards: Sequence["Keyed"]) -> "Keyed":
             )
     one = copy.copy(first)
     for shard in shards[1:]:
+        before = one.events_  # the events of this shard come after those
+        one._pending.absorb(shard._pending)
         one.events_ += shard.events_
         one.n_skipped_ += shard.n_skipped_
         one._stamp = max(one._stamp, shard._stamp)
@@ -152,6 +159,8 @@ def merged(shards: Sequence["Keyed"]) -> "Keyed":
             one._begin(shard._shape[0], shard._names)
         assert one._home is not None
         for keys, rows in home.pieces():
+            rows = rows.copy()
+            rows[:, LAST] += before
             known = one._home.get(keys)[1]
             (new,) = np.nonzero(~known)
             one._home.add(keys.take(new), rows[new])
@@ -174,6 +183,7 @@ def _put(keyed: "Keyed", key: Any, model: Learner, other: np.ndarray) -> None:
     keys = batch([key])
     own = home.get(keys)[0]
     own[0, LEARNT:KEY] += other[LEARNT:KEY]
+    own[0, LAST] = other[LAST]
     if model._record is not None:  # else both have skipped rows only
         own[0, HEAD:] = model._record
     slots = np.empty(1, dtype=np.int64)

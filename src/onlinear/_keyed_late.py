@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from datetime import timedelta
 from typing import Any
 
@@ -31,6 +31,19 @@ class LateLabels(Models):
     def expire_after(self) -> int | timedelta | None:
         """How late a label may be."""
         return self._pending.expire_after
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """What says the time; it may be set, say after a load."""
+        return self._pending.clock
+
+    @clock.setter
+    def clock(self, clock: Callable[[], float]) -> None:
+        self._pending.clock = clock
+
+    def expire(self) -> int:
+        """Give up the rows whose time has run out, as every row and label does; return how many."""
+        return self._pending.expire()
 
     @property
     def late_(self) -> LateCounts:
@@ -90,6 +103,7 @@ class LateLabels(Models):
 
     def _learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
         """Learn a row that waits by a learner to which it is more than the row."""
+        self._let_go()
         model = self._at(key)
         if model is None:
             model = copy.deepcopy(self._model)
@@ -105,7 +119,6 @@ class LateLabels(Models):
             self._enter_late(self._home, key, model, learnt)
         self.n_skipped_ += not learnt
         self.events_ += 1
-        self._let_go()
         return learnt
 
     def _enter_late(self, home: Residence, key: Hashable, model: Learner, learnt: bool) -> None:

@@ -4,8 +4,8 @@ import copy
 import datetime
 import os
 import threading
-from collections.abc import Hashable
-from pathlib import Path
+import time
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from onlinear._ages import Ages
 from onlinear._engine import FINE, HEAD, LEARNT, SKIPPED, STAMP, Outcome
 from onlinear._groups import AHEAD, Bench
 from onlinear._kernel_learner import check_fixed
+from onlinear._keyed_settings import KeyedSettings, Settled, folder_here
 from onlinear._keys import FREE, one_key
 from onlinear._model import FLOAT, Learner
 from onlinear._pending import MOST, Pending
@@ -22,20 +23,16 @@ from onlinear._record import before_matrix
 from onlinear._residence import AT_LEAST, OVERHEAD, Residence
 from onlinear._rows import to_read
 from onlinear._segments import Segments
-from onlinear._threads import usable_cores
 
 __all__ = ["ONE", "Models"]
 
-SETTINGS = (
-    *("memory_limit", "max_age", "spill", "pooled", "threads"),
-    *("events_", "n_skipped_", "_stamp"),
-)
+COUNTS = ("events_", "n_skipped_", "_stamp")
 FEWEST = 16  # models that a memory limit has to leave room for
 ONE = np.zeros(1, dtype=np.int64)
 NO_LOG = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
 
-class Models:
+class Models(Settled):
     """Models that share their parameters and a learner to begin with, each in a record by key."""
 
     def __init__(
@@ -49,24 +46,15 @@ class Models:
         threads: int | None = None,
         waiting: int = 1_000_000,
         expire_after: int | datetime.timedelta | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         check_fixed("Keyed needs a learner", model)
-        self.memory_limit, self.max_age, self.spill = memory_limit, max_age, spill
-        self.pooled, self.threads = pooled, threads
-        self._ages = Ages(max_age)
-        asked = _checks.asked("Keyed", memory_limit=memory_limit, pooled=pooled, waiting=waiting)
-        limit = _checks.whole(asked, "waiting", least=1, most=MOST)
-        self._pending = Pending(limit, expire_after, owner="Keyed")
-        self._cores()
-        if memory_limit is not None:
-            self.memory_limit = _checks.whole(asked, "memory_limit", least=1)
-        if spill is not None and not Path(spill).is_dir():
-            raise ValueError(f"Keyed needs spill to be a folder that is there, got {spill!r}")
-        if threads is not None:
-            self.threads = self._cores()
-        if isinstance(max_age, np.integer):
-            self.max_age = int(max_age)
-        self.pooled = _checks.choice(asked, "pooled", (False, True))
+        self._settings = KeyedSettings(memory_limit, max_age, spill, pooled, threads).checked()
+        self._ages = Ages(self.max_age)
+        limit = _checks.whole(
+            _checks.asked("Keyed", waiting=waiting), "waiting", least=1, most=MOST
+        )
+        self._pending = Pending(limit, expire_after, clock=clock, owner="Keyed")
         self._model = copy.deepcopy(model)
         self._home: Residence | None = None
         self._stamp = 0.0  # runs
@@ -74,11 +62,6 @@ class Models:
         self.n_skipped_ = 0
         if model._state is not None:
             self._begin(model.n_features_in_, model._names)
-
-    def _cores(self) -> int:
-        if self.threads is None:
-            return usable_cores()
-        return _checks.whole(_checks.asked("Keyed", threads=self.threads), "threads", least=1)
 
     def __len__(self) -> int:
         return 0 if self._home is None else self._home.count
@@ -104,9 +87,6 @@ class Models:
         self._lock = threading.Lock()  # for the benches
         self._local = threading.local()  # a bench of its own for each thread that calls
 
-    def _folder(self) -> str | None:
-        return None if self.spill is None else os.fspath(self.spill)
-
     def _capacity(self, size: int) -> int | None:
         """Return how many models there is room for in memory; None is no limit."""
         if self.memory_limit is None:
@@ -116,7 +96,8 @@ class Models:
         each = Segments(size).stride + OVERHEAD
         asked = _checks.asked("Keyed", memory_limit=self.memory_limit)
         least = AT_LEAST + FEWEST * each
-        return (_checks.whole(asked, "memory_limit", least=least) - AT_LEAST) // each
+        limit = _checks.whole(asked, "memory_limit", least=least)
+        return int(min(limit, _checks.physical_memory()) - AT_LEAST) // each
 
     def _forget(self) -> None:
         """Have no width: bad rows do not say how wide the next will be."""
@@ -125,8 +106,9 @@ class Models:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return models and what waits: what pickle, copy and deepcopy keep."""
-        kept = {name: self.__dict__[name] for name in SETTINGS}
-        kept |= {"model": self._model, "pending": copy.deepcopy(self._pending)}
+        kept = {name: self.__dict__[name] for name in COUNTS}
+        kept |= {"settings": self._settings._asdict(), "model": self._model}
+        kept["pending"] = copy.deepcopy(self._pending)
         if self._home is not None:
             kept["begun"] = self._shape[0], self._names, self._start.copy()
             kept["records"] = list(self._home.pieces())
@@ -134,9 +116,9 @@ class Models:
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Take models and what waits back."""
-        params = {name: kept[name] for name in SETTINGS[:5]}
-        Models.__init__(self, kept["model"], **params)
-        self.events_, self.n_skipped_, self._stamp = (kept[name] for name in SETTINGS[5:])
+        settings = {**kept["settings"], "spill": folder_here(kept["settings"]["spill"])}
+        Models.__init__(self, kept["model"], **settings)
+        self.events_, self.n_skipped_, self._stamp = (kept[name] for name in COUNTS)
         self._pending = kept["pending"]
         if "begun" in kept:
             d, names, start = kept["begun"]
@@ -155,11 +137,12 @@ class Models:
             self._begin(_checks.width(x), _checks.row_names(x))
         home = self._home
         assert home is not None
-        skipped = self.n_skipped_
+        skipped, events = self.n_skipped_, self.events_
         try:
+            self._stamp += 1.0
+            self._let_go()
             x = self._row(x)
             slot = home.keys.slot(key)
-            self._stamp += 1.0
             if slot == FREE:
                 self._learn_new(home, key, x, y)
             else:
@@ -167,13 +150,20 @@ class Models:
                 self._round(slot, self._start, x, y, True, key)
             if began and self.n_skipped_ > skipped:
                 self._forget()
+            self.events_ = events + 1
         except BaseException:
             if began:
                 self._forget()
+            if self._learnt_now(key):  # Ctrl-C came after it
+                self.events_ = events + 1
             raise
-        self.events_ += 1
-        self._let_go()
         return self.n_skipped_ == skipped
+
+    def _learnt_now(self, key: Hashable) -> bool:
+        """Whether the run that is on has come to a key."""
+        if self._home is None:
+            return False
+        return bool(self._home.get(one_key(key))[0][0, STAMP] == self._stamp)
 
     def _learn_new(self, home: Residence, key: Hashable, x: np.ndarray, y: float) -> None:
         """Learn one row of a key that is not in memory."""
@@ -249,7 +239,7 @@ class Models:
     def _let_go(self) -> None:
         """Send to disk what was not used for long."""
         if self.max_age is not None and self._home is not None:
-            old, home = self._ages.old(self.events_), self._home
+            old, home = self._ages.old(self.events_, self._pending.clock), self._home
             if old:
                 try:
                     home.evict_before(old)

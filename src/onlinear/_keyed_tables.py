@@ -41,7 +41,8 @@ class Tables(Models):
         The same bits as calling ``predict_one`` and ``learn_one`` row by row, however the stream is
         cut. It is all or nothing: if a row breaks a rule, or on Ctrl-C, every model is as it was
         before the call (with ``on_bad="skip"`` such a row, or one without a key, is left out and
-        counted instead). On a terminal, a replay of more than two seconds shows a progress bar.
+        counted instead). Only a Ctrl-C at the very end may find all of it learnt, as ``events_``
+        says. On a terminal, a replay of more than two seconds shows a progress bar.
 
         Parameters
         ----------
@@ -64,18 +65,37 @@ class Tables(Models):
         X, names, keys = self._table(keys, X)
         y = _checks.labels(y, len(X))
         with bar("replay") as advance:
-            began = self._home is None
+            began, counts = self._home is None, (self.events_, self.n_skipped_)
             if began:
                 self._begin(X.shape[1], names)
             try:
                 table = self._learn_table(keys, X, y, advance)
-                if began and table.bad.all():
-                    self._forget()
+                if began and table.bad[0]:
+                    self.events_, self.n_skipped_ = counts
+                    self._begin_later(keys, table, names)
             except BaseException:
                 if began:
                     self._forget()
+                    self.events_, self.n_skipped_ = counts
                 raise
         return Replay(table.out, y.copy(), np.flatnonzero(table.bad))
+
+    def _begin_later(self, keys: Batch, table: EventTable, names: list[str] | None) -> None:
+        """Begin anew with the first row that is not bad, as row by row.
+
+        A bad row does not say how wide the others will be, so none before that one has made a key.
+        """
+        first = len(table.bad) if table.bad.all() else int(table.bad.argmin())
+        self._forget()
+        self.events_ += first
+        self.n_skipped_ += first
+        if first < len(table.bad):
+            self._begin(table.X.shape[1], names)
+            rows = np.arange(first, len(table.bad))
+            again = self._learn_table(
+                keys.take(rows), table.X[first:], table.y[first:], lambda row, rows: None
+            )
+            table.out[first:] = again.out
 
     def predict(self, keys: Any, X: Any) -> np.ndarray:
         """Predict every row by the model of its key as it is now, learning nothing."""
@@ -127,6 +147,7 @@ class Tables(Models):
         table = EventTable(X, y, np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
         table.bad[keys.missing] = True
         moved = Moved(advance, len(X))
+        self._let_go()
         with self._all_or_nothing():
             self._stamp += 1.0
             slots, broken = np.full(keys.rows, FREE), Outcome(len(X), FINE, 0.0)
@@ -142,7 +163,6 @@ class Tables(Models):
                     raise self._refusal(broken, X[broken.row], keys.key(broken.row), in_table=True)
             self.events_ += len(X)
             self.n_skipped_ += int(table.bad.sum())
-        self._let_go()
         return table
 
     def _pieces(self, home: Residence, keys: Batch) -> Iterator[np.ndarray]:
@@ -202,7 +222,7 @@ class Tables(Models):
             yield
             home.commit()
         except BaseException:
-            if home.committed:  # it fell when all was done, or nothing yet
+            if home.kept():  # it fell when all was done, or nothing yet
                 raise
             if home.store is None:
                 for bench in self._benches:
@@ -210,7 +230,6 @@ class Tables(Models):
                 home.recover(count)
             else:
                 home.rollback(count)
-            self.__dict__.clear()
             self.__dict__.update(attributes)
             raise
         finally:

@@ -15,12 +15,13 @@ from onlinear._compiling import Kept
 from onlinear._kernels import inner
 from onlinear._segments import ask_for
 
-__all__ = ["FREE", "NONE", "Batch", "Keys", "batch", "is_whole", "one_key", "whole_batch"]
+__all__ = ["FREE", "NONE", "OTHER", "Batch", "Keys", "batch", "is_whole", "one_key", "whole_batch"]
 
 FIRST_ROOM = 1 << 8  # entries of the table, a power of two
 AHEAD = 8  # keys whose place in the table is asked for before it is looked at
 FREE = -1  # the slot of an entry that is none
 MANY = 1 << 16  # keys entered at a time
+OTHER = 200  # bytes that a key which is no whole number takes, about
 
 
 @inner(inline="always")
@@ -166,7 +167,9 @@ def batch(keys: Any) -> Batch:
         return whole_batch(whole)
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable):
         raise TypeError(f"keys need to be a sequence, one a row, got {keys!r:.60}")
-    given = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+    if isinstance(keys, np.ndarray) and keys.dtype.kind not in "mM":  # times are to stay times
+        keys = keys.tolist()
+    given = list(keys)
     if set(map(type, given)) == {str}:
         return Batch(NONE, NONE, given, np.arange(len(given)), len(given), NONE)
     whole_list, whole_rows, others, other_rows, missing = [], [], [], [], []
@@ -250,7 +253,12 @@ class Keys:
     @property
     def nbytes(self) -> int:
         """How much memory the tables take, but for keys that are objects."""
-        return self._table.nbytes + 200 * len(self._slots)
+        return self._table.nbytes + OTHER * len(self._slots)
+
+    @property
+    def others(self) -> int:
+        """How many keys are no whole numbers."""
+        return len(self._slots)
 
     def slot(self, key: Hashable) -> int:
         """Return the slot of one key, or FREE."""

@@ -155,7 +155,9 @@ class Pending:
                 raise ValueError(f"{owner} needs expire_after > 0, got {expire_after!r}")
             self.expire_after, self._most_seconds = expire_after, expire_after.total_seconds()
         elif expire_after is not None:
-            self.expire_after = _checks.whole(asked, "expire_after", least=1)
+            self.expire_after = _checks.whole(
+                asked, "expire_after", least=1, else_=" (of rows), or a timedelta"
+            )
             self._most_rows = self.expire_after
         self._timed = isinstance(expire_after, timedelta)
         self._owner = owner
@@ -234,11 +236,30 @@ class Pending:
             raise ValueError(f"only a row that waits can be settled, got id={id!r:.60}")
         self._leave(id, slot, LEARNT)
 
-    def give_up(self, key: Hashable) -> None:
-        """Wait no longer for the labels of a key."""
-        for slot, (id, own) in enumerate(zip(self._ids, self._keys, strict=True)):
-            if own == key and id is not None:
-                self._leave(id, slot, EXPIRED)
+    def give_up(self, key: Hashable) -> int:
+        """Wait no longer for the labels of a key; return how many rows waited."""
+        pairs = enumerate(zip(self._ids, self._keys, strict=True))
+        rows = [(id, slot) for slot, (id, own) in pairs if own == key and id is not None]
+        for row in rows:
+            self._leave(*row, EXPIRED)
+        return len(rows)
+
+    def absorb(self, other: "Pending") -> None:
+        """Know what another table knows of rows that were settled; none waits in it."""
+        both = [id for id, _ in other._recent.items() if id in self or self._recent.get(id)]
+        if both:
+            raise ValueError(
+                f"merge needs shards that share no id of late labels, got {both[0]!r:.60} in two"
+            )
+        gone = sum(other._settled.values())
+        for slot in (slot for shard in self._shards for slot in shard.values()):
+            self._numbers[slot] += gone  # as if the rows of the other had come before
+        for how in self._settled:
+            self._settled[how] += other._settled[how]
+        for name in self._tally:
+            self._tally[name] += other._tally[name]
+        for id, how in other._recent.items():
+            self._recent.put(id, how)
 
     def leave_out(self) -> None:
         """Count a row that could not be predicted, and so is not remembered."""
@@ -477,10 +498,7 @@ def _from_arrays(arrays: dict[str, np.ndarray], *, timed: bool) -> KeptRows:
         return values
 
     def names(name: str) -> list[Any]:
-        try:
-            return _codes.parted(vector(name, "u1"), vector(f"{name} lengths", "i8"))
-        except RecursionError:
-            raise ValueError(f"its {name} are too deep") from None
+        return _codes.parted(vector(name, "u1"), vector(f"{name} lengths", "i8"))
 
     ids, settled, tickets = names("ids"), names("settled"), arrays["late tickets"]
     keys = names("keys") if "late keys" in arrays else [None] * len(ids)

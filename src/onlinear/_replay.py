@@ -154,7 +154,8 @@ def replay(
             columns, labels, skipped = model._run(X, y, learn=True, progress=advance, engine=engine)
         return BankReplay(columns, labels.copy(), skipped)
     if not isinstance(model, (Learner, Mapped)):
-        raise TypeError(f"replay needs a learner, got {type(model).__name__}")
+        own = "; it has a replay of its own" if hasattr(model, "replay") else ""
+        raise TypeError(f"replay needs a learner, got {type(model).__name__}{own}")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)
     return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))

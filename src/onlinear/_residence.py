@@ -5,12 +5,13 @@ recently used go to disk in bulk, and come back when one of their events does. W
 has come back is written again only if it was changed.
 """
 
+import math
 from collections.abc import Hashable, Iterator
 
 import numpy as np
 
 from onlinear._engine import KEY, LAST, STAMP
-from onlinear._keys import FREE, NONE, Batch, Keys
+from onlinear._keys import FREE, NONE, OTHER, Batch, Keys
 from onlinear._segments import Segments
 from onlinear._store import Store
 
@@ -52,6 +53,7 @@ class Residence:
         self._clear()
         self.store = None if capacity is None else Store(size, folder)
         self._clean = np.zeros(capacity or 0, dtype=np.bool_)  # by slot: as on disk
+        self._more = OTHER / (self.segments.stride + OVERHEAD)  # records another key counts as
         self.count = 0  # keys, wherever they are
         self.committed = True  # whether nothing is to be undone any more
 
@@ -71,7 +73,7 @@ class Residence:
 
         The keys used last are in the last portion, and so in memory afterwards.
         """
-        if self.capacity is None or rows.size <= self.capacity:
+        if self.capacity is None or rows.size * (1.0 + self._more) <= self.capacity:
             yield rows
             return
         numbers, count = numbered(keys.take(rows))
@@ -79,7 +81,8 @@ class Residence:
         last[numbers] = np.arange(rows.size)
         rank = np.empty(count, dtype=np.int64)
         rank[np.argsort(-last)] = np.arange(count)
-        portion = -(rank[numbers] // self.capacity)
+        most = int(self.capacity / (1.0 + self._more)) if keys.others else self.capacity
+        portion = -(rank[numbers] // max(1, most))
         order = np.argsort(portion, kind="stable")
         yield from np.split(rows[order], np.flatnonzero(np.diff(portion[order])) + 1)
 
@@ -118,8 +121,8 @@ class Residence:
         _, first = np.unique(numbers, return_index=True)  # a row for each key
         rows = missing[first]
         assert rows.size == count
-        self._make_room(count, slots[slots != FREE])
         wanted = keys.take(rows)
+        self._make_room(count + self._more * len(wanted.others), slots[slots != FREE])
         here, records = self.store.get(wanted)
         own = np.full(count, FREE)
         self._enter(wanted, own)
@@ -169,14 +172,14 @@ class Residence:
 
     # --- eviction -------------------------------------------------------------------------------
 
-    def _make_room(self, count: int, needed: np.ndarray) -> None:
+    def _make_room(self, count: float, needed: np.ndarray) -> None:
         """Send the least recently used to disk until there is room for so many, but not these."""
         assert self.capacity is not None
-        surplus = len(self.keys) + count - self.capacity
+        surplus = len(self.keys) + self._more * self.keys.others + count - self.capacity
         if surplus <= 0:
             return
         others = np.setdiff1d(self.keys.slots(), needed)
-        some = min(others.size, max(surplus, self.capacity // EVICTED))
+        some = min(others.size, max(math.ceil(surplus), self.capacity // EVICTED))
         if some == others.size:
             self.evict(others)
         else:
@@ -228,6 +231,17 @@ class Residence:
             self.flush(self.keys.slots())
             self.store.commit()
         self.committed = True
+
+    def kept(self) -> bool:
+        """Whether nothing is to be undone, after an error or interrupt anywhere."""
+        while not self.committed:
+            try:
+                if self.store is None or not self.store.committed:
+                    return False
+                self.committed = True
+            except KeyboardInterrupt:  # there is an error on its way already
+                continue
+        return True
 
     def rollback(self, count: int) -> None:
         """Have on disk what was there before, and nothing in memory."""

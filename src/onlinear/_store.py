@@ -18,6 +18,7 @@ __all__ = ["Store"]
 
 CACHE = 8192  # kilobytes of SQLite's own
 ROWS = 4096  # read at a time
+RUNS = 2**31  # their numbers begin again
 
 
 class Store:
@@ -29,6 +30,8 @@ class Store:
 
     def __init__(self, size: int, folder: str | None) -> None:
         self.size = size
+        self._run = 0  # number of the last run begun
+        self._running = False
         own = tempfile.mkdtemp(prefix="onlinear-", dir=folder)
         path = Path(own) / "records.sqlite"
         self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -44,17 +47,30 @@ class Store:
         self._base.execute("CREATE TABLE others (key BLOB PRIMARY KEY, record BLOB) WITHOUT ROWID")
 
     def begin(self) -> None:
-        """Begin what may be undone."""
-        self.rollback()  # what an interrupt has left
+        """Begin a run, which may be undone."""
+        self._undo()  # what an interrupt has left
+        self._run = (self._run + 1) % RUNS
         self._base.execute("BEGIN")
+        self._running = True
 
     def commit(self) -> None:
-        """Keep what was done."""
-        if self._base.in_transaction:
-            self._base.execute("COMMIT")
+        """Keep what the run did."""
+        self._base.execute(f"PRAGMA user_version = {self._run}")  # part of the transaction
+        self._base.execute("COMMIT")
+        self._running = False
+
+    @property
+    def committed(self) -> bool:
+        """Whether the last run is kept: the file says it, wherever an interrupt fell."""
+        (last,) = self._base.execute("PRAGMA user_version").fetchone()
+        return bool(last == self._run) and not (self._running and self._base.in_transaction)
 
     def rollback(self) -> None:
-        """Undo it."""
+        """Undo the run."""
+        self._undo()
+        self._running = False
+
+    def _undo(self) -> None:
         if self._base.in_transaction:
             self._base.execute("ROLLBACK")
 
@@ -69,7 +85,7 @@ class Store:
                 )
 
     def _at_once(self) -> "_AtOnce":
-        return _AtOnce(self._base)
+        return _AtOnce(self._base, self._running)
 
     def get(self, keys: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the keys are here, and their records."""
@@ -132,15 +148,17 @@ def _tables(keys: Batch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
 
 
 class _AtOnce:
-    """Changes that are one, also where no transaction was begun."""
+    """Changes that are one, also while no run is on."""
 
-    def __init__(self, base: sqlite3.Connection) -> None:
-        self._base = base
+    def __init__(self, base: sqlite3.Connection, running: bool) -> None:
+        self._base, self._running = base, running
 
     def __enter__(self) -> None:
-        self._own = not self._base.in_transaction
+        self._own = not (self._running and self._base.in_transaction)
         if self._own:
             try:
+                if self._base.in_transaction:  # an interrupt fell before its end: still in memory
+                    self._base.execute("ROLLBACK")
                 self._base.execute("BEGIN")
             except BaseException:
                 if self._base.in_transaction:

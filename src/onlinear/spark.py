@@ -257,8 +257,11 @@ class _Columns(NamedTuple):
             raise ValueError(f"{who} needs a new name for output, got {output!r}, which is there")
 
     def _check_types(self, who: str, df: "DataFrame") -> None:
-        from pyspark.sql.types import AtomicType, BooleanType, NumericType, TimestampType
+        from pyspark.sql import types as kinds
+        from pyspark.sql.types import AtomicType, BooleanType, NumericType
 
+        spans = kinds.DayTimeIntervalType, kinds.YearMonthIntervalType
+        times = kinds.TimestampType, kinds.TimestampNTZType, *spans
         for role, name in self._by_role():
             kind = df.schema[name].dataType
             text = f"got {name!r} of type {kind.simpleString()}"
@@ -266,8 +269,10 @@ class _Columns(NamedTuple):
                 raise TypeError(f"{who} needs numbers or booleans for {role}, {text}")
             if not isinstance(kind, AtomicType):
                 raise TypeError(f"{who} needs plain values for {role}, {text}")
-            if role == "key" and isinstance(kind, TimestampType):
+            if role == "key" and isinstance(kind, times):
                 raise TypeError(f"{who} needs a key that is no time (a date may be one), {text}")
+            if role == "order" and isinstance(kind, spans):
+                raise TypeError(f"{who} needs an order that is no interval, {text}")
 
 
 def _check_kinds(who: str, df: Any, model: Any) -> None:
@@ -276,7 +281,8 @@ def _check_kinds(who: str, df: Any, model: Any) -> None:
     except ImportError as error:
         raise ImportError('onlinear.spark needs pyspark: pip install "onlinear[spark]"') from error
     if not isinstance(df, DataFrame):
-        raise TypeError(f"{who} needs a DataFrame of Spark, got {type(df).__name__}")
+        got = f"{type(df).__module__}.{type(df).__name__}"
+        raise TypeError(f"{who} needs a DataFrame of Spark, got {got}")
     if not isinstance(model, Learner):
         raise TypeError(f"{who} needs a learner, such as LASER(), got {model!r:.60}")
 
