@@ -22,7 +22,9 @@ def merge(models: Iterable[Model]) -> Model:
     """Return one learner that knows what several of the same kind have learnt of different rows.
 
     It is the learner that had learnt all rows by itself, to rounding: rows of several machines or
-    days are learnt apart, and put together. The learners are left as they are.
+    days are learnt apart, and put together. The learners are left as they are. (Where columns are
+    nearly alike, rounding tells in the weights, the more the more learners there are; it tells
+    much less in what they predict.)
 
     Parameters
     ----------
