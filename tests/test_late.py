@@ -18,7 +18,7 @@ from table import state, stream
 from test_files import forge
 
 import onlinear as ol
-from onlinear import _files, _late, _pending
+from onlinear import _files, _late, _pending, _waits
 from onlinear._late import Late
 from onlinear._pending import LateCounts, Pending
 
@@ -420,7 +420,7 @@ def test_what_is_found_is_not_touched_by_rows_that_come_after():
 
 def interrupted_after(lines, act):
     """Act, and raise KeyboardInterrupt at the so-manieth line of the table; whether it came."""
-    files, left = {_pending.__file__, _late.__file__}, [lines]
+    files, left = {_pending.__file__, _late.__file__, _waits.__file__}, [lines]
 
     def trace(frame, event, _):
         if frame.f_code.co_filename not in files or frame.f_code.co_name == "__getstate__":

@@ -2,8 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Hashable
-from datetime import timedelta
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -15,35 +14,18 @@ from onlinear._keys import one_key
 from onlinear._model import Learner
 from onlinear._pending import LateCounts
 from onlinear._residence import Residence
+from onlinear._waits import Waits
 
 __all__ = ["LateLabels"]
 
 
-class LateLabels(Models):
+class LateLabels(Waits, Models):
     """Models by key whose labels may come late."""
 
     @property
     def waiting(self) -> int:
         """How many rows wait for a late label at most."""
         return self._pending.limit
-
-    @property
-    def expire_after(self) -> int | timedelta | None:
-        """How late a label may be."""
-        return self._pending.expire_after
-
-    @property
-    def clock(self) -> Callable[[], float]:
-        """What says the time; it may be set, say after a load."""
-        return self._pending.clock
-
-    @clock.setter
-    def clock(self, clock: Callable[[], float]) -> None:
-        self._pending.clock = clock
-
-    def expire(self) -> int:
-        """Give up the rows whose time has run out, as every row and label does; return how many."""
-        return self._pending.expire()
 
     @property
     def late_(self) -> LateCounts:
@@ -67,9 +49,9 @@ class LateLabels(Models):
             return False
         if key is not None and canonical(key) != row.key:
             raise ValueError(f"the row {id!r:.60} is of key {row.key!r:.60}, got key {key!r:.60}")
-        rounds, lost = self._counted(row.key)
+        lost = self._counted(row.key)[1]
         ticket, prediction = row.ticket[:-1], float(row.ticket[-1])
-        try:
+        with self._once(id, lambda: self._counted(row.key)[0]):
             if type(self._model).learn_late is Learner.learn_late:
                 learnt = self._learn(row.key, ticket, y)
             else:
@@ -77,10 +59,6 @@ class LateLabels(Models):
             if learnt:  # what counts is what was predicted then, not what would be now
                 self._put_lost(row.key, lost + (y - prediction) * (y - prediction))
                 self._pending.settle(id)
-        except BaseException:
-            if self._counted(row.key)[0] > rounds and id in self._pending:
-                self._pending.settle(id)  # Ctrl-C came after it was learnt: not to be learnt again
-            raise
         return learnt
 
     def _counted(self, key: Hashable) -> tuple[float, float]:

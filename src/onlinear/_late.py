@@ -12,11 +12,12 @@ import numpy as np
 from onlinear import _codes, _files, _saving
 from onlinear._model import Learner, _full_name
 from onlinear._pending import LateCounts, Pending
+from onlinear._waits import Waits
 
 __all__ = ["Late"]
 
 
-class Late:
+class Late(Waits):
     """A learner whose labels come late: rows are remembered by an id until their label is here.
 
     ``predict_one(x, id=...)`` predicts a row and remembers it, ``learn_one(id=..., y=...)`` learns
@@ -125,21 +126,12 @@ class Late:
         row = self._pending.find(id)
         if row is None:
             return False
-        rounds = _rounds(model)
-        try:
+        with self._once(id, lambda: _rounds(model)):
             model.learn_late(row.ticket, y)
             if model.n_skipped_ > skipped:
                 return False
             self._pending.settle(id)
-        except BaseException:
-            if _rounds(model) > rounds and id in self._pending:
-                self._pending.settle(id)  # Ctrl-C came after it was learnt: not to be learnt again
-            raise
         return True
-
-    def expire(self) -> int:
-        """Give up the rows whose time has run out, as every row and label does; return how many."""
-        return self._pending.expire()
 
     # --- what became of it --------------------------------------------------------------------
 
@@ -157,20 +149,6 @@ class Late:
     def limit(self) -> int:
         """How many rows wait at most."""
         return self._pending.limit
-
-    @property
-    def expire_after(self) -> int | timedelta | None:
-        """How late a label may be."""
-        return self._pending.expire_after
-
-    @property
-    def clock(self) -> Callable[[], float]:
-        """What says the time; it may be set, say after a load."""
-        return self._pending.clock
-
-    @clock.setter
-    def clock(self, clock: Callable[[], float]) -> None:
-        self._pending.clock = clock
 
     def __repr__(self) -> str:
         """Show the learner, and how many rows wait."""
