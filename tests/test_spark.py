@@ -352,6 +352,9 @@ FITTED = ol.Ridge().fit(pd.DataFrame({"b": [1.0], "a": [2.0]}), [1.0])
         ({"key": []}, TypeError, "needs key to be names of columns, got \\[\\]"),
         ({"key": "list"}, TypeError, "plain values for key, got 'list' of type array"),
         ({"key": "when"}, TypeError, "a key that is no time .*, got 'when' of type timestamp"),
+        ({"key": "local"}, TypeError, "a key that is no time .* got 'local' of type timestamp_n"),
+        ({"key": "span"}, TypeError, "a key that is no time .*, got 'span' of type interval"),
+        ({"order": "span"}, TypeError, "an order that is no interval, got 'span' of type interval"),
         ({"key": "y"}, ValueError, "a target that is not among key, got 'y'"),
         ({"features": "a"}, TypeError, "needs features as a list of columns, got 'a'"),
         ({"features": ["a", "a"]}, ValueError, "each column of features once, got 'a' twice"),
@@ -368,6 +371,7 @@ FITTED = ol.Ridge().fit(pd.DataFrame({"b": [1.0], "a": [2.0]}), [1.0])
 )
 def test_arguments_are_refused_before_anything_runs(spark, changed, kind, text):
     schema = "sensor string, a double, b int, y double, when timestamp, list array<int>"
+    schema += ", local timestamp_ntz, span interval day to second"
     given = {"df": spark.createDataFrame([], schema), "model": ol.Ridge(), "order": "when"}
     given |= {"key": "sensor", "features": ["a", "b"], **changed}
     with pytest.raises(kind, match=text):
