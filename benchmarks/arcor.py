@@ -17,7 +17,7 @@ from timing import parser, stream, targets, typical
 import numpy as np
 
 import onlinear as ol
-from onlinear._replay import Engine
+from onlinear._evaluation.replay import Engine
 
 LIMITS = {20: ("≤ 2.5", "≤ 27"), 100: ("≤ 2.5", "≤ 14")}  # × AROWR: without, and with radius = 0.1
 CHECKED = 500  # rows whose resets are compared

@@ -21,12 +21,12 @@ from timing import parser, table, targets, typical
 import numpy as np
 
 import onlinear as ol
-from onlinear._engine import Outcome
-from onlinear._groups import AHEAD, EventTable
-from onlinear._kernels import kernel
-from onlinear._keyed_tables import Moved
-from onlinear._keys import batch
-from onlinear._segments import ask_for, copied, numbers_at, where
+from onlinear._engine.segments import ask_for, copied, numbers_at, where
+from onlinear._engine.step import Outcome
+from onlinear._numerics.linalg import kernel
+from onlinear._wrappers.keyed.event_rounds import AHEAD, EventTable
+from onlinear._wrappers.keyed.key_index import batch
+from onlinear._wrappers.keyed.replay import Moved
 
 D = 8
 LIMIT = "one thread, records read and written only"

@@ -18,7 +18,7 @@ import loops
 import numpy as np
 
 import onlinear as ol
-from onlinear._replay import Engine
+from onlinear._evaluation.replay import Engine
 
 WIDTHS = (64, 128, 256, 512, 1024)
 NARROW = (16, 24, 32, 40, 48, 56, 64, 80, 96)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-from onlinear._kernels import dot, subtract_square_and_multiply
+from onlinear._numerics.linalg import dot, subtract_square_and_multiply
 
 
 def as_written(X: np.ndarray, y: np.ndarray, drift: float = 0.0) -> np.ndarray:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import onlinear as ol
-from onlinear.papers._newswire import FILTERS, Source, tasks
+from onlinear.papers.filtering.newswire import FILTERS, Source, tasks
 from onlinear.streams import DataNotFoundError
 
 

@@ -30,8 +30,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 import onlinear as ol
-from onlinear._engine import FINE, Step
-from onlinear._kernels import add_square, axpy, clipped, dot, kernel
+from onlinear._engine.step import FINE, Step
+from onlinear._numerics.linalg import add_square, axpy, clipped, dot, kernel
 
 SPARSE = 10
 PENALTIES = {"dense": 50.0, "sparse": 20.0}

@@ -7,7 +7,9 @@ run as plain Python (the kernels stay compiled). Its guarantee is that of the so
 from types import FunctionType
 
 import onlinear as ol
-from onlinear import _engine, _kernels, _projection, _recursion
+from onlinear._engine import step as _engine
+from onlinear._numerics import linalg
+from onlinear._updates import ball_projection, gaussian
 from onlinear.algorithms import cirr, driftnetwork, eg, gd, rls
 
 
@@ -52,7 +54,7 @@ def misset(learner, **wrong):
 
 def backwards(a, x, y):
     """axpy the wrong way round."""
-    _kernels.axpy(-a, x, y)
+    linalg.axpy(-a, x, y)
 
 
 def nothing(*_):
@@ -62,39 +64,39 @@ def nothing(*_):
 
 def following(**names):
     """Return LASER's way of learning with other kernels."""
-    return rebound(_recursion.follow_later, **names)
+    return rebound(gaussian.follow_later, **names)
 
 
 def learn_backwards(state, x, e, v, chi, r, u):
-    return _recursion.learn(state, x, -e, v, chi, r, u)
+    return gaussian.learn(state, x, -e, v, chi, r, u)
 
 
 def stay_uncertain(state, x, e, v, chi, r, u):
     """w is learnt and Σ is not."""
     t, w, S = state
-    return _recursion.learn((t, w, S.copy()), x, e, v, chi, r, u)
+    return gaussian.learn((t, w, S.copy()), x, e, v, chi, r, u)
 
 
 def grow_certain_twice(state, x, e, v, chi, r, u):
     """w is learnt from one observation and Σ from two."""
     S = state[2]
     twice = S.copy()
-    _kernels.observe(twice, x, v.copy(), chi, r / 2, u)
-    rule = _recursion.learn(state, x, e, v, chi, r, u)
+    linalg.observe(twice, x, v.copy(), chi, r / 2, u)
+    rule = gaussian.learn(state, x, e, v, chi, r, u)
     S[...] = twice
     return rule
 
 
 def grow_certain_at_once(state, x, e, v, chi, r, u):
     """Σ collapses, and there is nothing more to learn."""
-    rule = _recursion.learn(state, x, e, v, chi, r, u)
+    rule = gaussian.learn(state, x, e, v, chi, r, u)
     state[2][...] *= 1e-3
     return rule
 
 
 def observe_too_much(S, x, v, chi, r, u):
     """Σ collapses."""
-    _kernels.observe(S, x, v, chi, r, u)
+    linalg.observe(S, x, v, chi, r, u)
     S *= 1e-3
 
 
@@ -112,21 +114,21 @@ def learn_and_freeze(state, params, x, y, work):
 
 
 def drift_backwards(a, S, x):
-    return _kernels.shift_and_round(-a, S, x)
+    return linalg.shift_and_round(-a, S, x)
 
 
 def drift_nowhere(a, S, x):
-    return _kernels.rounding_of(S, x)
+    return linalg.rounding_of(S, x)
 
 
 def project_too_far(S, w, radius, work):
     """Onto a ball a tenth as large."""
-    _projection.project_ellipsoid(S, w, 0.1 * radius, work)
+    ball_projection.project_ellipsoid(S, w, 0.1 * radius, work)
 
 
 def tenfold_norm(a):
     """Everything beyond a tenth of the radius seems outside."""
-    return 10.0 * _kernels.norm(a)
+    return 10.0 * linalg.norm(a)
 
 
 def level(w, alpha):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onlinear import _units
+from onlinear._updates import units
 
 
 class Units:
@@ -43,15 +43,15 @@ class Units:
                 self.unit[j], self.prior[j] = np.sqrt(variance[j]), variance[j]
                 yield i, None, None
             elif (
-                1 / _units.SLACK <= variance[j] / self.unit[j] ** 2 <= _units.SLACK
-                and abs(mean[j] - self.centre[j]) <= _units.SHIFT * self.unit[j]
+                1 / units.SLACK <= variance[j] / self.unit[j] ** 2 <= units.SLACK
+                and abs(mean[j] - self.centre[j]) <= units.SHIFT * self.unit[j]
             ):
                 continue
             old = self.matrix()
             self.centre[j], self.unit[j] = mean[j], np.sqrt(variance[j])
             change = self.matrix() @ np.linalg.inv(old)
             ratio = self.prior[j] / variance[j]
-            if not 1 / _units.STALE <= ratio <= _units.STALE:
+            if not 1 / units.STALE <= ratio <= units.STALE:
                 self.prior[j] = variance[j]
                 yield i, change, ratio
             else:

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from table import CASES, IDS, make, state, stream
 
 import onlinear as ol
-from onlinear import _journal, _layout, _teams
-from onlinear._engine import FINE, Step
-from onlinear._model import Algorithm, Learner
-from onlinear._recursion import weights
+from onlinear._engine import record_block
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._updates.gaussian import weights
+from onlinear._wrappers.bank import journal, stacked_models
 
 LINEAR = [case for case in CASES if not case[0].startswith("Kernel")]
 DEFAULTS = LINEAR[::2]
@@ -53,8 +54,8 @@ def one_by_one(bank, X, y):
 
 @pytest.fixture
 def in_threads(monkeypatch):
-    monkeypatch.setattr(_teams, "THREADS_PAY", 0.0)
-    monkeypatch.setattr("onlinear._engine.FIRST_BLOCK", 4)
+    monkeypatch.setattr(stacked_models, "THREADS_PAY", 0.0)
+    monkeypatch.setattr("onlinear._engine.step.FIRST_BLOCK", 4)
 
 
 def bits(array):
@@ -148,9 +149,9 @@ def test_bad_rows_are_refused_or_skipped_as_by_each_learner_alone(mix, rows, cut
     bank = ol.Bank(alone, threads)
     row, part = 0, 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_teams, "THREADS_PAY", 0.0)
-        patch.setattr("onlinear._engine.FIRST_BLOCK", 2)
-        patch.setattr(_journal, "ROWS", 3)
+        patch.setattr(stacked_models, "THREADS_PAY", 0.0)
+        patch.setattr("onlinear._engine.step.FIRST_BLOCK", 2)
+        patch.setattr(journal, "ROWS", 3)
         while row < len(rows):
             length, singly = cuts[part % len(cuts)]
             stop = row + (1 if singly else length)
@@ -202,7 +203,7 @@ def attempt(call):
         return "refused", int(row[1] or row[2]) if row else 0, words
 
 
-@pytest.mark.parametrize("learnt", [0, 1, 5, _journal.ROWS - 1, _journal.ROWS, _journal.ROWS + 3])
+@pytest.mark.parametrize("learnt", [0, 1, 5, journal.ROWS - 1, journal.ROWS, journal.ROWS + 3])
 def test_a_row_that_one_learner_refuses_is_learnt_by_none(learnt):
     X, y = stream(learnt + 20)
     bank = ol.Bank([ol.Ridge(), ol.AAR(), ol.WEMM(), ol.LASER(on_bad="skip"), ol.Ridge(b=2.0)])
@@ -345,7 +346,7 @@ def test_an_interrupted_round_leaves_the_bank_as_it_was():
 def test_threads_that_still_write_are_waited_for():
     import time
 
-    from onlinear._threads import Crew
+    from onlinear._engine.threads import Crew
 
     done = []
 
@@ -368,8 +369,8 @@ def test_threads_that_still_write_are_waited_for():
 def test_work_is_cut_into_parts_of_about_the_same_time():
     bank = ol.Bank([ol.LASER()] * 10 + [ol.Ridge()] * 2 + [ol.NLMS()])
     bank.learn_one([1.0], 1.0)
-    whole = [_teams.Part(team, 0, team.where.size, np.zeros(1)) for team in bank._teams]
-    parts = _teams._divided(whole, [6.0, 1.9, 0.1], 8)
+    whole = [stacked_models.Part(team, 0, team.where.size, np.zeros(1)) for team in bank._teams]
+    parts = stacked_models._divided(whole, [6.0, 1.9, 0.1], 8)
     assert [(p.first, p.last) for p in parts if p.team.step is whole[0].team.step] == [
         (0, 1), (1, 3), (3, 5), (5, 6), (6, 8), (8, 10),
     ]  # fmt: skip
@@ -476,7 +477,7 @@ def test_what_cannot_be_in_a_bank_is_refused_in_words():
 
 
 def test_a_bank_too_large_for_memory_is_refused_before_anything_is_allocated(monkeypatch):
-    monkeypatch.setattr("onlinear._checks.physical_memory", lambda: 8e6)
+    monkeypatch.setattr("onlinear._validation.checks.physical_memory", lambda: 8e6)
     X, y = stream(5, d=300)
     ol.Bank([ol.Ridge()] * 5).learn_one(X[0], y[0])
     with pytest.raises(ValueError, match="Bank of 6 learners keeps 6 matrices of 300 × 300"):
@@ -484,7 +485,7 @@ def test_a_bank_too_large_for_memory_is_refused_before_anything_is_allocated(mon
 
 
 def test_a_file_that_does_not_describe_a_bank_is_refused(tmp_path):
-    from onlinear import _files
+    from onlinear._state_files import file_format
 
     X, y = stream(ROWS)
     bank = ol.Bank([ol.Ridge(), ol.NLMS(on_bad="skip")], threads=1)
@@ -494,12 +495,12 @@ def test_a_file_that_does_not_describe_a_bank_is_refused(tmp_path):
     path = tmp_path / "bank.onl"
     bank.save(path)
     assert ol.load(path).threads == 1
-    header, arrays = _files.read(path)
+    header, arrays = file_format.read(path)
 
     def altered(change):
         other, numbers = json.loads(json.dumps(header)), {k: v.copy() for k, v in arrays.items()}
         change(other, numbers)
-        _files.write(path, other, numbers)
+        file_format.write(path, other, numbers)
         return path
 
     for change in [
@@ -547,12 +548,12 @@ def test_parameters_may_be_whole_numbers_and_truth_values():
 
 
 def test_matrices_begin_with_a_cache_line_and_records_are_the_learners_states():
-    block = _layout.Block(3, [np.zeros(1), np.zeros((2, 3)), np.zeros(0)])
+    block = record_block.Block(3, [np.zeros(1), np.zeros((2, 3)), np.zeros(0)])
     block.put(1, ([7.0], np.arange(6).reshape(2, 3), []))
     assert block.records.tolist() == [[0] * 7, [7, 0, 1, 2, 3, 4, 5], [0] * 7]
     assert [a.shape for a in block.arrays] == [(3, 1), (3, 2, 3), (3, 0)]
-    assert all(matrix.ctypes.data % _layout.LINE == 0 for matrix in block.arrays[1])
-    assert _layout.at(block.arrays, 1)[0].tolist() == [7.0]
+    assert all(matrix.ctypes.data % record_block.LINE == 0 for matrix in block.arrays[1])
+    assert record_block.at(block.arrays, 1)[0].tolist() == [7.0]
 
 
 def test_the_repr_says_what_is_in_it_and_what_happened():

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from onlinear import bregman
-from onlinear._projection import SCRATCH, project_ellipsoid
+from onlinear._updates.ball_projection import SCRATCH, project_ellipsoid
 
 SLSQP = 1e-6  # a numerical minimiser is known to the root of the precision of its minimum
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from table import stream
 
 import onlinear as ol
-from onlinear import _engine
+from onlinear._engine import step as _engine
 from onlinear.algorithms import aar
 
 AGREE = 1e-10

@@ -432,13 +432,13 @@ def test_files_are_told_apart(tmp_path):
 
 
 def test_an_altered_certificate_is_refused(tmp_path):
-    from onlinear import _files
+    from onlinear._state_files import file_format
 
     path = tmp_path / "watched.onl"
     watched = ol.Certified(ol.AAR())
     watched.learn_one([1.0, 2.0], 1.0)
     watched.save(path)
-    header, arrays = _files.read(path)
+    header, arrays = file_format.read(path)
     odd = [arrays["accounts"].copy() for _ in range(5)]
     for accounts, place, value in zip(
         odd, (3, 4, 4, 0, -1), (1.5, 77, -5, np.nan, np.inf), strict=True
@@ -454,7 +454,7 @@ def test_an_altered_certificate_is_refused(tmp_path):
         {"totals": np.array([1.0, 1.0, 1.0, 2.0])},
         {"totals": np.zeros(2)},
     ):
-        _files.write(path, header, {**arrays, **change})
+        file_format.write(path, header, {**arrays, **change})
         with pytest.raises(ol.StateFileError, match="does not describe"):
             ol.Certified.load(path)
 

@@ -13,8 +13,8 @@ import typer
 from typer.testing import CliRunner
 
 import onlinear as ol
-from onlinear._command import demo as _demo
-from onlinear.cli import app
+from onlinear._cli import demo as _demo
+from onlinear._cli.app import app
 
 runner = CliRunner()
 PAGE = Path(__file__).parent.parent / "docs" / "command.md"

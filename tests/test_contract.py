@@ -217,7 +217,7 @@ def test_an_interrupted_replay_leaves_the_learner_as_it_was(case, monkeypatch):
     X, y = stream(ROWS)
     model = make(case).fit(X, y)
     before = state(model)
-    monkeypatch.setattr("onlinear._engine.FIRST_BLOCK", 8)
+    monkeypatch.setattr("onlinear._engine.step.FIRST_BLOCK", 8)
     rows = []
 
     def interrupt(row, rows_in_all):

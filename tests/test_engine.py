@@ -13,8 +13,10 @@ from numba.core.dispatcher import Dispatcher
 from table import CASES, IDS, make, stream
 
 import onlinear as ol
-from onlinear import _compiling, _engine, _kernels, hindsight
-from onlinear._ledger import Ledger
+from onlinear import hindsight
+from onlinear._engine import step as _engine
+from onlinear._learner.bounds.ledger import Ledger
+from onlinear._numerics import jit, linalg
 
 SOURCE = Path(ol.__file__).parent
 PROGRAM = """
@@ -68,7 +70,7 @@ def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
     assert (hits, misses) == ("0", "2")
     assert float(doubled[0]) == 2 * float(answer[0])
     axpy = 'y + a·x."""\n    _added('
-    edit(package / "_kernels.py", axpy + "a,", axpy + "3.0 * a,")
+    edit(package / "_numerics" / "linalg.py", axpy + "a,", axpy + "3.0 * a,")
     hits, misses, *tripled = run_copy(copy_of_the_package)
     assert (hits, misses) == ("0", "2")
     assert float(tripled[0]) == 3 * float(doubled[0])
@@ -160,9 +162,9 @@ import numpy as np
 import onlinear as ol
 import middle
 from helper import SHIFT, TABLE, pace
-from onlinear._engine import FINE, Step
-from onlinear._model import Algorithm, Learner
-from onlinear._recursion import weights
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._updates.gaussian import weights
 
 @Step
 def step(state, params, x, y, work):
@@ -190,7 +192,7 @@ def test_an_edit_of_a_file_that_a_step_imports_from_is_never_missed(copy_of_the_
     far = copy_of_the_package / "far.py"
     far.write_text("import numba\n\n@numba.njit\ndef distant():\n    return 0.0\n")
     text = (
-        "import numpy as np\nfrom onlinear._kernels import kernel\nSHIFT = 0.5\n"
+        "import numpy as np\nfrom onlinear._numerics.linalg import kernel\nSHIFT = 0.5\n"
         "TABLE = np.array([0.0])\n\n@kernel\ndef pace(y):\n"
     )
     helper.write_text(text + "    return 2.0 * y\n")
@@ -209,9 +211,9 @@ def test_an_edit_of_a_file_that_a_step_imports_from_is_never_missed(copy_of_the_
 
 TWO = """
 import math
-from onlinear._engine import FINE, Step
-from onlinear._model import Algorithm, Learner
-from onlinear._recursion import weights
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._updates.gaussian import weights
 
 def learner(pace):
     def step(state, params, x, y, work):
@@ -245,7 +247,7 @@ def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):
         raise RuntimeError("cannot cache function: no locator available")
 
     monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", no_locator)
-    _compiling._warn_once.cache_clear()
+    jit._warn_once.cache_clear()
     step = _engine.Step(nlms.step.function)
     w = np.zeros(1)
     with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR"):
@@ -368,8 +370,8 @@ def test_a_large_observation_is_taken_in_parts():
     """Σ − vvᵀ/(1+χ) alone would leave nothing, or less, of 1 − 1 where 1e-16 is right."""
     x = np.array([1e8, 1.0])
     S, v, u = np.eye(2), np.empty(2), np.empty(2)
-    _kernels.symv(S, x, v)
-    _kernels.observe(S, x, v, _kernels.dot(x, v), 1.0, u)
+    linalg.symv(S, x, v)
+    linalg.observe(S, x, v, linalg.dot(x, v), 1.0, u)
     exact = np.array([[2.0, -1e8], [-1e8, 1e16 + 1.0]]) / (1e16 + 2.0)  # (I + xxᵀ)⁻¹
     np.testing.assert_allclose(S, exact, rtol=1e-9)
     np.testing.assert_allclose(v, x / (1e16 + 2.0), rtol=1e-3)  # the gain, (I + xxᵀ)⁻¹x
@@ -382,8 +384,8 @@ def test_a_pivot_that_is_rounding_is_raised(n):
     A[:, n] = A[:, n // 2]
     S = A.T @ A
     U, raised = S.copy(), S.copy()
-    assert _kernels.cholesky(U, 0.0, 1e-10)
-    assert _kernels.cholesky(raised, 1e-3, 0.0)
+    assert linalg.cholesky(U, 0.0, 1e-10)
+    assert linalg.cholesky(raised, 1e-3, 0.0)
     np.testing.assert_allclose(U[n, n] ** 2, 1e-10 * S[n, n], rtol=1e-3)
     np.testing.assert_allclose(raised[n, n] ** 2, 1e-3, rtol=1e-12)
     U, raised = np.triu(U), np.triu(raised)
@@ -398,20 +400,20 @@ def test_kernels_are_the_linear_algebra_they_name(n):
     A = rng.normal(size=(n, n))
     S = A @ A.T + np.eye(n)
     out = np.empty(n)
-    np.testing.assert_allclose(_kernels.dot(a, b), a @ b, rtol=1e-12, atol=1e-13)
-    _kernels.symv(S, a, out)
+    np.testing.assert_allclose(linalg.dot(a, b), a @ b, rtol=1e-12, atol=1e-13)
+    linalg.symv(S, a, out)
     np.testing.assert_allclose(out, S @ a, rtol=1e-12, atol=1e-12)
     U = S.copy()
-    assert _kernels.cholesky(U, 0.0, 0.0)
+    assert linalg.cholesky(U, 0.0, 0.0)
     U = np.triu(U)
     np.testing.assert_allclose(U.T @ U, S, rtol=1e-12, atol=1e-12)
     x = b.copy()
-    _kernels.solve_lower(U, x)
-    _kernels.solve_upper(U, x)
+    linalg.solve_lower(U, x)
+    linalg.solve_upper(U, x)
     np.testing.assert_allclose(S @ x, b, rtol=1e-9, atol=1e-12)
-    assert not _kernels.cholesky(-S, 0.0, 0.0)
-    assert _kernels.finite(a)
+    assert not linalg.cholesky(-S, 0.0, 0.0)
+    assert linalg.finite(a)
     for bad in (np.nan, np.inf):
         c = a.copy()
         c[n // 2] = bad
-        assert not _kernels.finite(c)
+        assert not linalg.finite(c)

@@ -473,7 +473,7 @@ def test_numbers_too_large_are_refused_or_stay_finite(size):
 def test_an_interrupt_restores_both(features, monkeypatch):
     model = make(features).fit(X[:3], Y[:3])
     before = bits(model)
-    monkeypatch.setattr("onlinear._engine.FIRST_BLOCK", 8)
+    monkeypatch.setattr("onlinear._engine.step.FIRST_BLOCK", 8)
     reached = []
 
     def interrupt(row, rows):

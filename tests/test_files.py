@@ -11,7 +11,7 @@ import pytest
 from table import state, stream
 
 import onlinear as ol
-from onlinear import _files
+from onlinear._state_files import file_format
 
 X, Y = stream(20)
 
@@ -233,7 +233,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(saved, monkeypatch, fau
     def fail(*args):
         raise OSError(28, "No space left on device")
 
-    target = (os, "fsync") if fault == "fsync" else (_files.Path, "replace")
+    target = (os, "fsync") if fault == "fsync" else (file_format.Path, "replace")
     monkeypatch.setattr(*target, fail)
     with pytest.raises(OSError, match="No space"):
         ol.Ridge().fit(X, Y).save(saved)

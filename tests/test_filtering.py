@@ -350,7 +350,7 @@ def test_parameters_can_be_read_and_not_changed():
 
 
 def test_a_filter_too_wide_for_a_matrix_says_what_to_use_instead(monkeypatch):
-    monkeypatch.setattr("onlinear._checks.physical_memory", lambda: 1e6)
+    monkeypatch.setattr("onlinear._validation.checks.physical_memory", lambda: 1e6)
     with pytest.raises(ValueError, match=r"PRidgeFilter keeps 3 matrices.*use RidgeFilter, whose"):
         ol.PRidgeFilter().decide(np.ones(1000))
     with pytest.raises(ValueError, match=r'RidgeFilter in primal form keeps.*use form="dual"'):
@@ -654,14 +654,14 @@ def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
 
 @every_filter
 def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
-    from onlinear import _files
+    from onlinear._state_files import file_format
 
     X, y, _ = stream(60)
     f = FILTERS[name]()
     ol.filter_replay(f, csr_array(X), y)
     path = tmp_path / "f.onl"
     f.save(path)
-    header, arrays = _files.read(path)
+    header, arrays = file_format.read(path)
     for change in (
         {"counts": {**header["counts"], "seen_": -1}},
         {"filter": "Nothing"},
@@ -673,15 +673,15 @@ def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
         {"features": "4"},
         {"params": {"x": 1}},
     ):
-        _files.write(path, {**header, **change}, arrays)
+        file_format.write(path, {**header, **change}, arrays)
         with pytest.raises(ol.StateFileError, match="does not describe"):
             ol.load(path)
     for array in arrays:
-        _files.write(path, header, {**arrays, array: arrays[array][:-1]})
+        file_format.write(path, header, {**arrays, array: arrays[array][:-1]})
         with pytest.raises(ol.StateFileError, match="does not describe"):
             ol.load(path)
         spoilt = {**arrays, array: np.where(arrays[array] == arrays[array].flat[0], np.nan, 1.0)}
-        _files.write(path, header, spoilt)
+        file_format.write(path, header, spoilt)
         with pytest.raises(ol.StateFileError, match="does not describe"):
             ol.load(path)
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import onlinear as ol
-from onlinear._projection import SCRATCH, project_ellipsoid
+from onlinear._updates.ball_projection import SCRATCH, project_ellipsoid
 
 RTOL = 1e-9
 CASES = [pytest.param(case, id=name) for name, case in golden.CASES.items()]

@@ -219,7 +219,9 @@ def test_more_examples_than_half_the_memory_are_refused_in_words(name, monkeypat
     X, y = stream(200)
     model = ol.LEARNERS[name]().fit(X[:90], y[:90])
     before = state(model)
-    monkeypatch.setattr("onlinear._checks.physical_memory", lambda: 2.0 * 8 * model._record.size)
+    monkeypatch.setattr(
+        "onlinear._validation.checks.physical_memory", lambda: 2.0 * 8 * model._record.size
+    )
     with pytest.raises(ValueError, match=rf"{name} would keep \d+ examples, .* set a budget, or"):
         model.partial_fit(X[90:], y[90:])
     assert state(model) == before
@@ -333,15 +335,15 @@ def test_a_kernel_is_saved_by_its_name_and_never_executed(tmp_path):
 
 
 def test_a_file_cannot_name_any_function_there_is(tmp_path):
-    from onlinear import _files
+    from onlinear._state_files import file_format
 
     X, y = stream(20)
     path = tmp_path / "model.onl"
     ol.KernelAAR(manhattan).fit(X, y).save(path)
-    header, arrays = _files.read(path)
+    header, arrays = file_format.read(path)
     for named in ({"registered": "builtins.print"}, {"module": "builtins", "function": "print"}):
         header["params"]["kernel"] = named
-        _files.write(path, header, arrays)
+        file_format.write(path, header, arrays)
         with pytest.raises(ol.StateFileError, match="does not describe"):
             ol.load(path)
 

@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from table import SETTINGS, make, state, stream
 
 import onlinear as ol
-from onlinear import _files, _groups, _keyed_files, _undo
-from onlinear._codes import canonical, decoded, encoded
-from onlinear._keys import FREE, Keys, batch, one_key
-from onlinear._residence import Residence
-from onlinear._segments import Segments
-from onlinear._store import Store, _AtOnce
+from onlinear._engine.segments import Segments
+from onlinear._state_files import file_format
+from onlinear._state_files.key_codec import canonical, decoded, encoded
+from onlinear._wrappers.keyed import event_rounds, state_file, undo_log
+from onlinear._wrappers.keyed.key_index import FREE, Keys, batch, one_key
+from onlinear._wrappers.keyed.record_cache import Residence
+from onlinear._wrappers.keyed.spill_store import Store, _AtOnce
 
 LINEAR = [(name, both[0]) for name, both in SETTINGS.items() if not name.startswith("Kernel")]
 ROWS, KEYS = 400, 23
@@ -73,8 +74,8 @@ def bits(array):
 
 @pytest.fixture
 def in_threads(monkeypatch):
-    monkeypatch.setattr(_groups, "THREADS_PAY", 2)
-    monkeypatch.setattr(_groups, "LARGEST_BLOCK", 50)
+    monkeypatch.setattr(event_rounds, "THREADS_PAY", 2)
+    monkeypatch.setattr(event_rounds, "LARGEST_BLOCK", 50)
 
 
 @pytest.mark.parametrize("case", LINEAR, ids=[name for name, _ in LINEAR])
@@ -246,7 +247,7 @@ def whole_state(keyed):
 
 @pytest.mark.parametrize("how", [{}, {"memory_limit": SMALL}, {"threads": 1}])
 def test_a_bad_row_changes_nothing(how, in_threads, monkeypatch):
-    monkeypatch.setattr(_undo, "IN_MEMORY", 2000)  # most of what is undone was on disk
+    monkeypatch.setattr(undo_log, "IN_MEMORY", 2000)  # most of what is undone was on disk
     keyed = ol.Keyed(laser(), **how)
     keyed.replay(NUMBERS[:100], X[:100], Y[:100])
     before = whole_state(keyed)
@@ -554,7 +555,7 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
     keyed = ol.Keyed(laser())
     keyed.replay(KINDS["mixed"], X, Y)
     keyed.save(path)
-    header, arrays = _files.read(path)
+    header, arrays = file_format.read(path)
     content = path.read_bytes()
     path.write_bytes(content[:-100])
     with pytest.raises(ol.StateFileError, match="truncated"):
@@ -587,7 +588,7 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
         ({"others lengths": arrays["others lengths"] + 1}, "lengths"),
         (spoilt("others", lambda text: text.fill(ord("z"))), "no key has the bytes"),
     ):
-        _files.write(path, header, {**arrays, **change})
+        file_format.write(path, header, {**arrays, **change})
         with pytest.raises(ol.StateFileError, match=words):
             ol.load(path)
     for change, words in (
@@ -600,15 +601,16 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
         ({"runs": 1e17}, "1e[+]17 runs"),
         ({"runs": 0}, "no run has come to"),
     ):
-        _files.write(path, {**header, **change}, arrays)
+        file_format.write(path, {**header, **change}, arrays)
         with pytest.raises(ol.StateFileError, match=words):
             ol.load(path)
 
 
 def test_a_file_is_written_and_read_some_models_at_a_time(tmp_path, monkeypatch):
-    from onlinear import _residence, _store
+    from onlinear._wrappers.keyed import record_cache as _residence
+    from onlinear._wrappers.keyed import spill_store as _store
 
-    for module in (_residence, _store, _keyed_files):
+    for module in (_residence, _store, state_file):
         monkeypatch.setattr(module, "ROWS", 7)
     keys = KINDS["mixed"]
     models, _ = apart(laser(), keys)

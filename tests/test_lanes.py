@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from onlinear._kernels import kernel
-from onlinear._lanes import along
+from onlinear._numerics.linalg import kernel
+from onlinear._numerics.vector_loops import along
 
 
 @along

@@ -18,9 +18,12 @@ from table import state, stream
 from test_files import forge
 
 import onlinear as ol
-from onlinear import _files, _late, _pending, _waits
-from onlinear._late import Late
-from onlinear._pending import LateCounts, Pending
+from onlinear._state_files import file_format
+from onlinear._wrappers.late import late as _late
+from onlinear._wrappers.late import mixin
+from onlinear._wrappers.late import pending as _pending
+from onlinear._wrappers.late.late import Late
+from onlinear._wrappers.late.pending import LateCounts, Pending
 
 X, Y = stream(40, d=3)
 MAKE = {
@@ -420,7 +423,7 @@ def test_what_is_found_is_not_touched_by_rows_that_come_after():
 
 def interrupted_after(lines, act):
     """Act, and raise KeyboardInterrupt at the so-manieth line of the table; whether it came."""
-    files, left = {_pending.__file__, _late.__file__, _waits.__file__}, [lines]
+    files, left = {_pending.__file__, _late.__file__, mixin.__file__}, [lines]
 
     def trace(frame, event, _):
         if frame.f_code.co_filename not in files or frame.f_code.co_name == "__getstate__":
@@ -528,7 +531,7 @@ def test_an_interrupt_at_any_line_leaves_all_or_nothing(what, monkeypatch):
 MEASURE = """
 import sys
 import numpy as np
-from onlinear._pending import Pending
+from onlinear._wrappers.late.pending import Pending
 
 def memory():
     text = open("/proc/self/status").read()
@@ -661,30 +664,30 @@ HOSTILE = {  # changes of the header, of the arrays, and what is said
 def test_a_hostile_file_is_refused(case, tmp_path):
     header, arrays, words = HOSTILE[case]
     small().save(tmp_path / "late.onl")
-    about, kept = _files.read(tmp_path / "late.onl")
+    about, kept = file_format.read(tmp_path / "late.onl")
     counts = {**about["late"]["counts"], **header.get("counts", {})}
     about["late"] |= {**header, "counts": counts}
     kept |= {f"late {name}": np.asarray(values) for name, values in arrays.items()}
-    _files.write(tmp_path / "bad.onl", about, kept)
+    file_format.write(tmp_path / "bad.onl", about, kept)
     with pytest.raises(ol.StateFileError, match=words):
         ol.load(tmp_path / "bad.onl")
 
 
 def test_the_file_the_hostile_ones_are_made_of_is_fine(tmp_path):
     small().save(tmp_path / "late.onl")
-    header, arrays = _files.read(tmp_path / "late.onl")
+    header, arrays = file_format.read(tmp_path / "late.onl")
     assert arrays["late numbers"].tolist() == [3, 5, 6]
-    _files.write(tmp_path / "again.onl", header, arrays)
+    file_format.write(tmp_path / "again.onl", header, arrays)
     assert ol.load(tmp_path / "again.onl").counts_ == small().counts_
 
 
 def test_arrays_that_are_missing_are_refused(tmp_path):
     small().save(tmp_path / "late.onl")
-    header, arrays = _files.read(tmp_path / "late.onl")
+    header, arrays = file_format.read(tmp_path / "late.onl")
     for name in arrays:
         if name != "state":
             left = {other: values for other, values in arrays.items() if other != name}
-            _files.write(tmp_path / "bad.onl", header, left)
+            file_format.write(tmp_path / "bad.onl", header, left)
             with pytest.raises(ol.StateFileError, match="describe"):
                 ol.load(tmp_path / "bad.onl")
     forge(tmp_path / "bad.onl", json.loads(json.dumps({"late": 3, "arrays": {}})))

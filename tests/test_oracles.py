@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from streams import STREAMS, as_given, positive, within_unit_ball, within_unit_box
 
 import onlinear as ol
-from onlinear._ledger import Ledger
+from onlinear._learner.bounds.ledger import Ledger
 from onlinear.kernels import RBF, Linear, Polynomial
 
 # learner: the domain its streams are brought into, and the parameters tried there

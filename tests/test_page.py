@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 import pytest
 
 import onlinear as ol
-from onlinear import _charts
-from onlinear._charts import figure, line, literal, numbers, scaled
-from onlinear._comparison import Contest, Entry, comparison, thinned
-from onlinear._page import Chart, Figures, Page, Panels, Table, Text, Words, _json
-from onlinear._story import Story
+from onlinear._evaluation.html import charts as _charts
+from onlinear._evaluation.html.charts import figure, line, literal, numbers, scaled
+from onlinear._evaluation.html.page import Chart, Figures, Page, Panels, Table, Text, Words, _json
+from onlinear._evaluation.report.comparison import Contest, Entry, comparison, thinned
+from onlinear._evaluation.report.resumable_recorder import Story
 
 HOSTILE = [
     "<script>document.title='owned'</script>",

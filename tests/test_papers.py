@@ -14,12 +14,14 @@ import pytest
 from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
-from onlinear import _progress
-from onlinear._command import paper as command
-from onlinear._page import Table
-from onlinear.cli import app
-from onlinear.papers import NAMES, Claim, Outcome, Picture, Study, _pages, _pictures, script
-from onlinear.papers._scripts import SECTIONS, known, words
+from onlinear._cli import paper as command
+from onlinear._cli.app import app
+from onlinear._engine import progress
+from onlinear._evaluation.html.page import Table
+from onlinear.papers import NAMES, Claim, Outcome, Picture, Study, script
+from onlinear.papers._harness import pages
+from onlinear.papers._harness import pictures as _pictures
+from onlinear.papers._harness.scripts import SECTIONS, known, words
 from onlinear.streams import DataNotFoundError
 from onlinear.streams._published import DamagedDataError
 
@@ -140,12 +142,12 @@ def blas_threads(_):
 
 
 def test_a_bar_of_the_whole_silences_those_of_its_parts(monkeypatch):
-    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with _progress.hushed(), _progress.bar("replay") as advance:
+    with progress.hushed(), progress.bar("replay") as advance:
         advance(1, 2)
     assert sys.stderr.getvalue() == ""
-    with _progress.bar("replay") as advance:
+    with progress.bar("replay") as advance:
         advance(1, 2)
     assert "replay" in sys.stderr.getvalue()
 
@@ -199,7 +201,7 @@ def test_curves_can_be_told_apart_without_colour():
 
 
 def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
-    _pages.write(tmp_path, "arcor-fig-2", outcome(True, False, pictures=2), Study(repeats=7))
+    pages.write(tmp_path, "arcor-fig-2", outcome(True, False, pictures=2), Study(repeats=7))
     page = (tmp_path / "arcor-fig-2.html").read_text()
     title = html.escape(words(script("arcor-fig-2")).title)
     for text in (title, "In part. 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
@@ -223,11 +225,11 @@ def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
 
 
 def test_the_index_has_all_that_is_in_the_folder(tmp_path):
-    _pages.write(tmp_path, "arcor-fig-2", outcome(True), Study(repeats=7))
-    _pages.write(tmp_path, "laser-fig-7-1", outcome(False, pictures=2), Study(repeats=9))
-    _pages.write_not_run(tmp_path, "cirr-table-3", "no <network>")
-    _pages.write_not_run(tmp_path, "arcor-fig-2", "an earlier page stays")
-    page = _pages.write_index(tmp_path).read_text()
+    pages.write(tmp_path, "arcor-fig-2", outcome(True), Study(repeats=7))
+    pages.write(tmp_path, "laser-fig-7-1", outcome(False, pictures=2), Study(repeats=9))
+    pages.write_not_run(tmp_path, "cirr-table-3", "no <network>")
+    pages.write_not_run(tmp_path, "arcor-fig-2", "an earlier page stays")
+    page = pages.write_index(tmp_path).read_text()
     assert page.count("data:image/svg+xml;base64,") == 3
     for text in ("reproduced", "not reproduced", "no &lt;network&gt;", "1 of 1", "0 of 1"):
         assert text in page
@@ -242,19 +244,19 @@ def test_what_is_ours_stands_apart_from_what_the_paper_says(tmp_path):
     run = outcome(True, False)
     ours = run.claims[1]._replace(ours=True)
     mixed = Outcome([run.claims[0], ours], run.pictures, run.tables)
-    _pages.write(tmp_path, "arcor-fig-2", mixed, Study(repeats=7))
+    pages.write(tmp_path, "arcor-fig-2", mixed, Study(repeats=7))
     page = (tmp_path / "arcor-fig-2.html").read_text()
     paper, beyond = page.index("The verdict: reproduced"), page.index("Beyond the paper")
     assert paper < page.index("0 &amp; 0") < beyond < page.index("1 &amp; 1")
-    assert "1 of 1" in _pages.write_index(tmp_path).read_text()
+    assert "1 of 1" in pages.write_index(tmp_path).read_text()
 
 
 def test_the_index_does_without_what_was_taken_away_or_damaged(tmp_path):
     for name in ("arcor-fig-2", "laser-fig-7-1"):
-        _pages.write(tmp_path, name, outcome(True), Study(repeats=7))
+        pages.write(tmp_path, name, outcome(True), Study(repeats=7))
     (tmp_path / "arcor-fig-2.svg").unlink()
     (tmp_path / "laser-fig-7-1.json").write_text("{")
-    page = _pages.write_index(tmp_path).read_text()
+    page = pages.write_index(tmp_path).read_text()
     assert "data:image" not in page
     assert "laser-fig-7-1.json is damaged" in page
 

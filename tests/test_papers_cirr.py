@@ -7,12 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 import onlinear as ol
-from onlinear.papers import Study, cirr_table_2, cirr_table_3
-from onlinear.papers._misused_inverse import MisusedInverse
-from onlinear.papers._shrinkage_sets import MULTIPLES, kept, parameter, sensitivity, zeros
-from onlinear.papers._shrinkage_sets import look as look_at_set
-from onlinear.papers._shrinkage_streams import draw
-from onlinear.papers._shrinkage_tables import (
+from onlinear.papers import Study
+from onlinear.papers.cirr import table_2, table_3
+from onlinear.papers.cirr.data_sets import MULTIPLES, kept, parameter, sensitivity, zeros
+from onlinear.papers.cirr.data_sets import look as look_at_set
+from onlinear.papers.cirr.friedman_streams import draw
+from onlinear.papers.cirr.misused_inverse import MisusedInverse
+from onlinear.papers.cirr.protocol import (
     END,
     ONLINE,
     agrees,
@@ -77,12 +78,12 @@ def run(table):
 
 @pytest.fixture(scope="module")
 def friedman():
-    return run(cirr_table_2)
+    return run(table_2)
 
 
 @pytest.fixture(scope="module")
 def real():
-    return run(cirr_table_3)
+    return run(table_3)
 
 
 # --- measures and protocol ----------------------------------------------------------------------
@@ -251,15 +252,15 @@ def test_table_2_on_the_authors_file_is_as_printed_and_without_the_slip_as_it_sh
     for name, right in (("AAR", 2.655), ("ORR", 2.637)):
         assert_allclose(friedman.numbers[f"file, right {name}"], right, atol=6e-4)
         slip = friedman.numbers[f"file, paper {name}"]
-        assert agrees(cirr_table_2.PRINTED[name][0], slip), "the slip gives the printed row"
+        assert agrees(table_2.PRINTED[name][0], slip), "the slip gives the printed row"
     assert "30004" in friedman.claim("weights of ORR").found
 
 
 def test_without_the_file_table_2_is_run_on_drawn_streams(monkeypatch, tmp_path):
     monkeypatch.setenv("ONLINEAR_DATA", str(tmp_path / "cache"))
     small = [draw(seed, rows=1600, every=5) for seed in (0, 1)]
-    monkeypatch.setattr(cirr_table_2, "draw", lambda seed, rows, every: small[seed])
-    outcome = cirr_table_2.run(study(tmp_path))
+    monkeypatch.setattr(table_2, "draw", lambda seed, rows, every: small[seed])
+    outcome = table_2.run(study(tmp_path))
     assert "Without the authors' file" in outcome.remarks[0]
     assert not any(name.startswith("file") for name in outcome.numbers)
     assert not outcome.claim("AAR and ORR").holds
@@ -281,13 +282,13 @@ def test_table_3_is_in_part_and_superiority_vanishes(real):
     for which, share in (("ISE", "3 of 40"), ("F-16", "30 of 40")):
         assert share in real.claim(f"selection on {which}, other first rows").found
     assert "26, 28, 30, 32, 34" in real.claim("shrinkage").found
-    assert agrees(cirr_table_3.PRINTED["F-16"]["OGD"][0], real.numbers["F-16, paper OGD"])
+    assert agrees(table_3.PRINTED["F-16"]["OGD"][0], real.numbers["F-16, paper OGD"])
 
 
 def test_table_3_is_run_on_sets_of_the_same_form(monkeypatch):
     made_up = {"istanbul_stock_exchange": made(8, ISE), "f16_ailerons": made(40)}
-    monkeypatch.setattr(cirr_table_3, "load", lambda name, folder, download: made_up[name])
-    outcome = cirr_table_3.run(study())
+    monkeypatch.setattr(table_3, "load", lambda name, folder, download: made_up[name])
+    outcome = table_3.run(study())
     names = [claim.name for claim in outcome.claims]
     assert set(names) == PAPERS | OURS
     assert len(names) == len(set(names))
@@ -310,7 +311,7 @@ def test_table_3_is_run_on_sets_of_the_same_form(monkeypatch):
 def test_table_3_has_aar_and_orr_as_they_should_be_and_as_printed(real, which, learner, right):
     assert apart(right, real.numbers[f"{which}, right {learner}"]) < 0.5
     slip = real.numbers[f"{which}, paper {learner}"]
-    assert agrees(cirr_table_3.PRINTED[which][learner][0], slip)
+    assert agrees(table_3.PRINTED[which][learner][0], slip)
 
 
 def test_one_prediction_ruins_the_rows_of_oslog(real):

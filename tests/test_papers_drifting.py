@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import onlinear as ol
-from onlinear.papers import Study, _drifting, script
-from onlinear.papers._drifting import Curves, below, compared, powers
+from onlinear.papers import Study, script
+from onlinear.papers._harness import drifting as _drifting
+from onlinear.papers._harness.drifting import Curves, below, compared, powers
 
 STREAM = {"rows": 250, "rate": 1.0}
 

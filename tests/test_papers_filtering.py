@@ -7,9 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from onlinear import streams
-from onlinear.papers import Study, _newswire, script
-from onlinear.papers._newswire import FILTERS, Scores, Source, scores, tasks
-from onlinear.papers.filtering_fig_1 import _claims
+from onlinear.papers import Study, script
+from onlinear.papers.filtering import newswire as _newswire
+from onlinear.papers.filtering.fig_1 import _claims
+from onlinear.papers.filtering.newswire import FILTERS, Scores, Source, scores, tasks
 from onlinear.streams import DataNotFoundError, Documents, Vectors
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

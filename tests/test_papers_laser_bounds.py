@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 
 import onlinear as ol
 from onlinear.papers import Study, script
-from onlinear.papers import _drift_bounds as drift
-from onlinear.papers import _drift_streams as drifting
-from onlinear.papers import _last_step as last_step
-from onlinear.papers import _stationary_bounds as stationary
-from onlinear.papers import _stationary_streams as streams
+from onlinear.papers.thesis import drift_bounds as drift
+from onlinear.papers.thesis import drift_streams as drifting
+from onlinear.papers.thesis import last_step
+from onlinear.papers.thesis import stationary_bounds as stationary
+from onlinear.papers.thesis import stationary_streams as streams
 
 
 def small(name):

@@ -8,15 +8,15 @@ from slow_projections import nearest
 import onlinear as ol
 from onlinear import bregman
 from onlinear.papers import Study, script
-from onlinear.papers._bregman_points import (
+from onlinear.papers.tracking.bregman_points import (
     GEOMETRIES,
     definition,
     figure_3,
     project_plane,
     projected,
 )
-from onlinear.papers._shifting_errata import counterexamples
-from onlinear.papers._shifting_runs import (
+from onlinear.papers.tracking.shifting_errata import counterexamples
+from onlinear.papers.tracking.shifting_runs import (
     ALPHA,
     LEARNERS,
     SETTINGS,

@@ -6,7 +6,7 @@ import slow_projections as slow
 from numpy.testing import assert_allclose, assert_array_equal
 
 import onlinear as ol
-from onlinear._projection import (
+from onlinear._updates.ball_projection import (
     MORE,
     SCRATCH,
     STEEP,

@@ -9,8 +9,8 @@ import pytest
 from test_page import HOSTILE, contest
 
 import onlinear as ol
-from onlinear._comparison import comparison
-from onlinear._story import Story
+from onlinear._evaluation.report.comparison import comparison
+from onlinear._evaluation.report.resumable_recorder import Story
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)

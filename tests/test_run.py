@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import onlinear as ol
-from onlinear.cli import app
+from onlinear._cli.app import app
 
 COMMAND = [sys.executable, "-m", "onlinear"]
 D = 3
@@ -311,11 +311,11 @@ def test_a_full_disk_leaves_the_last_snapshot_and_the_run_goes_on_from_it(data):
 
 
 def test_a_full_disk_keeps_the_snapshot_before(data, monkeypatch):
-    from onlinear import _files
+    from onlinear._state_files import file_format
 
     options = ["data.csv", "-t", "y", "-m", "ridge", "-o", "out.csv", "--state", "m.onl"]
     options += ["--snapshot-rows", "100"]
-    write, written = _files.replace, []
+    write, written = file_format.replace, []
 
     def full(path, content):
         written.append(path)
@@ -323,7 +323,7 @@ def test_a_full_disk_keeps_the_snapshot_before(data, monkeypatch):
             raise OSError(28, "No space left on device", str(path))
         write(path, content)
 
-    monkeypatch.setattr(_files, "replace", full)
+    monkeypatch.setattr(file_format, "replace", full)
     said = run(*options, code=1)
     assert "cannot write m.onl: No space left on device; 200 rows are saved in m.onl" in said
     monkeypatch.undo()

@@ -16,8 +16,9 @@ from table import state
 from test_engine import python
 
 import onlinear as ol
-from onlinear import _engine, _reweighted
-from onlinear._ledger import Ledger
+from onlinear._engine import step as _engine
+from onlinear._learner.bounds.ledger import Ledger
+from onlinear._updates import reweighted_ridge
 
 N = 40
 BOTH = pytest.mark.parametrize("learner", [ol.CIRR, ol.OSLOG])
@@ -57,10 +58,10 @@ def counted(model, x):
         np.zeros(n),
         np.zeros((3, n)),
     )
-    _reweighted.weigh(w, model.floor, root)
+    reweighted_ridge.weigh(w, model.floor, root)
     system = root, A, x, model.a, order, U
-    k = _reweighted.factorise(system, _reweighted.SMALL)
-    return k, _reweighted.solve(system, k, b, _reweighted.ROUNDING, v, scratch)
+    k = reweighted_ridge.factorise(system, reweighted_ridge.SMALL)
+    return k, reweighted_ridge.solve(system, k, b, reweighted_ridge.ROUNDING, v, scratch)
 
 
 def residual(model, x, v, b):
@@ -223,13 +224,13 @@ def test_if_the_turns_do_not_come_to_rest_everything_is_factorised():
         np.zeros(N),
         np.zeros((3, N)),
     )
-    _reweighted.weigh(w, model.floor, root)
+    reweighted_ridge.weigh(w, model.floor, root)
     system = root, A, x, model.a, order, U
-    k = _reweighted.factorise(system, _reweighted.SMALL)
+    k = reweighted_ridge.factorise(system, reweighted_ridge.SMALL)
     assert k < N
     v_fast = v.copy()
-    assert _reweighted.solve(system, k, b, _reweighted.ROUNDING, v_fast, scratch) == k
-    assert _reweighted.solve(system, k, b, math.nan, v, scratch) == N
+    assert reweighted_ridge.solve(system, k, b, reweighted_ridge.ROUNDING, v_fast, scratch) == k
+    assert reweighted_ridge.solve(system, k, b, math.nan, v, scratch) == N
     assert_allclose(v_fast, v, rtol=1e-9, atol=1e-14)
     assert step_of(model, x, 1.0, ROUNDING=math.nan)[0] == whole(model, x, 1.0)[0]
 

@@ -8,7 +8,9 @@ from table import stream
 from threadpoolctl import ThreadpoolController
 
 import onlinear as ol
-from onlinear import _certified, _engine, _threads
+from onlinear._engine import step
+from onlinear._engine import threads as _threads
+from onlinear._evaluation import certified as _certified
 
 LEARNERS = {
     "AAR": {},
@@ -77,8 +79,8 @@ def test_an_interrupt_ends_the_thread_and_changes_nothing(cores, monkeypatch):
     watched = ol.Certified(ol.AAR())
     watched.replay(X[:50], y[:50])
     before, threads = watched._ledger.record, threading.active_count()
-    monkeypatch.setattr(_engine, "BLOCK_SECONDS", 0.0)
-    monkeypatch.setattr(_engine, "FIRST_BLOCK", 1)
+    monkeypatch.setattr(step, "BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr(step, "FIRST_BLOCK", 1)
 
     def interrupted(model, X, y, engine):
         model.partial_fit(X[:10], y[:10])
@@ -97,7 +99,7 @@ def test_where_the_engine_stops_for_breath_changes_no_bit_of_accounts(monkeypatc
     X[[5, 400]] *= 30.0
     runs = []
     for seconds in (0.0, 1e9):
-        monkeypatch.setattr(_engine, "BLOCK_SECONDS", seconds)
+        monkeypatch.setattr(step, "BLOCK_SECONDS", seconds)
         watched = ol.Certified(ol.ARCOR(radius=0.8, r=0.5))
         proof = watched.replay(X, y)
         runs.append((proof.ceiling.tobytes(), watched._ledger.record.tobytes()))

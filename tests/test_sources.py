@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onlinear._command import batches as _batches
-from onlinear._command import sources as _sources
-from onlinear._command import text as _text
-from onlinear._command.columns import choose
-from onlinear._command.faults import Fault
-from onlinear._command.problems import DataError, UsageError
-from onlinear._command.sources import Place, Source
+from onlinear._cli import batches as _batches
+from onlinear._cli import sources as _sources
+from onlinear._cli import text as _text
+from onlinear._cli.columns import choose
+from onlinear._cli.errors import DataError, UsageError
+from onlinear._cli.row_faults import Fault
+from onlinear._cli.source import Place, Source
 
 NUMBERS = {"a": pa.float64(), "b": pa.float64()}
 

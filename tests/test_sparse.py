@@ -12,7 +12,9 @@ from scipy import sparse
 from table import CASES, IDS, make, state, stream
 
 import onlinear as ol
-from onlinear import _checks, _engine, hindsight
+from onlinear import hindsight
+from onlinear._engine import step
+from onlinear._validation import checks
 from onlinear.river import River
 
 every_case = pytest.mark.parametrize("case", CASES, ids=IDS)
@@ -158,7 +160,7 @@ def test_a_row_outside_the_domain_is_refused_by_its_real_column_and_changes_noth
 def test_an_interrupted_replay_leaves_the_learner_as_it_was(monkeypatch):
     X, y = holes()
     S = sparse.csr_array(X)
-    monkeypatch.setattr("onlinear._engine.FIRST_BLOCK", 8)
+    monkeypatch.setattr("onlinear._engine.step.FIRST_BLOCK", 8)
 
     def interrupt(row, rows):
         assert row == 8
@@ -174,14 +176,14 @@ def test_an_interrupted_replay_leaves_the_learner_as_it_was(monkeypatch):
 def restless(state, params, x, y, work):
     _, w = state
     w[0] = 7.0
-    return 0.0, _engine.FINE
+    return 0.0, step.FINE
 
 
 @pytest.mark.parametrize("labelled", [True, False])
 def test_predicting_writes_nothing_so_that_another_thread_may_learn(labelled):
     """Not even the weights it read: they may be others by now. A step that writes shows it."""
-    rows, w = _checks.sparse_table(Foreign()), np.zeros(4)
-    _engine.Step(restless).run(
+    rows, w = checks.sparse_table(Foreign()), np.zeros(4)
+    step.Step(restless).run(
         (np.zeros(1), w),
         (),
         rows,
@@ -253,7 +255,7 @@ def test_entries_out_of_order_or_in_parts_are_taken_and_the_matrix_is_not_change
 
 
 def test_rows_have_rising_columns_and_at_least_one_entry():
-    rows = _checks.sparse_table(Foreign())
+    rows = checks.sparse_table(Foreign())
     assert rows.data.tolist() == [1.0, 0.75, 4.0, 0.0, 0.0, 2.0]
     assert rows.indices.tolist() == [0, 2, 3, 0, 0, 1]
     assert rows.indptr.tolist() == [0, 3, 4, 6]
@@ -431,7 +433,7 @@ SQUARE = [name for name, learner in sorted(ol.LEARNERS.items()) if learner._squa
 
 @pytest.mark.parametrize("name", SQUARE)
 def test_a_matrix_that_does_not_fit_is_refused_before_it_is_made(name, monkeypatch):
-    monkeypatch.setattr(_checks, "physical_memory", lambda: 24e9)
+    monkeypatch.setattr(checks, "physical_memory", lambda: 24e9)
     learner, S = ol.LEARNERS[name], sparse.csr_array((2, 200_000))
 
     def allocated(params, d):
@@ -465,9 +467,9 @@ def test_a_file_with_a_matrix_that_does_not_fit_is_refused(name, monkeypatch, tm
     X, y = stream(3)
     ol.LEARNERS[name]().fit(X, y).save(tmp_path / "model.onl")
     needed = 8 * 5 * 5 * ol.LEARNERS[name]._square
-    monkeypatch.setattr(_checks, "physical_memory", lambda: 2.0 * needed)
+    monkeypatch.setattr(checks, "physical_memory", lambda: 2.0 * needed)
     ol.load(tmp_path / "model.onl")
-    monkeypatch.setattr(_checks, "physical_memory", lambda: 2.0 * needed - 1)
+    monkeypatch.setattr(checks, "physical_memory", lambda: 2.0 * needed - 1)
     with pytest.raises(ol.StateFileError, match=f"{name} keeps .* more than half"):
         ol.load(tmp_path / "model.onl")
 
@@ -482,12 +484,12 @@ def test_a_learner_knows_how_many_matrices_it_keeps(name):
 
 
 def test_a_learner_without_a_matrix_takes_very_many_columns(monkeypatch):
-    monkeypatch.setattr(_checks, "physical_memory", lambda: 1.0)
+    monkeypatch.setattr(checks, "physical_memory", lambda: 1.0)
     S, y = wide(2)
     assert ol.NLMS().fit(S, y).coef_.size == 10**6
 
 
 def test_a_machine_that_does_not_say_has_eight_gigabytes(monkeypatch):
-    assert _checks.physical_memory() > 1e8
+    assert checks.physical_memory() > 1e8
     monkeypatch.delattr("os.sysconf", raising=False)
-    assert _checks.physical_memory() == 8e9
+    assert checks.physical_memory() == 8e9

@@ -8,9 +8,10 @@ import pytest
 from table import CASES, IDS, make, state, stream
 
 import onlinear as ol
-from onlinear import _watched, hindsight
-from onlinear._story import Story
-from onlinear._watched import CEILING, COMPARATOR, FIXED, LOSS, MEAN
+from onlinear import hindsight
+from onlinear._evaluation.report import recorder as _watched
+from onlinear._evaluation.report.recorder import CEILING, COMPARATOR, FIXED, LOSS, MEAN
+from onlinear._evaluation.report.resumable_recorder import Story
 
 NAMES = list("abcde")
 LEARNERS = {
@@ -321,7 +322,7 @@ def test_a_report_that_cannot_be_written_leaves_nothing_behind(tmp_path):
 
 
 def test_the_path_in_hindsight_finds_a_truth_that_turns():
-    from onlinear._effects import effects, speeds
+    from onlinear._evaluation.report.effects import effects, speeds
 
     X, y = ol.streams.rotating(rows=3000, d=2, degrees=0.2, noise=0.05)
     story = Story(ol.LASER(c=100.0, shrink=False), ["a", "b"], "y")
@@ -337,7 +338,7 @@ def test_the_path_in_hindsight_finds_a_truth_that_turns():
 
 
 def test_a_path_that_tells_nothing_is_left_out(monkeypatch):
-    from onlinear._effects import effects
+    from onlinear._evaluation.report.effects import effects
 
     monkeypatch.setattr(_watched, "SAMPLED", 60)  # far too few for this truth
     X, y = ol.streams.rotating(rows=6000, d=4, degrees=1.0)

@@ -27,8 +27,8 @@ from sklearn.utils import murmurhash3_32
 
 import onlinear as ol
 import onlinear.text
-from onlinear._tfidf import tfidf_rows
 from onlinear.text import CorpusTfidf, OnlineTfidf, words
+from onlinear.text._weights import tfidf_rows
 
 # rows are documents, columns words; the rows worked out once, to twelve digits
 COUNTS = [[3, 0, 1, 1], [0, 2, 0, 1], [1, 1, 0, 1]]
@@ -517,6 +517,7 @@ def test_it_stands_in_a_pipeline():
 @pytest.mark.parametrize("missing", ["sklearn.base", "scipy.sparse"])
 def test_without_its_packages_the_import_says_what_to_install(monkeypatch, missing):
     monkeypatch.delitem(sys.modules, "onlinear.text")
+    monkeypatch.delitem(sys.modules, "onlinear.text._vectorizers")
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError, match=r'pip install "onlinear\[text\]"'):
         importlib.import_module("onlinear.text")

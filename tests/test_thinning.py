@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onlinear._thinning import MOST_BUCKETS, Curves, Extremes, Last, Regular, spaced
+from onlinear._evaluation.report.downsampling import (
+    MOST_BUCKETS,
+    Curves,
+    Extremes,
+    Last,
+    Regular,
+    spaced,
+)
 
 settings_of_a_few = settings(max_examples=25)
 

@@ -8,19 +8,19 @@
 """
 
 from onlinear import bregman, features, filtering, hindsight, kernels, scaling, streams
-from onlinear._bank import Bank
-from onlinear._certificate import Certificate
-from onlinear._certified import Certified, certificate
-from onlinear._checks import NotFittedError
-from onlinear._files import StateFileError
-from onlinear._keyed import Keyed, KeyStatistics
-from onlinear._late import Late
-from onlinear._merge import merge
-from onlinear._model import Learner, load
-from onlinear._pending import LateCounts
-from onlinear._plot import regret_plot
-from onlinear._replay import BankReplay, Replay, replay
-from onlinear._report import report
+from onlinear._evaluation.certificate import Certificate
+from onlinear._evaluation.certified import Certified, certificate
+from onlinear._evaluation.regret_plot import regret_plot
+from onlinear._evaluation.replay import BankReplay, Replay, replay
+from onlinear._evaluation.report.report import report
+from onlinear._learner.base import Learner, load
+from onlinear._learner.merging import merge
+from onlinear._state_files.file_format import StateFileError
+from onlinear._validation.checks import NotFittedError
+from onlinear._wrappers.bank.bank import Bank
+from onlinear._wrappers.keyed.keyed import Keyed, KeyStatistics
+from onlinear._wrappers.late.late import Late
+from onlinear._wrappers.late.pending import LateCounts
 from onlinear.algorithms import (
     AAR,
     ARCOR,

@@ -1,6 +1,6 @@
 """Run the command as ``python -m onlinear``."""
 
-from onlinear.cli import entry
+from onlinear._cli.app import entry
 
 if __name__ == "__main__":
     entry()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._kernels import kernel, norm
+from onlinear._numerics.linalg import kernel, norm
 
 __all__ = [
     "project_ball",

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import number, whole
-from onlinear._kernels import dot, kernel
-from onlinear._saving import plain as plain_number
+from onlinear._numerics.linalg import dot, kernel
+from onlinear._state_files.model_codec import plain as plain_number
+from onlinear._validation.checks import number, whole
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial", "RowKernel", "register"]
 

@@ -22,8 +22,8 @@ try:
 except ImportError as error:
     raise ImportError('onlinear.river needs river: pip install "onlinear[river]"') from error
 
-from onlinear import _checks
-from onlinear._model import Learner
+from onlinear._learner.base import Learner
+from onlinear._validation import checks
 from onlinear.algorithms.laser import LASER
 
 __all__ = ["River"]
@@ -79,7 +79,7 @@ class River(base.Regressor):
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
         """Return the learner and its columns; if x brings new features, a copy that has them."""
         if not isinstance(x, Mapping):
-            hint = "; onlinear.replay takes sparse rows" if _checks.sparse(x) else ""
+            hint = "; onlinear.replay takes sparse rows" if checks.sparse(x) else ""
             raise TypeError(f"River needs a row as a dict, got {type(x).__name__}{hint}")
         known = self._columns
         if self.learner._state is not None and all(name in known for name in x):
@@ -96,7 +96,7 @@ def _row(x: Mapping[Hashable, float], columns: dict[Hashable, int]) -> np.ndarra
     row = np.zeros(len(columns) + 1)
     for name, value in x.items():
         if value.__class__ is not float:
-            value = _checks.label(value, f"feature {name!r}")
+            value = checks.label(value, f"feature {name!r}")
         row[columns[name]] = value
     return row
 

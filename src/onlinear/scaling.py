@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear._checks import choice
-from onlinear._engine import FINE, OVERFLOW, Step
-from onlinear._kernels import kernel, scale
-from onlinear._model import Algorithm, Learner, _full_name
-from onlinear._parameters import Nested
-from onlinear._units import copy_back, express, keep_copy, measure, move, moved
+from onlinear._engine.step import FINE, OVERFLOW, Step
+from onlinear._learner.base import Algorithm, Learner, _full_name
+from onlinear._learner.parameters import Nested
+from onlinear._numerics.linalg import kernel, scale
+from onlinear._updates.units import copy_back, express, keep_copy, measure, move, moved
+from onlinear._validation.checks import choice
 
 __all__ = ["Standardized"]
 

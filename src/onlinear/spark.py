@@ -32,9 +32,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from onlinear import _checks, _merge, _saving
-from onlinear._files import StateFileError
-from onlinear._model import Learner, SecondOrder, _full_name
+from onlinear._learner import merging
+from onlinear._learner.base import Learner, SecondOrder, _full_name
+from onlinear._state_files import model_codec
+from onlinear._state_files.file_format import StateFileError
+from onlinear._validation import checks
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -150,7 +152,7 @@ def stationary_fit(
     target : str, default "y"
         The column of the labels.
     """
-    _merge._check([model])
+    merging._check([model])
     columns = _Columns.checked(df, model, [], features, target, None, None)
     from pyspark.sql.functions import col
 
@@ -163,7 +165,7 @@ def stationary_fit(
     parts: list[Any] = [form.unpack(bytes(state.learner)) for state in states]
     if form.learnt or not parts:
         parts.append(form.start if form.learnt else model)
-    merged: Model = _merge.merge(parts)
+    merged: Model = merging.merge(parts)
     return merged
 
 
@@ -326,11 +328,11 @@ class _Form:
     @classmethod
     def of(cls, model: Learner, columns: _Columns) -> Self:
         """Return the form of a model's states; refuse a model that does not fit the columns."""
-        header, arrays = _saving.described(model, _full_name(type(model)))
+        header, arrays = model_codec.described(model, _full_name(type(model)))
         if model._state is not None:
             d, names = len(columns.features), model._names
             if names is not None:
-                _checks.same_names(names, columns.features)
+                checks.same_names(names, columns.features)
             elif model.n_features_in_ != d:
                 raise ValueError(
                     f"features need to be {model.n_features_in_} columns, as the model has learnt, "

@@ -15,7 +15,7 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 def main() -> None:
     """Load the command and run it."""
     usual = signal.signal(signal.SIGINT, _stop)
-    from onlinear.cli import entry
+    from onlinear._cli.app import entry
 
     signal.signal(signal.SIGINT, usual)
     entry()

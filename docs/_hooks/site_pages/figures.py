@@ -13,7 +13,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 import onlinear as ol
-from onlinear._plot import COLOURS
+from onlinear._evaluation.regret_plot import COLOURS
 from site_pages.scenes import items, scene
 
 __all__ = ["FORMS", "Drawing", "drawing"]

@@ -1,6 +1,6 @@
 """Every learner, one file per box in a paper."""
 
-from onlinear._model import Learner
+from onlinear._learner.base import Learner
 from onlinear.algorithms.aar import AAR
 from onlinear.algorithms.arcor import ARCOR
 from onlinear.algorithms.arowr import AROWR

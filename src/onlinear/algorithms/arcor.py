@@ -10,9 +10,9 @@
 round of a reset w̃ takes the old Σ and the projection the new one. Misprint decided: i counts
 segments (the Λ_t of thesis Table 5.1 would count rounds).
 
-The test needs no eigenvalues (see :mod:`onlinear._certainty`). Ties do not reset: λ_max must exceed
-Λ_i⁻¹ by 10⁻¹² of it, or rounding would decide, and a rotated copy of a stream see other resets (as
-it can beyond Λ_i⁻¹ = 10⁴ still, where the rounding of Σ is more than that).
+The test needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). Ties do not reset:
+λ_max must exceed Λ_i⁻¹ by 10⁻¹² of it, or rounding would decide, and a rotated copy of a stream
+see other resets (as it can beyond Λ_i⁻¹ = 10⁴ still, where the rounding of Σ is more than that).
 
 Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
 Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound below holds.
@@ -26,7 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import (
+from onlinear._engine.bulk import LEAVE, RENEW, TAKE, Bulk
+from onlinear._engine.step import FINE, InTurn, Step, Tally
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
     EXTRA,
     FACTOR,
@@ -41,8 +44,19 @@ from onlinear._bounds import (
     lose,
     unknown,
 )
-from onlinear._bulk import LEAVE, RENEW, TAKE, Bulk
-from onlinear._certainty import (
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import ROUNDING, dot, kernel, norm, observe_given, symv, symv_both
+from onlinear._updates.ball_projection import SCRATCH, project_ellipsoid
+from onlinear._updates.gaussian import gaussian, learn, moves
+from onlinear._updates.units import (
+    Follows,
+    awaken_gaussian,
+    rescale_gaussian,
+    reweigh_if_more,
+    variance,
+)
+from onlinear._validation.checks import asked, number, whole
+from onlinear.algorithms._covariance_reset import (
     certainty,
     close,
     fate,
@@ -53,14 +67,6 @@ from onlinear._certainty import (
     threshold,
     turn_other,
 )
-from onlinear._checks import asked, number, whole
-from onlinear._engine import FINE, InTurn, Step, Tally
-from onlinear._kernels import ROUNDING, dot, kernel, norm, observe_given, symv, symv_both
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._projection import SCRATCH, project_ellipsoid
-from onlinear._recursion import gaussian, learn, moves
-from onlinear._units import Follows, awaken_gaussian, rescale_gaussian, reweigh_if_more, variance
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["ARCOR"]

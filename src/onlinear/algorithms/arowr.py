@@ -13,14 +13,14 @@ Vaits & Crammer, ALT 2011; Crammer, Kulesza & Dredze, NIPS 2009.
 import math
 from typing import NamedTuple
 
-from onlinear._bounds import Guarantee
-from onlinear._bulk import Bulk
-from onlinear._checks import number
-from onlinear._engine import FINE, Step
-from onlinear._kernels import dot
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
-from onlinear._units import GAUSSIAN
+from onlinear._engine.bulk import Bulk
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._numerics.linalg import dot
+from onlinear._updates.gaussian import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._updates.units import GAUSSIAN
+from onlinear._validation.checks import number
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["AROWR"]

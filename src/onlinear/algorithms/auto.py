@@ -6,8 +6,9 @@
     f   = (p_k − p̄, y_{t−1} − p̄, e_{t−1}, y_{t−2} − p̄, e_{t−2})
     ŷ   = p̄ + Σ_i ω_i v_iᵀf    two ridges on f, whose weights stay and drift
 
-Units are those of :mod:`onlinear._units`, the combination that of :mod:`onlinear._stack`, entries
-far away are cut as in :mod:`onlinear._outliers`. A label farther than 10σ·2^m from the prediction
+Units are those of :mod:`onlinear._updates.units`, the combination that of
+:mod:`onlinear.algorithms._auto.combination`, entries far away are cut as in
+:mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the prediction
 is learnt as if it were there, m counting such labels in a row, so that a jump that is real gets
 through; but one far outside the range seen is not learnt if there was no other such of late. If one
 of the first ten is absurd beside the others, they are learnt again without it.
@@ -20,16 +21,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from onlinear import _checks
-from onlinear._bounds import Guarantee, unknown
-from onlinear._engine import DOMAIN, FINE, Outcome, Step
-from onlinear._experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
-from onlinear._explain import Beliefs, explained
-from onlinear._kernels import inner, kernel, reset, scale
-from onlinear._model import Algorithm, Learner
-from onlinear._outliers import EARLY, FADES, believable, clean, odd_one_out, widen
-from onlinear._stack import SUMS, combine, learn_to_combine
-from onlinear._units import express, measure, moved
+from onlinear._engine.step import DOMAIN, FINE, Outcome, Step
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._numerics.linalg import inner, kernel, reset, scale
+from onlinear._updates.units import express, measure, moved
+from onlinear._validation import checks
+from onlinear.algorithms._auto.combination import SUMS, combine, learn_to_combine
+from onlinear.algorithms._auto.experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
+from onlinear.algorithms._auto.explain import Beliefs, explained
+from onlinear.algorithms._auto.outliers import EARLY, FADES, believable, clean, odd_one_out, widen
 
 __all__ = ["Auto"]
 
@@ -411,8 +412,8 @@ class Auto(Learner):
     _square = 4
 
     def _params(self) -> AutoParams:
-        lags = _checks.whole(self, "lags", least=0, most=MOST_LAGS)
-        given = _checks.choice(self, "units", ("free", "given")) == "given"
+        lags = checks.whole(self, "lags", least=0, most=MOST_LAGS)
+        given = checks.choice(self, "units", ("free", "given")) == "given"
         c = STANDARD + GIVEN if given else STANDARD
         return AutoParams(float(lags), np.array(c), np.array(DRIFTS))
 
@@ -441,7 +442,7 @@ class Auto(Learner):
         model = self
         if self._state is None:
             model = type(self)(**self.get_params())
-            model._begin(_checks.width(x))
+            model._begin(checks.width(x))
         model.predict_one(x)  # leaves the ticket at the beginning of the scratch
         size = model.n_features_in_ + model._state.V.shape[1] + NUMBERS
         return np.array(model._work.ravel()[:size])
@@ -454,7 +455,7 @@ class Auto(Learner):
         """
         lags, c, _ = self._numbers()
         features = 1 + c.size + 2 * int(lags)
-        ticket, label = _checks.row(kept, None, what="kept"), _checks.label(y)
+        ticket, label = checks.row(kept, None, what="kept"), checks.label(y)
         d = ticket.size - features - NUMBERS
         known = d if self._state is None else self.n_features_in_
         if d < 1 or d != known or ticket[-1] != d:

@@ -13,10 +13,10 @@ A of Algorithm 1, line 6, is S.
 
 With the paper's ``floor = 0`` an exact zero is absorbing: a weight that underflows never returns,
 and the regret can grow linearly. All of D moves in every round, so the O(n²) step the paper speaks
-of does not exist. :mod:`onlinear._reweighted` has the one made here: a factorisation of the part of
-the weights that are not near zero. While there are fewer rounds than inputs and a is small, the
-recursion is chaotic on dense data: a change of 1e-15 in a label can become one of 16–100 % in a
-prediction.
+of does not exist. :mod:`onlinear._updates.reweighted_ridge` has the one made here: a factorisation
+of the part of the weights that are not near zero. While there are fewer rounds than inputs and a is
+small, the recursion is chaotic on dense data: a change of 1e-15 in a label can become one of
+16–100 % in a prediction.
 
 The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and their
 telescoping sums forget it. The bounds below (and OSLOG's) pay for the change.
@@ -30,14 +30,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import COMPARATOR, EXTRA, ROWS, Guarantee, Path, enter, lose, tallied
-from onlinear._checks import number
-from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import add_square, axpy, dot, finite, kernel
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, Learner
-from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
-from onlinear._units import SUMS
+from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import (
+    COMPARATOR,
+    EXTRA,
+    ROWS,
+    Guarantee,
+    Path,
+    enter,
+    lose,
+    tallied,
+)
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import add_square, axpy, dot, finite, kernel
+from onlinear._updates.reweighted_ridge import (
+    FIGURES,
+    ROUNDING,
+    SCRATCH,
+    SMALL,
+    factorise,
+    solve,
+    weigh,
+)
+from onlinear._updates.units import SUMS
+from onlinear._validation.checks import number
 
 __all__ = [
     "CIRR",

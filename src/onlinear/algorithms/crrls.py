@@ -12,13 +12,13 @@ Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; thesis Table 5.1.
 import math
 from typing import NamedTuple
 
-from onlinear._bounds import Guarantee, unknown
-from onlinear._bulk import Bulk
-from onlinear._checks import number, whole
-from onlinear._engine import FINE, Step
-from onlinear._kernels import dot, reset
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._units import FORGETFUL
+from onlinear._engine.bulk import Bulk
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._numerics.linalg import dot, reset
+from onlinear._updates.units import FORGETFUL
+from onlinear._validation.checks import number, whole
 from onlinear.algorithms.rls import Forgetful, fade, forget, forgetful, turn, unforced
 
 __all__ = ["CRRLS"]

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import COMPARATOR, EXTRA, FACTOR, Guarantee, Path
-from onlinear._checks import number, whole
-from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import dot, kernel
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, Learner
-from onlinear._projection import SCRATCH
+from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import COMPARATOR, EXTRA, FACTOR, Guarantee, Path
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import dot, kernel
+from onlinear._updates.ball_projection import SCRATCH
+from onlinear._validation.checks import number, whole
 from onlinear.algorithms import arcor
 
 __all__ = ["DriftNetwork"]

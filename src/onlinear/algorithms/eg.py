@@ -19,7 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import (
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.best_in_class import improve_on_simplex, loss_of, see
+from onlinear._learner.bounds.guarantee import (
     FACTOR,
     Guarantee,
     Path,
@@ -29,12 +32,9 @@ from onlinear._bounds import (
     surprises,
     tallied,
 )
-from onlinear._checks import number
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import dot, extremes, finite, kernel
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, Learner
-from onlinear._search import improve_on_simplex, loss_of, see
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import dot, extremes, finite, kernel
+from onlinear._validation.checks import number
 from onlinear.bregman import lift_simplex
 
 __all__ = ["EG", "EGAccount", "EGState", "account", "exponentiate", "price", "share", "share_out"]

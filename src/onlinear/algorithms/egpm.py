@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import Guarantee, Path
-from onlinear._checks import number
-from onlinear._engine import DOMAIN, FINE, Step
-from onlinear._kernels import dot, extremes
-from onlinear._model import Algorithm, Learner
+from onlinear._engine.step import DOMAIN, FINE, Step
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import Guarantee, Path
+from onlinear._numerics.linalg import dot, extremes
+from onlinear._validation.checks import number
 from onlinear.algorithms.eg import EGAccount, account, exponentiate, price, share, share_out
 
 __all__ = ["EGPM"]

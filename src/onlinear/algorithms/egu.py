@@ -18,13 +18,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import Guarantee, Path, broke, enter, surprise, surprises, tallied
-from onlinear._checks import asked, number, whole
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import dot, extremes
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, Learner
-from onlinear._search import improve_in_box, loss_of, see
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.best_in_class import improve_in_box, loss_of, see
+from onlinear._learner.bounds.guarantee import (
+    Guarantee,
+    Path,
+    broke,
+    enter,
+    surprise,
+    surprises,
+    tallied,
+)
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import dot, extremes
+from onlinear._validation.checks import asked, number, whole
 from onlinear.algorithms.eg import share
 
 __all__ = ["EGU"]

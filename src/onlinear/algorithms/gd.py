@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import (
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import (
     FACTOR,
     STAYS,
     Guarantee,
@@ -29,12 +31,10 @@ from onlinear._bounds import (
     inside_ball,
     lose,
 )
-from onlinear._checks import asked, limit, number
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, kernel, norm, scale
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, Learner
-from onlinear._recursion import Weights, weights
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import axpy, dot, kernel, norm, scale
+from onlinear._updates.gaussian import Weights, weights
+from onlinear._validation.checks import asked, limit, number
 
 __all__ = ["GD", "TOO_LONG", "GDParams", "descend", "guarantee"]
 

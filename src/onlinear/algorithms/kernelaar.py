@@ -3,7 +3,7 @@
     ŷ  = m/(1 + χ),  m = Σ α_i K(z_i, x) and χ = ρK(x, x) − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j]
 
-:mod:`onlinear._dual` has the recursion: a Cholesky factor of C that grows by a row a round.
+:mod:`onlinear._updates.dual` has the recursion: a Cholesky factor of C that grows by a row a round.
 
 Vovk, 1998; Gammerman, Kalnishkan & Vovk, UAI 2004 (the kernel form).
 """
@@ -11,12 +11,12 @@ Vovk, 1998; Gammerman, Kalnishkan & Vovk, UAI 2004 (the kernel form).
 import math
 from typing import NamedTuple
 
-from onlinear._checks import limit, number
-from onlinear._dual import RULES, SCRATCH, Dual, believe, dual, remember
-from onlinear._engine import FINE, Step
-from onlinear._kernel_learner import DualLearner
-from onlinear._kernels import clipped
-from onlinear._model import Algorithm
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm
+from onlinear._learner.kernel_base import DualLearner
+from onlinear._numerics.linalg import clipped
+from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember
+from onlinear._validation.checks import limit, number
 
 __all__ = ["KernelAAR"]
 

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear import kernels
-from onlinear._checks import limit, number
-from onlinear._dual import SCRATCH, see
-from onlinear._engine import DOMAIN, FINE, FULL, OVERFLOW, Step
-from onlinear._kernel_learner import KernelLearner
-from onlinear._kernels import dot, kernel, scale
-from onlinear._model import Algorithm
+from onlinear._engine.step import DOMAIN, FINE, FULL, OVERFLOW, Step
+from onlinear._learner.base import Algorithm
+from onlinear._learner.kernel_base import KernelLearner
+from onlinear._numerics.linalg import dot, kernel, scale
+from onlinear._updates.dual import SCRATCH, see
+from onlinear._validation.checks import limit, number
 from onlinear.kernels import GIVEN, similarities
 
 __all__ = ["KernelGD"]

@@ -4,8 +4,8 @@
     C_ij = ρ_i K(z_i, z_j) for i ≤ j, and 1 more on the diagonal;  ρ_t = 1/b + (t − 1)/c
 
 LASER's state is a Kalman filter of weights that walk at random by I/c a round. In the space of a
-kernel, labels i and j therefore covary by ρ_min(i,j)·K(z_i, z_j), which :mod:`onlinear._dual`
-factors row by row.
+kernel, labels i and j therefore covary by ρ_min(i,j)·K(z_i, z_j), which
+:mod:`onlinear._updates.dual` factors row by row.
 
 Moroshko, thesis Table 5.1 and section 5.3 ("all three algorithms can be combined with Mercer
 kernels").
@@ -14,12 +14,12 @@ kernels").
 import math
 from typing import NamedTuple
 
-from onlinear._checks import choice, limit, number
-from onlinear._dual import RULES, SCRATCH, Dual, believe, dual, remember
-from onlinear._engine import FINE, Step
-from onlinear._kernel_learner import DualLearner
-from onlinear._kernels import clipped
-from onlinear._model import Algorithm
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm
+from onlinear._learner.kernel_base import DualLearner
+from onlinear._numerics.linalg import clipped
+from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember
+from onlinear._validation.checks import choice, limit, number
 
 __all__ = ["KernelLASER"]
 

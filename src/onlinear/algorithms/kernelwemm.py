@@ -3,8 +3,9 @@
     ŷ  = m,  m = Σ α_i K(z_i, x) and χ = K(x, x)/b − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j](1 − χ_i)
 
-A row of weight 1/(1 − χ) has the noise 1 − χ, and its pivot in C is 1: :mod:`onlinear._dual`. The
-sums of Figure 3.3 give the same predictions in O(t⁴) a round as printed; here it is O(t²).
+A row of weight 1/(1 − χ) has the noise 1 − χ, and its pivot in C is 1 (see
+:mod:`onlinear._updates.dual`). The sums of Figure 3.3 give the same predictions in O(t⁴) a round as
+printed; here it is O(t²).
 
 It takes χ < 1 in every round; b > max K(x, x) suffices, and such a row is refused otherwise.
 
@@ -14,11 +15,11 @@ Moroshko & Crammer, ALT 2012; thesis section 3.3, Figure 3.3.
 import math
 from typing import NamedTuple
 
-from onlinear._checks import number
-from onlinear._dual import RULES, SCRATCH, Dual, believe, dual, remember
-from onlinear._engine import DOMAIN, FINE, Step
-from onlinear._kernel_learner import DualLearner
-from onlinear._model import Algorithm
+from onlinear._engine.step import DOMAIN, FINE, Step
+from onlinear._learner.base import Algorithm
+from onlinear._learner.kernel_base import DualLearner
+from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember
+from onlinear._validation.checks import number
 
 __all__ = ["KernelWEMM"]
 

@@ -23,7 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import (
+from onlinear._engine.bulk import TAKE, Bulk
+from onlinear._engine.step import FINE, Step, Tally
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
     EXTRA,
     FACTOR,
@@ -37,14 +40,11 @@ from onlinear._bounds import (
     in_bulk,
     lose,
 )
-from onlinear._bulk import TAKE, Bulk
-from onlinear._checks import asked, choice, limit, number, whole
-from onlinear._engine import FINE, Step, Tally
-from onlinear._kernels import clipped, dot, kernel
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, drifted, follow_later, gaussian, moves, see, settle
-from onlinear._units import GAUSSIAN, reweigh_gaussian
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import clipped, dot, kernel
+from onlinear._updates.gaussian import Gaussian, drifted, follow_later, gaussian, moves, see, settle
+from onlinear._updates.units import GAUSSIAN, reweigh_gaussian
+from onlinear._validation.checks import asked, choice, limit, number, whole
 
 __all__ = ["LASER", "LaserParams", "guarantee"]
 

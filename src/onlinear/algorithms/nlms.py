@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import (
+from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import (
     Guarantee,
     Path,
     compete,
@@ -28,12 +30,10 @@ from onlinear._bounds import (
     enter,
     lose,
 )
-from onlinear._checks import number
-from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, scale
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, Learner
-from onlinear._recursion import Weights, weights
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import axpy, dot, scale
+from onlinear._updates.gaussian import Weights, weights
+from onlinear._validation.checks import number
 
 __all__ = ["NLMS"]
 

@@ -11,12 +11,12 @@ Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 import math
 from typing import Literal, NamedTuple
 
-from onlinear._bounds import Guarantee, unknown
-from onlinear._checks import choice, number
-from onlinear._engine import FINE, Step
-from onlinear._kernels import dot
-from onlinear._model import Algorithm, Learner
-from onlinear._recursion import Weights, weights
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._numerics.linalg import dot
+from onlinear._updates.gaussian import Weights, weights
+from onlinear._validation.checks import choice, number
 from onlinear.algorithms.gd import TOO_LONG, GDParams, descend, guarantee
 
 __all__ = ["OGD"]

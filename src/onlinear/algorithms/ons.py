@@ -19,7 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import (
+from onlinear._engine.bulk import LEAVE, TAKE, Bulk
+from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import (
     EXTRA,
     Guarantee,
     Path,
@@ -33,15 +36,12 @@ from onlinear._bounds import (
     lose,
     unknown,
 )
-from onlinear._bulk import LEAVE, TAKE, Bulk
-from onlinear._checks import limit, number
-from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, kernel, norm, observe, scale, symv
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._projection import SCRATCH, project_ellipsoid
-from onlinear._recursion import Gaussian, gaussian
-from onlinear._units import GAUSSIAN
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import axpy, dot, kernel, norm, observe, scale, symv
+from onlinear._updates.ball_projection import SCRATCH, project_ellipsoid
+from onlinear._updates.gaussian import Gaussian, gaussian
+from onlinear._updates.units import GAUSSIAN
+from onlinear._validation.checks import limit, number
 
 __all__ = ["ONS"]
 

@@ -17,14 +17,31 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import COMPARATOR, ROWS, Guarantee, broke, enter, lose, tallied, unknown
-from onlinear._checks import choice, limit, number
-from onlinear._engine import FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import clipped, dot
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, Learner
-from onlinear._reweighted import FIGURES, ROUNDING, SCRATCH, SMALL, factorise, solve, weigh
-from onlinear._units import SUMS
+from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.bounds.guarantee import (
+    COMPARATOR,
+    ROWS,
+    Guarantee,
+    broke,
+    enter,
+    lose,
+    tallied,
+    unknown,
+)
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import clipped, dot
+from onlinear._updates.reweighted_ridge import (
+    FIGURES,
+    ROUNDING,
+    SCRATCH,
+    SMALL,
+    factorise,
+    solve,
+    weigh,
+)
+from onlinear._updates.units import SUMS
+from onlinear._validation.checks import choice, limit, number
 from onlinear.algorithms.cirr import (
     ShrinkageState,
     absorb,

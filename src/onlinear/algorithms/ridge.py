@@ -14,14 +14,14 @@ Moroshko, thesis Table 3.1; "ORR" in Jamil & Bouchachia.
 import math
 from typing import NamedTuple
 
-from onlinear._bounds import Guarantee
-from onlinear._bulk import Bulk
-from onlinear._checks import limit, number
-from onlinear._engine import FINE, Step
-from onlinear._kernels import clipped, dot
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn_later, moves, see, settle
-from onlinear._units import GAUSSIAN
+from onlinear._engine.bulk import Bulk
+from onlinear._engine.step import FINE, Step
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._numerics.linalg import clipped, dot
+from onlinear._updates.gaussian import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._updates.units import GAUSSIAN
+from onlinear._validation.checks import limit, number
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["Ridge"]

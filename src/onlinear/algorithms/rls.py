@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import Guarantee, unknown
-from onlinear._bulk import Bulk
-from onlinear._checks import number
-from onlinear._engine import FINE, OVERFLOW, Step
-from onlinear._kernels import dot, kernel, scale, subtract_square, symv
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import gaussian, learn, moves
-from onlinear._units import FORGETFUL
+from onlinear._engine.bulk import Bulk
+from onlinear._engine.step import FINE, OVERFLOW, Step
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._numerics.linalg import dot, kernel, scale, subtract_square, symv
+from onlinear._updates.gaussian import gaussian, learn, moves
+from onlinear._updates.units import FORGETFUL
+from onlinear._validation.checks import number
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["RLS", "Forgetful", "fade", "forget", "forgetful", "turn", "unforced"]

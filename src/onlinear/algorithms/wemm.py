@@ -21,15 +21,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._bounds import COMPARATOR, Guarantee, Path, competitor, enter, in_bulk, lose
-from onlinear._bulk import TAKE, Bulk
-from onlinear._checks import number
-from onlinear._engine import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._kernels import axpy, dot, kernel, scale, symv
-from onlinear._ledger import Account
-from onlinear._model import Algorithm, SecondOrder
-from onlinear._recursion import Gaussian, gaussian, learn, moves, put_off, see, settle
-from onlinear._units import GAUSSIAN
+from onlinear._engine.bulk import TAKE, Bulk
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.bounds.guarantee import (
+    COMPARATOR,
+    Guarantee,
+    Path,
+    competitor,
+    enter,
+    in_bulk,
+    lose,
+)
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import axpy, dot, kernel, scale, symv
+from onlinear._updates.gaussian import Gaussian, gaussian, learn, moves, put_off, see, settle
+from onlinear._updates.units import GAUSSIAN
+from onlinear._validation.checks import number
 
 __all__ = ["WEMM"]
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear import _checks
-from onlinear._engine import FINE, Outcome
-from onlinear._model import FLOAT
-from onlinear._parameters import _same
-from onlinear._rows import Rows
+from onlinear._engine.step import FINE, Outcome
+from onlinear._engine.tables import Rows
+from onlinear._learner.base import FLOAT
+from onlinear._learner.parameters import _same
+from onlinear._validation import checks
 from onlinear.features._state import MapState
 from onlinear.features._steps import NUMBERS, Mapping, part
 
@@ -47,9 +47,9 @@ class FeatureMap(MapState):
         d = self.n_features_in_
         if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == (d,):
             return np.ascontiguousarray(x)
-        if _checks.sparse(x):
-            return _checks.sparse_row(x, d)[0]
-        return _checks.row(x, d, self._names)
+        if checks.sparse(x):
+            return checks.sparse_row(x, d)[0]
+        return checks.row(x, d, self._names)
 
     def _look(self, x: np.ndarray, *, learn: bool = False) -> tuple[np.ndarray, float, int]:
         """Return φ(x), and the value and rule of the step; the map changes if it is to learn."""
@@ -78,7 +78,7 @@ class FeatureMap(MapState):
             yield out
 
     def _refusal(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        error = _checks.refusal(
+        error = checks.refusal(
             type(self).__name__,
             self.rules,
             outcome,
@@ -90,10 +90,10 @@ class FeatureMap(MapState):
         return ValueError(f"{error}; the map is unchanged")
 
     def _same_columns(self, X: Any, names: list[str] | None, owner: str) -> None:
-        _checks.same_columns(owner, self.n_features_in_, self._names, X, names)
+        checks.same_columns(owner, self.n_features_in_, self._names, X, names)
 
     def _learn(self, X: Any) -> None:
-        X, names = _checks.any_table(X)
+        X, names = checks.any_table(X)
         if self._state is None:
             self._begin(X.shape[1], names)
         else:
@@ -104,7 +104,7 @@ class FeatureMap(MapState):
     def transform(self, X: Any) -> np.ndarray:
         """Return φ of every row with what is known now, changing nothing."""
         self._begun()
-        X, names = _checks.any_table(X)
+        X, names = checks.any_table(X)
         self._same_columns(X, names, type(self).__name__)
         return np.concatenate(list(self._blocks(X, learn=False)))
 
@@ -112,7 +112,7 @@ class FeatureMap(MapState):
         """Return φ of one row (a vector, or a sparse 1 × d); never changes the map."""
         if self._state is None:
             fresh = type(self)(**self.get_params())
-            fresh._begin(_checks.width(x), None)
+            fresh._begin(checks.width(x), None)
             return fresh.transform_one(x)
         x = self._row(x)
         phi, value, rule = self._look(x)
@@ -124,7 +124,7 @@ class FeatureMap(MapState):
         """Learn from one row; the first fixes how many columns the rows have."""
         with self._all_or_nothing():
             if self._state is None:
-                self._begin(_checks.width(x), _checks.row_names(x))
+                self._begin(checks.width(x), checks.row_names(x))
             x = self._row(x)
             _, value, rule = self._look(x, learn=True)
             if rule != FINE:

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from onlinear import _checks, _files, _saving
-from onlinear._model import Learner, _full_name
-from onlinear._parameters import Nested
-from onlinear._sklearn import Estimator
+from onlinear._learner.base import Learner, _full_name
+from onlinear._learner.parameters import Nested
+from onlinear._learner.sklearn_api import Estimator
+from onlinear._state_files import file_format, model_codec
+from onlinear._validation import checks
 from onlinear.features._map import FeatureMap
 
 __all__ = ["Pair"]
@@ -76,7 +77,7 @@ class Pair(Nested, Estimator):
 
     def _learnt(self) -> Any:
         if self._parts()[1]._state is None:
-            raise _checks.not_fitted(type(self).__name__)
+            raise checks.not_fitted(type(self).__name__)
         return self.learner._state
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -116,7 +117,7 @@ class Pair(Nested, Estimator):
         True
         """
         features, learner = self._parts()
-        header, arrays = _saving.described(learner, _full_name(type(learner)))
+        header, arrays = model_codec.described(learner, _full_name(type(learner)))
         features._numbers()
         about: dict[str, Any] = {"name": _full_name(type(features))}
         about["params"] = features._to_plain()
@@ -124,7 +125,7 @@ class Pair(Nested, Estimator):
             features._prepare()
             about |= {"features": features.n_features_in_, "names": features._names}
             arrays["map"] = features._record
-        _files.write(path, {**header, "map": about}, arrays)
+        file_format.write(path, {**header, "map": about}, arrays)
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
@@ -138,6 +139,6 @@ class Pair(Nested, Estimator):
         features._numbers()
         if "map" in arrays:
             features._restore(about["features"], about["names"], arrays["map"])
-        model = cls(features, _saving.rebuilt(header, arrays, Learner._classes))
+        model = cls(features, model_codec.rebuilt(header, arrays, Learner._classes))
         model._parts()
         return model

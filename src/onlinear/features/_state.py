@@ -7,9 +7,10 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from onlinear import _checks, _saving
-from onlinear._model import _full_name
-from onlinear._sklearn import Transformer
+from onlinear._learner.base import _full_name
+from onlinear._learner.sklearn_api import Transformer
+from onlinear._state_files import model_codec
+from onlinear._validation import checks
 
 __all__ = ["MapState"]
 
@@ -64,7 +65,7 @@ class MapState(Transformer):
         """Take the initial state for rows of width d."""
         self._numbers()
         what = f"{type(self).__name__} keeps its width times {d} columns"
-        _checks.within_half(what, self._size(d), "use a smaller width, or fewer columns")
+        checks.within_half(what, self._size(d), "use a smaller width, or fewer columns")
         self._take(d, names, self._initial(d))
 
     def _take(self, d: int, names: list[str] | None, state: tuple[np.ndarray, ...]) -> None:
@@ -83,7 +84,7 @@ class MapState(Transformer):
     def _begun(self) -> Any:
         """Return the state, or raise that there is none yet."""
         if self._state is None:
-            raise _checks.not_fitted(type(self).__name__)
+            raise checks.not_fitted(type(self).__name__)
         return self._state
 
     def _forget(self) -> None:
@@ -123,7 +124,7 @@ class MapState(Transformer):
 
     def _restore(self, d: int, names: list[str] | None, record: np.ndarray) -> None:
         """Take the state of a file, checked before anything is allocated for it."""
-        _saving.check_contents(d, record, names, 0)
+        model_codec.check_contents(d, record, names, 0)
         size = self._size(d)
         if record.shape != (size,):
             raise ValueError(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine import BAD_INPUT, FINE, FIRST_BLOCK, Prepared, Step
-from onlinear._rows import Rows, to_read
+from onlinear._engine.step import BAD_INPUT, FINE, FIRST_BLOCK, Prepared, Step
+from onlinear._engine.tables import Rows, to_read
 
 __all__ = ["Behind", "Mapping", "PreparedMapping", "of_map", "part"]
 
@@ -66,7 +66,7 @@ class Behind(Step):
         return self.rounds, X
 
     def rounds(self, state, params, X, y, work, labelled, out, start, stop):
-        """Rounds start..stop of a table; see :func:`onlinear._engine.chunk`."""
+        """Rounds start..stop of a table; see :func:`onlinear._engine.step.chunk`."""
         while start < stop:
             end = min(stop, start + self.block)
             if labelled:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import number, whole
-from onlinear._engine import FINE, OVERFLOW
-from onlinear._kernels import dot
+from onlinear._engine.step import FINE, OVERFLOW
+from onlinear._numerics.linalg import dot
+from onlinear._validation.checks import number, whole
 from onlinear.features._map import FeatureMap
 from onlinear.features._steps import Mapping
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear import _checks, _saving
-from onlinear._engine import BAD_INPUT, BAD_LABEL, FINE, FULL, Outcome
-from onlinear._model import _no_progress
+from onlinear._engine.step import BAD_INPUT, BAD_LABEL, FINE, FULL, Outcome
+from onlinear._learner.base import _no_progress
+from onlinear._state_files import model_codec
+from onlinear._validation import checks
 from onlinear.features._pair import Pair
 from onlinear.features._steps import Behind, of_map
 
@@ -54,7 +55,7 @@ class Mapped(Pair):
         features, learner = self._parts()
         if learner._state is None:
             fresh = copy.deepcopy(self)
-            fresh._begin(_checks.width(x), None)
+            fresh._begin(checks.width(x), None)
             return fresh.predict_one(x)
         x = features._row(x)
         value, rule = self._round(x, nan, labelled=False)
@@ -70,13 +71,13 @@ class Mapped(Pair):
         if learner._state is None:
             began, skipped = features._state is not None, learner.n_skipped_
             with self._all_or_nothing():
-                self._begin(_checks.width(x), _checks.row_names(x))
+                self._begin(checks.width(x), checks.row_names(x))
                 self.learn_one(x, y)
                 if learner.n_skipped_ > skipped:
                     self._leave(began, skipped + 1)
             return
         x = features._row(x)
-        value, rule = self._round(x, _checks.label(y), labelled=True)
+        value, rule = self._round(x, checks.label(y), labelled=True)
         if rule != FINE:
             if learner.on_bad == "raise":
                 raise self._refusal(Outcome(0, rule, value), x, in_table=False)
@@ -111,7 +112,7 @@ class Mapped(Pair):
         elif outcome.rule not in (BAD_INPUT, BAD_LABEL):
             owner, rules, params = learner, learner.algorithm.rules, learner.get_params()
             x, names = features._look(x)[0], features.get_feature_names_out().tolist()
-        error = _checks.refusal(
+        error = checks.refusal(
             type(owner).__name__, rules, outcome, x, in_table=in_table, names=names, params=params
         )
         return ValueError(f"{error}; the model is unchanged")
@@ -126,8 +127,8 @@ class Mapped(Pair):
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
-        X, names = _checks.any_table(X)
-        y = _checks.labels(y, len(X)) if learn else np.full(len(X), nan)
+        X, names = checks.any_table(X)
+        y = checks.labels(y, len(X)) if learn else np.full(len(X), nan)
         features, learner = self._parts()
         began, fresh = features._state is not None, learner._state is None
         skipped = learner.n_skipped_
@@ -146,4 +147,4 @@ class Mapped(Pair):
         return predictions, y, bad
 
 
-_saving.READERS["map"] = Mapped._rebuilt
+model_codec.READERS["map"] = Mapped._rebuilt

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from onlinear import kernels
-from onlinear._checks import number, table, whole
-from onlinear._dual import check_factor, solve_columns, solve_rows
-from onlinear._engine import DOMAIN, FINE, OVERFLOW
-from onlinear._kernels import ROUNDING, dot, kernel
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW
+from onlinear._numerics.linalg import ROUNDING, dot, kernel
+from onlinear._updates.dual import check_factor, solve_columns, solve_rows
+from onlinear._validation.checks import number, table, whole
 from onlinear.features._map import FeatureMap
 from onlinear.features._steps import Mapping, PreparedMapping
 from onlinear.kernels import GIVEN, RBF, Kernel, RowKernel, similarities, similarity

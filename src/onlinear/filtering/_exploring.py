@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import LARGEST, asked, number, whole
+from onlinear._validation.checks import LARGEST, asked, number, whole
 from onlinear.filtering._filter import Filter, Look
 from onlinear.filtering._items import Row
 

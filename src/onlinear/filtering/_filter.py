@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from onlinear import _checks, _files, _saving
-from onlinear._kernels import finite
+from onlinear._numerics.linalg import finite
+from onlinear._state_files import file_format, model_codec
+from onlinear._validation import checks
 from onlinear.filtering._items import Row, finite_entries, mark_of, signs
 
 __all__ = ["TIE", "Feedback", "Filter", "Look", "Task"]
@@ -225,23 +226,23 @@ class Filter:
         self.labels_ += 1
 
     def _row(self, x: Any) -> tuple[Row, int, list[str] | None]:
-        names = _checks.row_names(x)
-        if _checks.sparse(x):
-            table = _checks.sparse_row(x, None)
+        names = checks.row_names(x)
+        if checks.sparse(x):
+            table = checks.sparse_row(x, None)
             finite_entries(type(self).__name__, table)
             row: Row = (table.indices, table.data)
             d = table.shape[1]
         else:
-            row = _checks.row(x, None)
+            row = checks.row(x, None)
             d = row.size
             if not finite(row):
-                _checks.finite_rows(type(self).__name__, row[None], np.zeros(1), None)
+                checks.finite_rows(type(self).__name__, row[None], np.zeros(1), None)
         self._fits(d, names)
         return row, d, names
 
     def _fits(self, d: int, names: list[str] | None) -> None:
         if self._names is not None and names is not None:
-            _checks.same_names(self._names, names)
+            checks.same_names(self._names, names)
         if d != getattr(self, "n_features_in_", d):
             raise ValueError(
                 f"{type(self).__name__} needs {self.n_features_in_} features, as the first row "
@@ -255,14 +256,14 @@ class Filter:
 
         ``onlinear.load`` brings it back, with the labels it is still waiting for.
         """
-        _files.write(path, *self._described())
+        file_format.write(path, *self._described())
 
     def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and arrays that describe the filter."""
         inner, arrays = self._inner_described() if hasattr(self, "n_features_in_") else (None, {})
         header = {
             "filter": type(self).__name__,
-            "params": {name: _saving.plain(v) for name, v in self._plain_params().items()},
+            "params": {name: model_codec.plain(v) for name, v in self._plain_params().items()},
             "counts": {name: getattr(self, name) for name in self._counts},
             "features": getattr(self, "n_features_in_", None),
             "names": self._names,
@@ -277,7 +278,7 @@ class Filter:
         kind = Filter._classes[header["filter"]]
         made = kind(**kind._from_plain(header["params"]))
         for name in kind._counts:
-            setattr(made, name, _saving.count(header["counts"][name]))
+            setattr(made, name, model_codec.count(header["counts"][name]))
         if not made.labels_ <= made.seen_ >= made.forwarded_:
             raise ValueError(f"it has {made.labels_} labels of {made.seen_} rows")
         made._waiting = header["waiting"]
@@ -285,8 +286,8 @@ class Filter:
         if not all(type(trial) is bool for trial in trials):
             raise ValueError("it waits for labels of rows that are neither trials nor not")
         if header["features"] is not None:
-            d, names = _saving.count(header["features"]), header["names"]
-            _checks.within_half(f"it says {d} features", 8.0 * d, "it cannot be held here")
+            d, names = model_codec.count(header["features"]), header["names"]
+            checks.within_half(f"it says {d} features", 8.0 * d, "it cannot be held here")
             if names is not None and (type(names) is not list or len(names) != d):
                 raise ValueError(f"it says {d} features and names them {names!r}")
             made._names, made.n_features_in_ = names, d
@@ -315,4 +316,4 @@ class Filter:
         return copy.deepcopy(self)
 
 
-_saving.READERS["filter"] = Filter._rebuilt
+model_codec.READERS["filter"] = Filter._rebuilt

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from onlinear import _checks
-from onlinear._rows import Rows
+from onlinear._engine.tables import Rows
+from onlinear._validation import checks
 
 __all__ = ["Row", "dense", "entries", "finite_entries", "mark_of", "rows_of", "signs"]
 
@@ -16,9 +16,9 @@ Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or its columns and wh
 
 def rows_of(owner: str, X: Any) -> tuple[list[Row], int, list[str] | None]:
     """Return the rows of a table, dense or sparse, how many columns it has, and their names."""
-    table, names = _checks.any_table(X)
+    table, names = checks.any_table(X)
     if isinstance(table, np.ndarray):
-        _checks.finite_rows(owner, table, np.zeros(len(table)), names)
+        checks.finite_rows(owner, table, np.zeros(len(table)), names)
         return list(table), table.shape[1], names
     finite_entries(owner, table)
     parts = itertools.pairwise(table.indptr)
@@ -59,7 +59,7 @@ def signs(owner: str, y: Any) -> np.ndarray:
         return np.where(labels, 1.0, -1.0)
     if labels.ndim == 2:  # a topic a column
         return np.column_stack([signs(owner, topic) for topic in labels.T])
-    labels = _checks.labels(y, len(labels))
+    labels = checks.labels(y, len(labels))
     bad = np.flatnonzero(np.abs(labels) != 1.0)
     if bad.size:
         place = f" in row {bad[0]}" if labels.size > 1 else ""

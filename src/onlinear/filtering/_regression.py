@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from onlinear import _saving
-from onlinear._model import Learner
+from onlinear._learner.base import Learner
+from onlinear._state_files import model_codec
 from onlinear.filtering._items import Row, dense
 
 __all__ = ["Regression"]
@@ -32,7 +32,7 @@ class Regression:
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and arrays that describe the learner."""
-        header, arrays = _saving.described(self.learner, type(self.learner).__name__)
+        header, arrays = model_codec.described(self.learner, type(self.learner).__name__)
         return {"form": "learner", **header}, arrays
 
     @property
@@ -42,7 +42,7 @@ class Regression:
 
     def restore(self, header: Any, arrays: dict[str, np.ndarray]) -> None:
         """Take the state of the same learner from a file."""
-        learner = _saving.rebuilt(header, arrays, Learner._classes)
+        learner = model_codec.rebuilt(header, arrays, Learner._classes)
         if repr(learner) != repr(self.learner) or learner.n_features_in_ != self.d:
             raise ValueError(f"it holds {learner} for a filter that needs {self.learner}")
         self.learner = learner

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import row as vector
-from onlinear._checks import sparse
-from onlinear._progress import bar
+from onlinear._engine.progress import bar
+from onlinear._validation.checks import row as vector
+from onlinear._validation.checks import sparse
 from onlinear.filtering._filter import Filter, Task
 from onlinear.filtering._items import Row, rows_of, signs
 

@@ -1,7 +1,7 @@
 """Ridge regression on sparse rows, in dual form: for text, whose dimension is that of a vocabulary.
 
 With the labelled rows S kept, C = I + SSᵀ/a = LLᵀ grows by a row a label, as in
-:mod:`onlinear._dual`, and
+:mod:`onlinear._updates.dual`, and
 
     k = Sx,   q = L⁻¹k/a,   χ = ‖x‖²/a − qᵀq,   z = L⁻¹y,   w = SᵀL⁻ᵀz/a
     margin = wᵀx/(1 + χ)
@@ -16,10 +16,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from onlinear._checks import holds
-from onlinear._dual import MOST, check_factor, solve_columns, solve_rows
-from onlinear._kernels import dot, kernel
-from onlinear._saving import count
+from onlinear._numerics.linalg import dot, kernel
+from onlinear._state_files.model_codec import count
+from onlinear._updates.dual import MOST, check_factor, solve_columns, solve_rows
+from onlinear._validation.checks import holds
 from onlinear.filtering._items import Row, entries
 
 __all__ = ["SparseRidge"]

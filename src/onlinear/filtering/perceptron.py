@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import asked, choice
+from onlinear._validation.checks import asked, choice
 from onlinear.filtering._filter import Feedback, Filter
 from onlinear.filtering._items import Row
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import asked, fits, number
+from onlinear._validation.checks import asked, fits, number
 from onlinear.algorithms import ARCOR
 from onlinear.filtering._exploring import Exploring, Seed
 from onlinear.filtering._items import Row

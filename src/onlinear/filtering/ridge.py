@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from onlinear import kernels
-from onlinear._checks import asked, choice, fits, number
-from onlinear._model import Learner
+from onlinear._learner.base import Learner
+from onlinear._validation.checks import asked, choice, fits, number
 from onlinear.algorithms import AAR, KernelAAR
 from onlinear.filtering._filter import TIE, Feedback, Filter, Task
 from onlinear.filtering._items import Row, entries

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._checks import asked, number
+from onlinear._validation.checks import asked, number
 from onlinear.filtering._filter import Filter
 from onlinear.filtering._items import Row
 

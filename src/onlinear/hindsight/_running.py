@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from onlinear import _checks
-from onlinear._ledger import Account, Ledger
+from onlinear._learner.bounds.ledger import Account, Ledger
+from onlinear._validation import checks
 
 __all__ = ["Running"]
 
@@ -52,17 +52,17 @@ class Running:
 
     def learn_one(self, x: Any, y: Any) -> Self:
         """Take one more row into account; returns itself."""
-        self._ledger.add_one(_checks.row(x, None, self._names), _checks.label(y))
-        self._names = self._names or _checks.row_names(x)
+        self._ledger.add_one(checks.row(x, None, self._names), checks.label(y))
+        self._names = self._names or checks.row_names(x)
         self._rounds += 1
         return self
 
     def learn_many(self, X: Any, y: Any) -> np.ndarray:
         """Take the rows of a table into account; return the optimum after each of them."""
-        X, names = _checks.table(X)
+        X, names = checks.table(X)
         if self._names is not None and names is not None:
-            _checks.same_names(self._names, names)
-        optimum: np.ndarray = self._ledger.add(X, _checks.labels(y, X.shape[0]), names)[0]
+            checks.same_names(self._names, names)
+        optimum: np.ndarray = self._ledger.add(X, checks.labels(y, X.shape[0]), names)[0]
         self._names = self._names or names
         self._rounds += X.shape[0]
         return optimum

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from onlinear import _checks
+from onlinear._validation import checks
 
 __all__ = ["squared_drift", "total_drift"]
 
 
 def _moves(path: Any) -> np.ndarray:
     """Return the rows u_{t+1} − u_t."""
-    path, names = _checks.table(path, what="path")
-    _checks.finite_rows("a path", path, np.zeros(len(path)), names)
+    path, names = checks.table(path, what="path")
+    checks.finite_rows("a path", path, np.zeros(len(path)), names)
     return np.diff(path, axis=0)
 
 

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from onlinear import _checks, _engine
-from onlinear._bounds import INDISTINCT, compete
-from onlinear._engine import FINE
-from onlinear._kernels import axpy, dot
-from onlinear._ledger import Account, Ledger
-from onlinear._recursion import follow, gaussian, look
+from onlinear._engine import step as _engine
+from onlinear._engine.step import FINE
+from onlinear._learner.bounds.guarantee import INDISTINCT, compete
+from onlinear._learner.bounds.ledger import Account, Ledger
+from onlinear._numerics.linalg import axpy, dot
+from onlinear._updates.gaussian import follow, gaussian, look
+from onlinear._validation import checks
 from onlinear.hindsight._running import Running
 
 __all__ = ["BestDrifting", "best_drifting", "drifting_path"]
@@ -41,8 +42,8 @@ def step(state, params, x, y, work):
 
 
 def _prices(what: str, b: float, c: float) -> tuple[float, float]:
-    given = _checks.asked(what, b=b, c=c)
-    return _checks.number(given, "b", above=0), _checks.number(given, "c", above=0, most=math.inf)
+    given = checks.asked(what, b=b, c=c)
+    return checks.number(given, "b", above=0), checks.number(given, "c", above=0, most=math.inf)
 
 
 class BestDrifting(Running):
@@ -133,8 +134,8 @@ def drifting_path(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
     array([0.5, 1. , 1.5])
     """
     b, c = _prices("drifting_path", b, c)
-    X, names = _checks.table(X)
-    y = _checks.labels(y, X.shape[0])
+    X, names = checks.table(X)
+    y = checks.labels(y, X.shape[0])
     d = X.shape[1]
     account = Account(
         "drifting_path",

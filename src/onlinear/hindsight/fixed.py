@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from onlinear import _checks, _engine
-from onlinear._engine import FINE, OVERFLOW
-from onlinear._kernels import dot
-from onlinear._ledger import Account
+from onlinear._engine import step as _engine
+from onlinear._engine.step import FINE, OVERFLOW
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import dot
+from onlinear._validation import checks
 from onlinear.hindsight._running import Running
 
 __all__ = ["BestFixed", "best_fixed", "least_squares"]
@@ -96,7 +97,7 @@ class BestFixed(Running):
 
 def least_squares(owner: str, b: float) -> Account:
     """Return how the optimum is kept up."""
-    price = _checks.number(_checks.asked(owner, b=b), "b", least=0)
+    price = checks.number(checks.asked(owner, b=b), "b", least=0)
 
     def init(d: int) -> tuple[np.ndarray, ...]:
         R = np.zeros((d, d + 1))

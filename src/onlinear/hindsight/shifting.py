@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear import _checks
-from onlinear._ledger import Ledger
-from onlinear._progress import bar
-from onlinear._rows import to_read
+from onlinear._engine.progress import bar
+from onlinear._engine.tables import to_read
+from onlinear._learner.bounds.ledger import Ledger
+from onlinear._validation import checks
 from onlinear.hindsight.fixed import least_squares
 
 __all__ = ["Shifting", "best_shifting"]
@@ -54,10 +54,10 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     >>> best.loss.round(9)
     array([0., 0., 0., 0., 0., 0.])
     """
-    asked = _checks.whole(_checks.asked("best_shifting", segments=segments), "segments", least=1)
-    X, names = _checks.table(X)
+    asked = checks.whole(checks.asked("best_shifting", segments=segments), "segments", least=1)
+    X, names = checks.table(X)
     rows = X.shape[0]
-    X, y = to_read(X), to_read(_checks.labels(y, rows))
+    X, y = to_read(X), to_read(checks.labels(y, rows))
     account = least_squares("best_shifting", 0.0)
     Ledger(account).add(X, y, names)  # a bad row is named by its place in the whole table
     work, costs = account.step.work(X.shape[1]), np.empty((1, rows))

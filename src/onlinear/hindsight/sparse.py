@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear import _checks
+from onlinear._validation import checks
 
 __all__ = ["Sparse", "best_sparse"]
 
@@ -53,10 +53,10 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     >>> best_sparse(X, 2 * X[:, 1], a=50.0).weights.round(3)  # shrunk, the others exactly out
     array([0.  , 1.899, 0.   , 0.   , 0.   ])
     """
-    price = _checks.number(_checks.asked("best_sparse", a=a), "a", above=0)
-    X, names = _checks.table(X)
-    y = _checks.labels(y, X.shape[0])
-    _checks.finite_rows("best_sparse", X, y, names)
+    price = checks.number(checks.asked("best_sparse", a=a), "a", above=0)
+    X, names = checks.table(X)
+    y = checks.labels(y, X.shape[0])
+    checks.finite_rows("best_sparse", X, y, names)
     S, b = X.T @ X, X.T @ y
     if not _noise(S, b) <= 1e-4 * price:
         raise ValueError(

@@ -11,8 +11,8 @@ reading of the text decides; its ``run`` returns the numbers, the pictures and w
 'reproduced'
 """
 
-from onlinear.papers._outcome import Claim, Outcome, Picture
-from onlinear.papers._scripts import NAMES, script
-from onlinear.papers._study import Study
+from onlinear.papers._harness.outcome import Claim, Outcome, Picture
+from onlinear.papers._harness.scripts import NAMES, script
+from onlinear.papers._harness.study import Study
 
 __all__ = ["NAMES", "Claim", "Outcome", "Picture", "Study", "script"]

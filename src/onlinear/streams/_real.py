@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
 
-from onlinear import _files
+from onlinear._state_files import file_format
 from onlinear.streams import _published, _reuters
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _keep(path: Path, content: bytes) -> None:
     """Put what was fetched and checked into the cache; where that cannot be, say so and go on."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _files.replace(path, content)
+        file_format.replace(path, content)
     except OSError as error:
         warnings.warn(f"{path.name} was fetched but is not kept: {error}", stacklevel=5)
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from onlinear._checks import asked, choice, number, whole
+from onlinear._validation.checks import asked, choice, number, whole
 
 __all__ = ["friedman", "paired", "rotating", "shifting"]
 

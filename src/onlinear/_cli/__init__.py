@@ -1,0 +1,1 @@
+"""The command line; ``onlinear._cli.app`` has its commands and options."""

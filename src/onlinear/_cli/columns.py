@@ -1,0 +1,240 @@
+"""Which columns are inputs, and what becomes of those that are no numbers: never a silent guess."""
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from onlinear._cli.errors import DataError, UsageError
+from onlinear._cli.row_faults import Fault, Faults
+from onlinear._cli.source import START, Block, Place, Source
+
+__all__ = ["Columns", "Rows", "choose", "read", "split"]
+
+MOST = 1000  # categories of a column
+INDEX = "__index_level_0__"  # what pandas calls an index without a name, in Parquet
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a block: inputs, labels (NaN: none), and why some cannot be used."""
+
+    X: np.ndarray
+    y: np.ndarray
+    faults: Faults
+
+    def refuse_first(self, source: Source, block: Block) -> None:
+        """Say what is wrong with the first row that cannot be used."""
+        row = min(self.faults)
+        where = source.where(block.before.plus(row))
+        raise DataError(f"{where} {self.faults[row]} (--on-bad skip leaves such rows out)")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The target, the columns of numbers, and those of categories with all their categories."""
+
+    target: str
+    numbers: tuple[str, ...]
+    categories: dict[str, tuple[str, ...]]
+    truths: tuple[str, ...] = ()  # those of the numbers that are true or false
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the inputs, in order."""
+        ones = [f"{name}={value}" for name, values in self.categories.items() for value in values]
+        return [*self.numbers, *ones]
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """How to read the columns."""
+        numbers = {
+            name: pa.bool_() if name in self.truths else pa.float64()
+            for name in (*self.numbers, self.target)
+        }
+        return {**numbers, **dict.fromkeys(self.categories, pa.string())}
+
+    def check(self, source: Source) -> None:
+        """Refuse columns that are not those the run began with."""
+        given = source.columns(0)
+        known = {self.target, *self.numbers, *self.categories, *self.dropped}
+        missing = [name for name in known if name not in (*given, *self.dropped)]
+        missing = [] if source.may_miss else missing
+        new = [name for name in given if name not in known]
+        for names, words in ((missing, "missing"), (new, "new")):
+            if names:
+                listed = ", ".join(map(repr, sorted(names)))
+                raise DataError(f"the columns are not those the run began with: {words} {listed}")
+
+    def rows(self, block: Block) -> Rows:
+        """Return the inputs and labels of a block; a value that is missing is a fault."""
+        table, faults = block.table, dict(block.faults)
+        X = np.empty((len(table), len(self.names)))
+        for j, name in enumerate(self.numbers):
+            X[:, j] = _floats(table[name])
+        j = len(self.numbers)
+        for name, values in self.categories.items():
+            X[:, j : j + len(values)] = self._ones(name, values, table[name], faults)
+            j += len(values)
+        if not np.isfinite(X).all():
+            self._find_missing(X, faults)
+        y = _floats(table[self.target])
+        for row in np.flatnonzero(np.isinf(y)):
+            faults.setdefault(int(row), Fault("infinity", self.target))
+        return Rows(X, y, faults)
+
+    def _ones(
+        self, name: str, values: tuple[str, ...], column: pa.ChunkedArray, faults: Faults
+    ) -> np.ndarray:
+        """Return a 1 in the column of each row's category."""
+        texts = _texts(column)
+        which = pc.index_in(texts, pa.array(values, pa.string())).to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(np.isnan(which.astype(float))):
+            text = texts[int(row)].as_py()
+            missing = Fault("no value", name)
+            new = Fault(f"none of the {len(values)} categories", name, f"{text!r:.40}")
+            faults.setdefault(int(row), missing if text is None else new)
+        return np.asarray(which.astype(float)[:, None] == np.arange(len(values)), dtype=float)
+
+    def _find_missing(self, X: np.ndarray, faults: Faults) -> None:
+        missing, names = ~np.isfinite(X), self.names
+        rows = np.flatnonzero(missing.any(axis=1))
+        for row, j in zip(rows.tolist(), missing[rows].argmax(axis=1).tolist(), strict=True):
+            rule = "no value" if np.isnan(X[row, j]) else "infinity"
+            faults.setdefault(row, Fault(rule, names[j]))
+
+
+def read(source: Source, columns: Columns, place: Place = START) -> Iterator[tuple[Block, Rows]]:
+    """Yield the blocks of a source from a place on, and their rows."""
+    for block in source.blocks(columns.types, place):
+        yield block, columns.rows(block)
+
+
+def _floats(column: pa.ChunkedArray) -> np.ndarray:
+    """Return a column as numbers, NaN where there is none."""
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(), dtype=float)
+
+
+def _texts(column: pa.ChunkedArray) -> pa.Array:
+    if column.type != pa.string():
+        column = column.cast(pa.string())
+    return column.combine_chunks()
+
+
+def choose(
+    source: Source,
+    target: str,
+    drop: Iterable[str] = (),
+    one_hot: Iterable[str] = (),
+) -> Columns:
+    """Return which columns of a source are what; what is not clear is refused."""
+    table = source.first()
+    drop, wanted = split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
+    for name, option in ((target, "--target"), *((name, "--drop") for name in drop)):
+        _known(name, table.column_names, option)
+    if target in drop or target in wanted:
+        raise UsageError(f"{target!r} is the target: it cannot be dropped or be one-hot")
+    both = [name for name in wanted if name in drop]
+    if both:
+        raise UsageError(f"{both[0]!r} is to be dropped and to be one-hot: which?")
+    inputs = [name for name in table.column_names if name not in (target, *drop, *wanted)]
+    _refuse_unclear(table, inputs, target)
+    if not inputs and not wanted:
+        raise UsageError(f"nothing is left to predict {target!r} from")
+    truths = tuple(n for n in (*inputs, target) if pa.types.is_boolean(table[n].type))
+    return Columns(target, tuple(inputs), _categories(source, wanted), truths, tuple(drop))
+
+
+def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the columns to be made 0 and 1, and their categories where they are given."""
+    for asked in one_hot:
+        name, _, values = (asked, "", "") if asked in names else asked.partition("=")
+        _known(name, names, "--one-hot")
+        yield name, list(dict.fromkeys(values.split(","))) if values else []
+
+
+def split(asked: Iterable[str], names: Collection[str]) -> list[str]:
+    """Return the columns asked for; a list of several may be said at once."""
+    found: list[str] = []
+    for name in asked:
+        parts = name.split(",")
+        found += parts if name not in names and all(part in names for part in parts) else [name]
+    return found
+
+
+def _known(name: str, names: list[str], option: str) -> None:
+    if name not in names:
+        near = [each for each in names if each.lower() == name.lower()]
+        near += difflib.get_close_matches(name, names, 1)
+        has = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}"
+        raise UsageError(f"{option} {name}: there is no such column; {has}")
+
+
+def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
+    """Refuse columns that are no numbers, with what can be done about each."""
+    comma = [name for name in (target, *inputs) if _has_commas(table[name])]
+    if comma:
+        raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: say --decimal ,")
+    if _words(table[target].type) != "numbers":
+        raise UsageError(f"the target {target!r} holds {_words(table[target].type)}, not numbers")
+    held = {name: _words(table[name].type) for name in inputs}
+    held.update(dict.fromkeys({"", INDEX}.intersection(inputs), "what seems to be an index"))
+    unclear = {name: words for name, words in held.items() if words != "numbers"}
+    if unclear:
+        which = "; ".join(f"{name!r} holds {words}" for name, words in unclear.items())
+        dropped = " ".join(f"--drop {quote(name)}" for name in unclear)
+        texts = [quote(name) for name, words in unclear.items() if words == "text"]
+        instead = f", or make 0/1 columns of text (--one-hot {texts[0]})" if texts else ""
+        raise UsageError(f"inputs need numbers, but {which}: leave out ({dropped}){instead}")
+
+
+def _has_commas(column: pa.ChunkedArray) -> bool:
+    """Whether a column of text begins with numbers written with a comma."""
+    if not pa.types.is_string(column.type):
+        return False
+    given = [text for text in column[:20].to_pylist() if text]
+    return sum(bool(re.fullmatch(r"\s*-?\d*,\d+\s*", text)) for text in given) * 2 > len(given)
+
+
+def _words(kind: Any) -> str:
+    """Return what a column of a type holds."""
+    is_ = pa.types
+    tests = is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null
+    if any(test(kind) for test in tests):
+        return "numbers"
+    if pa.types.is_temporal(kind):
+        return "times"
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)
+
+
+def _categories(source: Source, wanted: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the categories of columns: as given, else all there are, sorted."""
+    found: dict[str, set[str]] = {name: set() for name, given in wanted.items() if not given}
+    if found and source.piped:
+        name = next(iter(found))
+        raise UsageError(
+            f"the categories of {name!r} cannot be known before standard input ends: give them, "
+            f"--one-hot {quote(name)}=a,b,c"
+        )
+    if found:
+        types = dict.fromkeys(found, pa.string())
+        for block in source.blocks(types):
+            for name, values in found.items():
+                values.update(v for v in pc.unique(_texts(block.table[name])).to_pylist() if v)
+                if len(values) > MOST:
+                    raise DataError(
+                        f"column {name!r} has more than {MOST} categories: leave it out, --drop "
+                        f"{quote(name)}"
+                    )
+    return {name: tuple(given or sorted(found[name])) for name, given in wanted.items()}

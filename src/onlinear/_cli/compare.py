@@ -1,0 +1,172 @@
+"""Several learners side by side on one stream, in constant memory."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from onlinear._cli.columns import Columns, Rows, choose, read
+from onlinear._cli.contest_table import show
+from onlinear._cli.errors import DataError, UsageError, printable
+from onlinear._cli.model_names import learner
+from onlinear._cli.output_paths import check_outputs
+from onlinear._cli.progress import meter
+from onlinear._cli.read_ahead import ahead
+from onlinear._cli.signals import Stop
+from onlinear._cli.source import Block, Source
+from onlinear._cli.tally import Tally
+from onlinear._evaluation.replay import Replay
+from onlinear._evaluation.report.comparison import Contest, Entry, comparison
+from onlinear._evaluation.report.downsampling import Curves
+from onlinear._evaluation.report.recorder import COMPARED
+from onlinear._evaluation.report.running_sums import Sums, best_fixed
+from onlinear._learner.base import Learner
+from onlinear._learner.bounds.ledger import Ledger
+from onlinear.algorithms import Auto
+from onlinear.hindsight import BestFixed
+from onlinear.scaling import Standardized
+
+__all__ = ["DEFAULT", "compare", "models_of"]
+
+DEFAULT = (
+    "auto,laser:c=10:shrink=false,laser:c=1000:shrink=false,laser:c=1e5:shrink=false,"
+    "rls:forgetting=0.99,rls:forgetting=0.999,ridge,nlms"
+)
+
+
+def models_of(text: str, *, raw: bool) -> list[Learner]:
+    """Return the learners of a list such as ``auto,laser:c=10``.
+
+    Those that can be are given standardised inputs and an intercept, unless ``raw``.
+    """
+    made = []
+    for spec in text.split(","):
+        name, *params = spec.strip().split(":")
+        model = learner(name, params)
+        if not raw and not isinstance(model, Auto):
+            with suppress(UsageError):  # of what keeps nothing that follows a change of units
+                model = learner(name, params, standardized=True)
+        made.append(model)
+    return made
+
+
+def compare(
+    source: Source,
+    target: str,
+    drop: Sequence[str],
+    one_hot: Sequence[str],
+    models: list[Learner],
+    report: Path,
+    *,
+    skip: bool,
+) -> None:
+    """Replay a stream with several learners; print a table and write a page."""
+    check_outputs(source, {"--report": report})
+    race = Race(source, choose(source, target, drop, one_hot), models, skip=skip)
+    race.run()
+    contest = race.contest()
+    show(contest)
+    for runner in race.runners:
+        if runner.out:
+            print(printable(f"{runner.name} is out: {runner.out}"))
+    names = ", ".join(source.paths)
+    comparison("Learners compared", f"On {names}.", [contest]).write(report)
+    print(printable(f"report: {report}"))
+
+
+@dataclass
+class Runner:
+    """A learner, what it has cost so far, and why it could not go on."""
+
+    model: Learner
+    sums: Sums = field(default_factory=Sums)
+    out: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called: learners are standardised, unless it says otherwise."""
+        if isinstance(self.model, Standardized):
+            return repr(self.model.learner)
+        return repr(self.model) if isinstance(self.model, Auto) else f"{self.model!r}, raw"
+
+    def replay(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
+        """Predict and learn rows; return the loss so far after each, NaN once it is out."""
+        if not self.out:
+            try:
+                predictions, _ = self.model._run_table(X, names, y, learn=True, first=first)
+            except ValueError as error:
+                self.out = str(error).removesuffix("; the model is unchanged")
+            else:
+                self.sums, loss, _ = self.sums.with_rows(_all(predictions, y), _every(y))
+                return loss
+        return np.full(y.size, np.nan)
+
+
+def _every(y: np.ndarray) -> np.ndarray:
+    return np.ones(y.size, dtype=bool)
+
+
+def _all(predictions: np.ndarray, y: np.ndarray) -> Replay:
+    return Replay(predictions, y, np.zeros(0, dtype=np.intp))
+
+
+class Race:
+    """Learners on the rows of a source that have a label."""
+
+    def __init__(
+        self, source: Source, columns: Columns, models: list[Learner], *, skip: bool
+    ) -> None:
+        self.source, self.columns, self.skip = source, columns, skip
+        self.runners = [Runner(model) for model in models]
+        self.tally = Tally()
+        self._curves = Curves.none(len(models) + 1)
+        few = len(columns.names) <= COMPARED
+        self._accounts = Ledger(BestFixed().account) if few else None
+
+    def run(self) -> None:
+        """Take all rows."""
+        stop = Stop()
+        with stop.listening(), meter(self.source, loss=False) as progress:
+            for block, rows in ahead(read(self.source, self.columns), stop.check):
+                self._take(block, rows)
+                progress(block.after, self.tally)
+                stop.check()
+            stop.check()
+        if not self.tally.learnt:
+            raise DataError(f"no row of {', '.join(self.source.paths)} has a label")
+
+    def _take(self, block: Block, rows: Rows) -> None:
+        if rows.faults and not self.skip:
+            rows.refuse_first(self.source, block)
+        for row, fault in rows.faults.items():
+            self.tally.skip(block.before.plus(row).number, fault.kind)
+        good = ~np.isnan(rows.y)
+        good[list(rows.faults)] = False
+        X, y, first = np.ascontiguousarray(rows.X[good]), rows.y[good], self.tally.learnt
+        if y.size:
+            losses = [runner.replay(X, y, self.columns.names, first) for runner in self.runners]
+            self._accounts, fixed = best_fixed(self._accounts, X, y, _every(y), intercept=True)
+            numbers = first + np.arange(y.size, dtype=float)
+            self._curves = self._curves.with_rows(0, numbers, np.column_stack([*losses, fixed]))
+            self.tally.learn(_all(np.zeros(y.size), y))
+
+    def contest(self) -> Contest:
+        """Return how it went."""
+        *losses, fixed = self._curves.table.T
+        words = f"{self.tally.learnt:,} rows, {len(self.columns.names)} inputs"
+        if self.tally.skipped:
+            words += f", {self.tally.skipped:,} bad rows left out"
+        entries = [
+            Entry(runner.name, loss) for runner, loss in zip(self.runners, losses, strict=True)
+        ]
+        words += ". Learners have standardised inputs and an intercept, unless they are raw."
+        return Contest(
+            f"Predicting {self.columns.target}",
+            words,
+            self._curves.rows + 1,
+            entries,
+            {"best fixed": fixed} if self._accounts is not None else {},
+            self.tally.sums.mean_lost,
+        )

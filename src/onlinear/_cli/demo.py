@@ -1,0 +1,147 @@
+"""The demonstration: a truth that turns, a recording of a brain, and learners that follow."""
+
+import contextlib
+import copy
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear import hindsight
+from onlinear._cli.contest_table import show
+from onlinear._engine.threads import usable_cores
+from onlinear._evaluation.certified import certificate
+from onlinear._evaluation.replay import Replay, replay
+from onlinear._evaluation.report.comparison import Contest, Entry, comparison, thinned
+from onlinear._evaluation.report.running_sums import Sums
+from onlinear._learner.base import Learner
+from onlinear.algorithms import LASER, NLMS, RLS, Auto, Ridge
+from onlinear.streams import rotating
+
+__all__ = ["run"]
+
+B, C = 1, 30  # prices of the best drifting predictor, and of LASER
+COLUMNS = 10
+ELECTRODES = 4
+LEGEND = (
+    "relative error: 1 is that of the mean so far. over: the loss, less that of the best\n"
+    "predictor in hindsight. ceiling: the most that a theorem allows on these rows.\n"
+)
+PRICE = f"Drifting pays {C:g} for each squared step."
+
+# what compiles longest is alone: two processes are then done at about the same time
+TEAMS: tuple[tuple[Learner, ...], ...] = (
+    (Auto(),),
+    (LASER(b=B, c=C, shrink=False), RLS(forgetting=0.9), Ridge(b=B), NLMS()),
+)
+
+
+class Stream(NamedTuple):
+    """Rows and labels, and what they are."""
+
+    title: str
+    words: str
+    X: np.ndarray
+    y: np.ndarray
+
+
+def turning(rows: int, degrees: float, seed: int) -> Stream:
+    """Return a generated stream."""
+    X, y = rotating(rows, COLUMNS, degrees, seed=seed)
+    words = f"{rows:,} rows of {COLUMNS} inputs; the truth turns {degrees:g}° a row. {PRICE}"
+    return Stream("A truth that turns", words, X, y)
+
+
+def brain() -> Stream | None:
+    """Return the recording that comes with matplotlib, if it does."""
+    from matplotlib.cbook import get_sample_data
+
+    try:
+        path = get_sample_data("eeg.dat", asfileobj=False)
+        recording = np.fromfile(path, dtype=np.float64)
+    except OSError:
+        return None
+    if recording.size % ELECTRODES or not np.isfinite(recording).all():
+        return None
+    recording = recording.reshape(-1, ELECTRODES)
+    words = (
+        f"{len(recording)} samples of an electroencephalogram (it comes with matplotlib): one "
+        f"electrode from the other three. {PRICE} Auto knows the last labels as well."
+    )
+    return Stream("A brain", words, np.ascontiguousarray(recording[:, 1:]), recording[:, 0].copy())
+
+
+def run(rows: int, degrees: float, seed: int, report: Path) -> None:
+    """Replay the streams, print the tables, write the page."""
+    streams = [stream for stream in (turning(rows, degrees, seed), brain()) if stream is not None]
+    contests = _contests(streams)
+    for contest in contests:
+        show(contest)
+    print(LEGEND)
+    lead = "Learners that follow a drifting truth, beside the best predictors in hindsight."
+    comparison("onlinear: a demonstration", lead, contests).write(report)
+
+
+def _contests(streams: Sequence[Stream]) -> list[Contest]:
+    """Return how the learners do; all but the one that compiles longest beside, on another core."""
+    with _beside() as submit:
+        quick, best = submit(_entries, TEAMS[1], streams), submit(_bests, streams)
+        teams = [_entries(TEAMS[0], streams), quick()]
+        bests = best()
+    return [
+        Contest(
+            stream.title,
+            stream.words,
+            thinned(stream.y)[0],
+            [entry for team in teams for entry in team[k]],
+            bests[k],
+            _loss_of_mean(stream.y),
+        )
+        for k, stream in enumerate(streams)
+    ]
+
+
+@contextlib.contextmanager
+def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
+    """Yield what starts work in another process, or, on one core, does it when it is asked for."""
+    if usable_cores() == 1:
+        yield functools.partial
+        return
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield lambda *work: pool.submit(*work).result
+
+
+def _entries(team: Sequence[Learner], streams: Sequence[Stream]) -> list[list[Entry]]:
+    """Return what learners lose on streams, and what they could lose at most."""
+    return [[_entry(copy.deepcopy(model), stream) for model in team] for stream in streams]
+
+
+def _entry(model: Learner, stream: Stream) -> Entry:
+    name, ceiling = repr(model), math.nan
+    if model._guarantee(search=False).known:
+        proof = certificate(model, stream.X, stream.y)
+        loss, ceiling = proof.loss, float(proof.ceiling[-1])
+    else:
+        loss = replay(model, stream.X, stream.y).cumulative_loss
+    return Entry(name, thinned(loss)[1], ceiling)
+
+
+def _bests(streams: Sequence[Stream]) -> list[dict[str, np.ndarray]]:
+    return [_best(stream) for stream in streams]
+
+
+def _best(stream: Stream) -> dict[str, np.ndarray]:
+    """Return the losses of the best predictors in hindsight."""
+    fixed = hindsight.best_fixed(stream.X, stream.y)
+    drifting = hindsight.best_drifting(stream.X, stream.y, B, C)
+    return {"best fixed": thinned(fixed)[1], "best drifting": thinned(drifting)[1]}
+
+
+def _loss_of_mean(y: np.ndarray) -> float:
+    run = Replay(np.zeros(y.size), y, np.zeros(0, dtype=np.intp))
+    return Sums().with_rows(run, np.ones(y.size, dtype=bool))[0].mean_lost

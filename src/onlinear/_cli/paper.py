@@ -1,0 +1,97 @@
+"""Figures and tables of the papers, run one after the other; each page is written when done."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+
+from onlinear._cli.errors import DataError, UsageError, printable
+from onlinear._engine.progress import hushed
+from onlinear._engine.threads import usable_cores
+from onlinear.papers import NAMES, Study, script
+from onlinear.papers._harness.pages import write, write_index, write_not_run
+from onlinear.papers._harness.scripts import known, words
+from onlinear.streams import DataNotFoundError
+from onlinear.streams._published import DamagedDataError
+
+__all__ = ["chosen", "listed", "run"]
+
+MOST_PROCESSES = 8  # each has data of its own
+
+Tell = Callable[[int, int], None]
+
+
+def listed() -> str:
+    """Return what there is to run, a line each."""
+    longest = max(map(len, NAMES))
+    return "\n".join(f"{name:<{longest}}  {words(script(name)).title}" for name in NAMES)
+
+
+def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
+    """Return the names of what is to be run, as they are written here; none of them twice."""
+    if everything and names:
+        raise UsageError(f"either --all or names, got --all and {' '.join(names)}")
+    try:
+        return NAMES if everything else tuple(dict.fromkeys(map(known, names)))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def run(names: Sequence[str], study: Study, folder: Path) -> None:
+    """Run figures and tables; print their verdicts, write their pages and the index.
+
+    One alone needs its data; of several, those without are named and left out.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):
+        for name in names:
+            study.advance = begin(name)
+            try:
+                outcome = script(name).run(study)
+            except BrokenProcessPool:
+                raise DataError(
+                    f"{name}: a process was ended by force; was memory short?"
+                ) from None
+            except (DataNotFoundError, DamagedDataError) as error:
+                if len(names) == 1:
+                    raise DataError(str(error)) from None
+                write_not_run(folder, name, str(error))
+                print(printable(f"{name}: not run. {error}"))
+            else:
+                write(folder, name, outcome, study)
+                held, of = outcome.count
+                print(f"{name}: {outcome.verdict} ({held} of {of} claims hold)")
+            sys.stdout.flush()
+            index = write_index(folder)
+    print(printable(f"index: {index}"))
+
+
+@contextmanager
+def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
+    """Yield a function to be told what begins, which returns one to be told how far it is."""
+    if not sys.stderr.isatty():
+        yield lambda name: lambda done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    with hushed(), shown as progress:
+        pages = progress.add_task("pages", total=len(names))
+        now = progress.add_task("", total=None)
+
+        def begin(name: str) -> Tell:
+            nonlocal now
+            progress.update(pages, completed=names.index(name))
+            progress.remove_task(now)
+            now = progress.add_task(name, total=None)
+            return lambda done, of: progress.update(now, completed=done, total=of)
+
+        yield begin

@@ -1,0 +1,106 @@
+"""Predictions as CSV, one line a row: written in turn, and cut back to where a snapshot was."""
+
+import io
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from onlinear._cli.errors import DataError, UsageError
+
+__all__ = ["Nothing", "Output", "Predictions"]
+
+HEADER = b"row,prediction,label\n"
+NOT_CSV = (".parquet", ".arrow", ".feather", ".json", ".jsonl", ".xlsx", ".gz")
+
+
+class Output(Protocol):
+    """Where predictions go."""
+
+    path: str | None
+
+    def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
+        """Write the predictions of rows from ``first`` on."""
+        ...
+
+    def settle(self) -> int:
+        """Have everything on the disk; return how many bytes that are."""
+        ...
+
+
+class Nothing:
+    """Predictions that nobody wants."""
+
+    path: str | None = None
+
+    def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
+        """Forget them."""
+
+    def settle(self) -> int:
+        """Return 0."""
+        return 0
+
+
+class Predictions:
+    """A CSV file, or standard output (``"-"``), from byte ``start`` on."""
+
+    def __init__(self, path: str, start: int = 0) -> None:
+        self.path: str | None = path
+        if Path(path).suffix.lower() in NOT_CSV:
+            raise UsageError(f"--out {path}: predictions are written as CSV")
+        self._fd = sys.stdout.fileno() if path == "-" else self._open(path, start)
+        self._bytes = start
+        if start == 0:
+            self._put(HEADER)
+
+    def _open(self, path: str, start: int) -> int:
+        """Open the file and cut it to what a snapshot knows."""
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+            size = os.fstat(fd).st_size
+            if size < start:
+                os.close(fd)
+                raise DataError(
+                    f"{self.path} has {size} bytes, fewer than the {start} it had at the snapshot: "
+                    "it is not the file that was written then"
+                )
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                os.ftruncate(fd, start)
+                os.lseek(fd, start, os.SEEK_SET)
+        except OSError as error:
+            raise DataError(f"cannot write {self.path}: {error.strerror}") from None
+        return fd
+
+    def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
+        """Write the predictions of rows first, first + 1, …; a NaN is an empty field."""
+        rows = np.arange(first, first + predictions.size)
+        numbers = [pa.array(values, mask=np.isnan(values)) for values in (predictions, labels)]
+        table = pa.table([pa.array(rows), *numbers], ["row", "prediction", "label"])
+        text = io.BytesIO()
+        pa.csv.write_csv(table, text, pa.csv.WriteOptions(include_header=False))
+        self._put(text.getbuffer())
+
+    def _put(self, data: bytes | memoryview) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise DataError(f"cannot write {self.path}: {error.strerror}") from None
+        self._bytes += len(data)
+
+    def settle(self) -> int:
+        """Have everything on the disk; return how many bytes that are."""
+        if stat.S_ISREG(os.fstat(self._fd).st_mode):
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                raise DataError(f"cannot write {self.path}: {error.strerror}") from None
+        return self._bytes

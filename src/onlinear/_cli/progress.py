@@ -1,0 +1,51 @@
+"""The progress of a run on a terminal: how far, how fast, how well; nothing in a pipe."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from onlinear._cli.source import Place, Source
+from onlinear._cli.tally import Tally
+
+__all__ = ["meter"]
+
+
+@contextlib.contextmanager
+def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, Tally], None]]:
+    """Yield a function to be told the place reached and the figures so far.
+
+    Without ``loss`` that is not shown: there may be several learners.
+    """
+    if not sys.stderr.isatty():
+        yield lambda place, tally: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    sizes = [0 if path == "-" else Path(path).stat().st_size for path in source.paths]
+    began: list[tuple[float, int]] = []
+    columns = (
+        TextColumn("{task.fields[rows]}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[loss]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        total = source.size if any(sizes) else None
+        task = progress.add_task("run", total=total, rows="", loss="")
+
+        def advance(place: Place, tally: Tally) -> None:
+            now = progress.get_time()
+            began.append((now, tally.rows)) if not began else None
+            speed = (tally.rows - began[0][1]) / max(now - began[0][0], 1e-3)
+            done = sum(sizes[: place.file]) + place.byte
+            progress.update(
+                task,
+                completed=done if total else None,
+                rows=f"{tally.rows:,} rows, {speed:,.0f} a second",
+                loss=f"mean squared error {tally.error:.4g}" if loss else "",
+            )
+
+        yield advance

@@ -1,0 +1,158 @@
+"""The records of a text file, in blocks of whole ones, from any byte on.
+
+Blocks are cut here and not by the parser, so that a block that cannot be parsed can be looked at
+again row by row, a run can go on from a byte, and what has come through a pipe is parsed at once.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from io import FileIO
+from lzma import LZMAError, LZMAFile
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from onlinear._cli.errors import DataError
+
+__all__ = ["BLOCK", "BOM", "Text", "mark_of"]
+
+BLOCK = 1 << 22  # bytes read at once
+LONGEST = 1 << 26  # bytes of a record
+EDGE = 1 << 16  # bytes at both ends by which a file is known again
+BOM = b"\xef\xbb\xbf"
+
+
+class _Reader(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+    def close(self) -> None: ...
+
+
+class Text:
+    """A text file, or standard input (``"-"``), read record by record.
+
+    A record ends at a line's end, but not within quotes (``quotes=False``: anywhere).
+    """
+
+    def __init__(self, path: str, *, quotes: bool) -> None:
+        self.path, self.quotes = path, quotes
+        self.piped = path == "-"
+        self._ahead: list[bytes] = []  # of a pipe: what was looked at
+
+    @property
+    def name(self) -> str:
+        """What the file is called."""
+        return "standard input" if self.piped else self.path
+
+    @property
+    def packed(self) -> bool:
+        """Whether the file is compressed, so that it cannot be entered in the middle."""
+        return Path(self.path).suffix.lower() in (".gz", ".bz2", ".zst", ".lz4", ".xz")
+
+    def _open(self, byte: int) -> _Reader:
+        if not self.packed:
+            plain = FileIO(self.path)
+            plain.seek(byte)
+            return plain
+        if Path(self.path).suffix.lower() == ".xz":
+            unpacked: _Reader = LZMAFile(self.path)  # noqa: SIM115 - closed by who reads it
+        else:
+            unpacked = pa.input_stream(self.path, compression="detect")
+        while byte > 0 and (passed := unpacked.read(min(byte, BLOCK))):
+            byte -= len(passed)
+        return unpacked
+
+    def first(self, records: int) -> bytes:
+        """Return the beginning, at least so many records, if there are; nothing is consumed."""
+        whole = b""
+        for part in self._parts(0):
+            whole += part
+            self._ahead = [whole]
+            end, start, found = self._end(whole), 0, 0
+            while start < end and found < records:
+                size = self.first_end(whole[start:end])
+                found += bool(whole[start : start + size].strip())  # a blank line is none
+                start += size
+            if found == records:
+                return whole[:end]
+            self._check(whole)
+        return whole
+
+    def first_end(self, data: bytes) -> int:
+        """Return where the first record ends."""
+        end = 0
+        while end < len(data):
+            end = data.find(b"\n", end) + 1 or len(data)
+            if not (self.quotes and data.count(b'"', 0, end) % 2):
+                break
+        return end
+
+    def blocks(self, byte: int) -> Iterator[tuple[bytes, int]]:
+        """Yield whole records from ``byte`` on, and the byte after them."""
+        rest = b""
+        self._check_whole(byte)
+        for part in self._parts(byte):
+            data = rest + part if rest else part
+            end = self._end(data)
+            rest = data[end:]
+            if end:
+                byte += end
+                yield data[:end], byte
+            else:
+                self._check(rest)
+        if rest.strip():
+            yield rest, byte + len(rest)
+
+    def _parts(self, byte: int) -> Iterator[bytes]:
+        """Yield what can be read at once: of a pipe, what there is, without waiting for more."""
+        try:
+            if self.piped:
+                yield from self._ahead
+                self._ahead = []
+                while part := os.read(sys.stdin.fileno(), BLOCK):
+                    yield part
+                return
+            with closing(self._open(byte)) as reader:
+                while part := reader.read(BLOCK):
+                    yield part
+        except (OSError, EOFError, LZMAError) as error:
+            raise DataError(f"cannot read {self.name}: {error}") from None
+
+    def _end(self, data: bytes) -> int:
+        """Return where the last whole record ends; 0 if there is none."""
+        end = data.rfind(b"\n") + 1
+        if self.quotes:
+            open_quotes = data.count(b'"', 0, end) % 2
+            while end and open_quotes:
+                before = data.rfind(b"\n", 0, end - 1) + 1
+                open_quotes = (open_quotes + data.count(b'"', before, end)) % 2
+                end = before
+        return end
+
+    def _check_whole(self, byte: int) -> None:
+        """Refuse to go on in the middle of a line that had no end when it was read."""
+        if byte > 0 and not self.piped and not self.packed:
+            with Path(self.path).open("rb") as file:
+                file.seek(byte - 1)
+                around = file.read(2)
+            if len(around) == 2 and b"\n" not in around and around[1:] != b"\r":
+                raise DataError(f"{self.name}: its last line was read before it was whole")
+
+    def _check(self, data: bytes) -> None:
+        if len(data) > LONGEST:
+            raise DataError(
+                f"{self.name} has a record of more than {LONGEST >> 20} MB: is a quote left open?"
+            )
+
+
+def mark_of(path: str, end: int | None) -> str:
+    """Return by what a file is known up to a byte, or all of it: its size, and both its ends."""
+    with Path(path).open("rb") as file:
+        size = file.seek(0, os.SEEK_END) if end is None else end
+        file.seek(0)
+        head = file.read(min(size, EDGE))
+        file.seek(max(size - EDGE, 0))
+        return f"{size} {hashlib.sha256(head + file.read(min(size, EDGE))).hexdigest()}"

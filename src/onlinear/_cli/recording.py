@@ -1,0 +1,40 @@
+"""How a run learns its rows: plainly, or so that a report can tell of it."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from onlinear._evaluation.replay import Replay
+from onlinear._learner.base import Learner
+
+__all__ = ["Plain", "Telling"]
+
+
+class Telling(Protocol):
+    """Predicts and learns rows, and remembers as much of them as a report needs.
+
+    :class:`onlinear._evaluation.report.resumable_recorder.Story` is one.
+    """
+
+    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
+        """Predict and learn the rows ``start``, ``start + 1``, … of the stream."""
+        ...
+
+    def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return what a state file has to keep of it."""
+        ...
+
+
+class Plain(NamedTuple):
+    """No report."""
+
+    model: Learner
+    names: list[str]
+
+    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
+        """Predict and learn."""
+        predictions, bad = self.model._run_table(X, self.names, y, learn=True, first=start)
+        return Replay(predictions, y, np.array(bad, dtype=np.intp))
+
+    def described(self) -> None:
+        """Keep nothing."""

@@ -1,0 +1,153 @@
+"""A run: blocks of rows in, each row predicted and then learnt; predictions and state out."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from onlinear._cli.columns import Columns, Rows, read
+from onlinear._cli.errors import DataError
+from onlinear._cli.predictions_file import Output
+from onlinear._cli.read_ahead import ahead
+from onlinear._cli.recording import Telling
+from onlinear._cli.row_faults import Fault
+from onlinear._cli.signals import Stop
+from onlinear._cli.snapshot import Snapshot
+from onlinear._cli.source import Block, Place, Source
+from onlinear._cli.tally import Tally
+from onlinear._evaluation.replay import Replay
+from onlinear._learner.base import Learner
+
+__all__ = ["Run"]
+
+
+@dataclass
+class Run:
+    """A model on its way through a source.
+
+    Between pieces of rows the model, the output, the tally and the place belong together
+    (``whole``), and can be saved.
+    """
+
+    source: Source
+    columns: Columns
+    model: Learner
+    telling: Telling
+    output: Output
+    snapshot: Snapshot
+    tally: Tally
+    place: Place
+    whole: bool = True
+
+    @property
+    def skips(self) -> bool:
+        """Whether bad rows are left out, rather than to end the run."""
+        return self.model.on_bad == "skip"
+
+    def go(self, progress: Callable[[Place, Tally], None]) -> None:
+        """Take all rows; on a bad row or a signal save what there is, and say so."""
+        stop, blocks = Stop(), read(self.source, self.columns, self.place)
+        last = stop.heard if self.source.piped else lambda: False  # what was read is not lost
+        self.save()  # now rather than after hours: it can be written
+        with stop.listening(), self._saved_at_the_end():
+            for block, rows in ahead(blocks, lambda: self._idle(stop), last):
+                self._take(block, rows)
+                progress(self.place, self.tally)
+                if not self.source.piped:
+                    stop.check()
+            stop.check()  # a signal ends those who feed a pipe, too
+
+    def _idle(self, stop: Stop) -> None:
+        stop.check()
+        if self.snapshot.due(self.tally.rows):
+            self.save()
+
+    @contextlib.contextmanager
+    def _saved_at_the_end(self) -> Iterator[None]:
+        """Save at the end, or when the run ends early and all belongs together."""
+        try:
+            yield
+        except BrokenPipeError:
+            if self.source.piped:  # its rows will not come again
+                self.save()
+            raise
+        except Exception:
+            if self.whole:
+                self.save()
+            raise
+        self.save()
+
+    def save(self) -> None:
+        """Write a snapshot, if one is wanted."""
+        self.snapshot.write(
+            self.model,
+            self.columns,
+            self.source,
+            self.place,
+            self.tally,
+            self.output,
+            self.telling,
+        )
+
+    # --- the rows of a block ------------------------------------------------------------------
+
+    def _take(self, block: Block, rows: Rows) -> None:
+        """Predict and learn the rows of a block, up to the first bad one if that ends the run."""
+        end = len(rows.y)
+        if rows.faults and not self.skips:
+            end = min(rows.faults)
+        bad = np.zeros(len(rows.y), dtype=bool)
+        bad[list(rows.faults)] = True
+        rows.X[bad] = np.nan  # so that the learner skips them, too
+        learns = bad | ~np.isnan(rows.y)
+        turns = (np.flatnonzero(np.diff(learns[:end])) + 1).tolist()
+        for start, stop in zip([0, *turns], [*turns, end], strict=True):
+            while start < stop:
+                middle = min(stop, start + self.snapshot.ahead(self.tally.rows))
+                self._piece(block, rows, slice(start, middle), bool(learns[start]))
+                start = middle
+                if self.snapshot.due(self.tally.rows):
+                    self.save()
+        if end < len(rows.y):
+            rows.refuse_first(self.source, block)
+        self.place = block.after
+
+    def _piece(self, block: Block, rows: Rows, piece: slice, learns: bool) -> None:
+        """Take some rows; if one is refused, those before it, and then say which."""
+        first = block.before.plus(piece.start)
+        size = piece.stop - piece.start
+        try:
+            run = self._predicted(rows, piece, first.number, learns)
+        except ValueError as error:
+            if size == 1:
+                raise DataError(str(error).removesuffix("; the model is unchanged")) from None
+            middle = piece.start + size // 2
+            self._piece(block, rows, slice(piece.start, middle), learns)
+            self._piece(block, rows, slice(middle, piece.stop), learns)
+            return
+        self.whole = False
+        self.output.write(first.number, run.predictions, rows.y[piece])
+        if learns:
+            self.tally.learn(run)
+            for row in run.bad_rows.tolist():
+                fault = rows.faults.get(piece.start + row, self._strange)
+                self.tally.skip(first.number + row, fault.kind)
+        else:
+            self.tally.unlabelled += size
+        self.place = block.before.plus(piece.stop)
+        self.whole = True
+
+    @property
+    def _strange(self) -> Fault:
+        """What is wrong with rows the learner refuses for reasons of its own."""
+        return Fault(f"values {type(self.model).__name__} does not take")
+
+    def _predicted(self, rows: Rows, piece: slice, first: int, learns: bool) -> Replay:
+        """Predict rows, and learn them if they have labels."""
+        X, y = rows.X[piece], rows.y[piece]
+        if learns:
+            return self.telling.replay(X, y, first)
+        names = self.columns.names
+        predictions, _ = self.model._run_table(X, names, y, learn=False, first=first)
+        return Replay(predictions, y, np.zeros(0, dtype=np.intp))

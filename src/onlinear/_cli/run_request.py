@@ -1,0 +1,209 @@
+"""What the command was asked for, and how that becomes a run."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from onlinear._cli.columns import Columns, choose, split
+from onlinear._cli.errors import CommandError, DataError, UsageError, printable
+from onlinear._cli.model_names import model
+from onlinear._cli.output_paths import check_outputs
+from onlinear._cli.predictions_file import Nothing, Output, Predictions
+from onlinear._cli.progress import meter
+from onlinear._cli.recording import Plain, Telling
+from onlinear._cli.run import Run
+from onlinear._cli.snapshot import Kept, Snapshot, read
+from onlinear._cli.source import START, Source
+from onlinear._cli.tally import BEGINNING, Tally
+from onlinear._evaluation.report.resumable_recorder import Story
+from onlinear._learner.base import Learner
+from onlinear.algorithms import Auto
+from onlinear.scaling import Standardized
+
+__all__ = ["Asked", "run_asked"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of ``onlinear run``."""
+
+    source: Source
+    target: str
+    model: str | None = None
+    params: tuple[str, ...] = ()
+    standardize: bool = False
+    drop: tuple[str, ...] = ()
+    one_hot: tuple[str, ...] = ()
+    skip: bool = False
+    out: str | None = None
+    report: Path | None = None
+    state: str | None = None
+    resume: bool = False
+    force: bool = False
+    rows: int = 10_000_000
+    seconds: float = 30.0
+
+
+def run_asked(asked: Asked) -> None:
+    """Make the run, and say how it went."""
+    run = begun(asked)
+    try:
+        with meter(run.source) as progress:
+            run.go(progress)
+    except CommandError as error:
+        error.add(saved_so_far(run))
+        raise
+    if isinstance(run.telling, Story) and asked.report is not None:
+        run.telling.write(asked.report, run.tally.found())
+    where = sys.stderr if _out(asked, run.source) == "-" else sys.stdout
+    print(printable(summary(asked, run)), file=where)
+
+
+def begun(asked: Asked) -> Run:
+    """Return the run, ready to go: everything is checked before anything is written."""
+    source = asked.source
+    check_outputs(
+        source, {"--out": _out(asked, source), "--state": asked.state, "--report": asked.report}
+    )
+    kept = _kept(asked)
+    if kept is None:
+        columns = choose(source, asked.target, asked.drop, asked.one_hot)
+        place, tally = START, Tally()
+        learner = model(asked.model or "auto", asked.params, standardized=asked.standardize)
+        _check_names(learner, columns)
+    else:
+        _agree(asked, kept)
+        kept.columns.check(source)
+        columns, tally, learner = kept.columns, kept.tally, kept.model
+        place = kept.check(source)
+    learner.on_bad = "skip" if asked.skip else "raise"
+    snapshot = Snapshot(asked.state, asked.rows, asked.seconds)
+    snapshot.begin(tally.rows)
+    telling = _telling(asked, kept, learner, columns)
+    out = _out(asked, source)
+    output: Output = Nothing()
+    if out is not None:
+        output = Predictions(out, 0 if kept is None else kept.bytes)
+    return Run(source, columns, learner, telling, output, snapshot, tally, place)
+
+
+def _out(asked: Asked, source: Source) -> str | None:
+    """Return where predictions go."""
+    return "-" if asked.out is None and source.piped else asked.out
+
+
+def _kept(asked: Asked) -> Kept | None:
+    """Return the snapshot to go on from, if there is one and it is wanted."""
+    if asked.state is None:
+        if asked.resume:
+            raise UsageError("--resume needs --state, the file to go on from")
+        return None
+    if not Path(asked.state).exists():
+        return None
+    if asked.resume:
+        return read(asked.state)
+    if not asked.force:
+        raise UsageError(
+            f"{asked.state} is there already: --resume goes on with it, --force begins anew"
+        )
+    return None
+
+
+def _agree(asked: Asked, kept: Kept) -> None:
+    """Refuse to go on with other settings than those the run began with."""
+    columns = kept.columns
+    one_hot = {name.partition("=")[0] for name in asked.one_hot if name not in columns.categories}
+    one_hot |= {name for name in asked.one_hot if name in columns.categories}
+    pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
+        ("--target", asked.target, columns.target),
+        ("--drop", sorted(split(asked.drop, columns.dropped)), sorted(columns.dropped)),
+        ("--one-hot", sorted(one_hot), sorted(columns.categories)),
+        ("--out", asked.out, kept.out if kept.out != "-" else asked.out),
+    ]
+    if asked.model is not None or asked.params or asked.standardize:
+        given = model(asked.model or "auto", asked.params, standardized=asked.standardize)
+        given.on_bad = kept.model.on_bad
+        pairs.append(("--model", repr(given), repr(kept.model)))
+    for option, now, then in pairs:
+        if now != then:
+            raise UsageError(
+                f"{option} is {_shown(now)}, and was {_shown(then)} when the run began"
+            )
+
+
+def _shown(value: str | list[str] | None) -> str:
+    if isinstance(value, list):
+        value = ", ".join(value)
+    return value or "nothing"
+
+
+def _check_names(learner: Learner, columns: Columns) -> None:
+    """Refuse a model from a file that has learnt from other columns."""
+    if learner._state is None:
+        return
+    known = learner._names
+    if known is not None and known != columns.names:
+        raise DataError(
+            f"the model has learnt from the columns {', '.join(known)}, not from "
+            f"{', '.join(columns.names)}"
+        )
+    if learner.n_features_in_ != len(columns.names):
+        raise DataError(
+            f"the model has learnt from {learner.n_features_in_} columns, not from "
+            f"{len(columns.names)}"
+        )
+    learner._name_columns(columns.names)
+
+
+def _telling(asked: Asked, kept: Kept | None, learner: Learner, columns: Columns) -> Telling:
+    if asked.report is None:
+        return Plain(learner, columns.names)
+    if kept is None:
+        if learner._state is not None:
+            raise UsageError("--report begins with the first row, not with a model from a file")
+        return Story(learner, columns.names, columns.target)
+    if kept.story is None:
+        raise UsageError("--report begins with the first row: --force begins anew")
+    return Story.restored(learner, *kept.story)
+
+
+def saved_so_far(run: Run) -> str:
+    """Say what an early end leaves."""
+    path = run.snapshot.path
+    if path is None:
+        where = f" (their predictions are in {run.output.path})" if run.output.path else ""
+        return f"ended after {run.tally.rows:,} rows{where}, and without --state none to go on from"
+    return f"{run.snapshot.saved:,} rows are saved in {path}: --resume goes on from there"
+
+
+def summary(asked: Asked, run: Run) -> str:
+    """Say how the run went."""
+    tally = run.tally
+    inputs = len(run.columns.names)
+    lines = [
+        f"{run.model!r}: {tally.rows:,} rows, {inputs} inputs, target {run.columns.target}",
+        f"learnt {tally.learnt:,}, predicted only {tally.unlabelled:,}, skipped {tally.skipped:,}",
+    ]
+    if tally.learnt:
+        lines.append(
+            f"mean squared error {tally.error:.6g}, "
+            f"{tally.relative:.4g} times that of the running mean of {run.columns.target}"
+        )
+        if tally.learnt >= 2 * BEGINNING:
+            late, relative = tally.late
+            lines.append(f"after the first {BEGINNING} rows: {late:.6g}, {relative:.4g} times")
+        if tally.late[1] > 1 and not isinstance(run.model, Auto | Standardized):
+            lines.append("that is worse than the mean: try --standardize, or --model auto")
+    for words, count, rows in tally.found()[:5]:
+        if rows:
+            more = ", …" if count > len(rows) else ""
+            lines.append(f"{words}: {count:,} (row {', '.join(map(str, rows))}{more})")
+    if isinstance(run.model, Auto) and tally.learnt:
+        lines += run.model.explain().splitlines()[1:2]
+    written = {
+        "predictions": None if asked.out == "-" else asked.out,
+        "report": asked.report,
+        "state": asked.state,
+    }
+    lines += [f"{what}: {path}" for what, path in written.items() if path is not None]
+    return "\n".join(lines)

@@ -1,0 +1,54 @@
+"""Ctrl-C and a polite kill: a run ends between two blocks, with its state saved."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+from onlinear._cli.errors import CommandError
+
+__all__ = ["Stop", "StoppedError"]
+
+
+class StoppedError(CommandError):
+    """The run was asked to end; its exit code is the shell's for the signal."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__("stopped")
+        self.code = 128 + signum
+
+
+class Stop:
+    """Whether somebody has asked the run to end."""
+
+    def __init__(self) -> None:
+        self._signum = 0
+
+    def heard(self) -> bool:
+        """Whether somebody has asked the run to end."""
+        return self._signum != 0
+
+    def check(self) -> None:
+        """End the run if somebody has asked for it."""
+        if self._signum:
+            raise StoppedError(self._signum)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take signals down and go on; a second one ends everything at once."""
+
+        def hear(signum: int, frame: FrameType | None) -> None:
+            if self._signum:
+                raise KeyboardInterrupt
+            self._signum = signum
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {signum: signal.signal(signum, hear) for signum in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for signum, handler in before.items():
+                signal.signal(signum, handler)

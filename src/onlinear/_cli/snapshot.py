@@ -1,0 +1,168 @@
+"""Snapshots of a run: one state file with the model and everything needed to go on.
+
+The file is a state file like any other, :func:`onlinear.load` gives the model; what belongs to the
+run is beside it in the header, under ``run``.
+"""
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onlinear._cli.columns import Columns
+from onlinear._cli.errors import DataError
+from onlinear._cli.predictions_file import Output
+from onlinear._cli.recording import Telling
+from onlinear._cli.source import Place, Source
+from onlinear._cli.tally import Tally
+from onlinear._learner.base import Learner, _full_name, load
+from onlinear._state_files import file_format, model_codec
+
+__all__ = ["Kept", "Snapshot", "read", "read_run"]
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a snapshot holds."""
+
+    model: Learner
+    columns: Columns
+    place: Place
+    tally: Tally
+    paths: list[str]
+    mark: str
+    out: str | None
+    bytes: int
+    story: tuple[dict[str, Any], dict[str, np.ndarray]] | None
+
+    def check(self, source: Source) -> Place:
+        """Return where to go on in a source; refuse one that is not what was read."""
+        if source.piped or self.paths == ["-"]:
+            return Place(total=self.place.number)  # rows that were never there before
+        file = self.place.file
+        same = [Path(path).name for path in source.paths[: file + 1]] == [
+            Path(path).name for path in self.paths[: file + 1]
+        ]
+        if not same or source.mark(self.place) != self.mark:
+            given = source.paths[min(file, len(source.paths) - 1)]
+            raise DataError(
+                f"{given} is not what was read before the snapshot ({self.paths[file]} up to row "
+                f"{self.place.number}): to learn other data with this model, begin with --model "
+                "and the state file"
+            )
+        return self.place
+
+
+class Snapshot:
+    """Where and how often the state is saved."""
+
+    def __init__(self, path: str | None, rows: int, seconds: float) -> None:
+        self.path, self.rows, self.seconds = path, rows, seconds
+        self._saved_rows, self._saved_at = 0, time.monotonic()
+
+    @property
+    def saved(self) -> int:
+        """How many rows the state last saved has seen."""
+        return self._saved_rows
+
+    def due(self, rows: int) -> bool:
+        """Whether it is time for one, after so many rows."""
+        return (
+            self.path is not None
+            and rows > self._saved_rows
+            and (
+                rows - self._saved_rows >= self.rows
+                or time.monotonic() - self._saved_at >= self.seconds
+            )
+        )
+
+    def ahead(self, rows: int) -> int:
+        """Return how many rows there may be until the next."""
+        return max(self._saved_rows + self.rows - rows, 1) if self.path else self.rows
+
+    def begin(self, rows: int) -> None:
+        """Count from here."""
+        self._saved_rows, self._saved_at = rows, time.monotonic()
+
+    def write(
+        self,
+        model: Learner,
+        columns: Columns,
+        source: Source,
+        place: Place,
+        tally: Tally,
+        output: Output,
+        telling: Telling,
+    ) -> None:
+        """Write the state, all or nothing, after the predictions it goes with."""
+        if self.path is None:
+            return
+        size = output.settle()
+        header, arrays = model_codec.described(model, _full_name(type(model)))
+        story = telling.described()
+        header["run"] = {
+            "version": VERSION,
+            "columns": dataclasses.asdict(columns),
+            "place": list(place),
+            "tally": tally.described(),
+            "paths": list(source.paths),
+            "mark": source.mark(place),
+            "out": output.path,
+            "bytes": size,
+            "story": None if story is None else story[0],
+        }
+        told = {} if story is None else {f"story.{k}": v for k, v in story[1].items()}
+        try:
+            file_format.write(self.path, header, {**arrays, **told})
+        except OSError as error:
+            raise DataError(f"cannot write {self.path}: {error.strerror}") from None
+        self.begin(tally.rows)
+
+
+def read_run(path: str) -> dict[str, Any]:
+    """Return what a state file says of the run that wrote it; refuse one that was none."""
+    header, _ = file_format.read(path)
+    if not isinstance(header.get("run"), dict):
+        raise DataError(
+            f"{path} holds a model but no run to go on with: begin one with --model {path}"
+        )
+    return dict(header["run"])
+
+
+def read(path: str) -> Kept:
+    """Return what a snapshot holds, or refuse it in words."""
+    run = read_run(path)
+    model = load(path)
+    _, arrays = file_format.read(path)
+    with model_codec.refusing(path, "a run"):
+        if run["version"] != VERSION:
+            raise ValueError(f"its run has version {run['version']!r}, this reads {VERSION}")
+        columns = run["columns"]
+        told = {k.removeprefix("story."): v for k, v in arrays.items() if k.startswith("story.")}
+        kept = Kept(
+            model,
+            Columns(
+                str(columns["target"]),
+                tuple(map(str, columns["numbers"])),
+                {str(k): tuple(map(str, v)) for k, v in columns["categories"].items()},
+                tuple(map(str, columns["truths"])),
+                tuple(map(str, columns["dropped"])),
+            ),
+            Place(*(model_codec.count(number) for number in run["place"])),
+            Tally.restored(run["tally"]),
+            list(map(str, run["paths"])),
+            str(run["mark"]),
+            None if run["out"] is None else str(run["out"]),
+            model_codec.count(run["bytes"]),
+            None if run["story"] is None else (run["story"], told),
+        )
+        if not 0 <= kept.place.file < len(kept.paths):
+            raise ValueError(f"it is in file {kept.place.file} of {len(kept.paths)}")
+        if kept.place.number != kept.tally.rows:
+            raise ValueError(f"it is at row {kept.place.number} after {kept.tally.rows} rows")
+    return kept

@@ -1,0 +1,197 @@
+"""Where rows come from: files of several kinds, several of them, or standard input."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from onlinear._cli.columnar_file import Batches
+from onlinear._cli.errors import DataError, UsageError
+from onlinear._cli.parsing import Types
+from onlinear._cli.record_splitter import Text
+from onlinear._cli.row_faults import Faults
+from onlinear._cli.text_file import Records
+
+__all__ = ["FORMATS", "START", "Block", "Place", "Source"]
+
+FORMATS = ("csv", "jsonl", "parquet", "arrow")
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".ipc": "arrow",
+    ".feather": "arrow",
+}
+
+
+class Place(NamedTuple):
+    """A row of the stream: the file, a byte (of text) where a row begins, and how many rows on.
+
+    ``row`` and ``total`` count the rows before that byte, of the file and of the stream.
+    """
+
+    file: int = 0
+    byte: int = 0
+    row: int = 0
+    total: int = 0
+    skip: int = 0
+
+    @property
+    def number(self) -> int:
+        """The row of the stream, the first being 0."""
+        return self.total + self.skip
+
+    def plus(self, rows: int) -> "Place":
+        """Return the place some rows on, within a block."""
+        return self._replace(skip=self.skip + rows)
+
+
+START = Place()
+
+
+class Block(NamedTuple):
+    """Some rows: what was read, what could not be, and the places before and after.
+
+    Row k is at ``before.plus(k)``.
+    """
+
+    table: pa.Table
+    faults: Faults
+    before: Place
+    after: Place
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files, or standard input, as one stream of rows."""
+
+    paths: tuple[str, ...]
+    format: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    names: tuple[str, ...] | None = None  # of a CSV that has no header
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be read, before anything is."""
+        for option, mark in (("--delimiter", self.delimiter), ("--decimal", self.decimal)):
+            if mark is not None and (len(mark) != 1 or not mark.isascii()):
+                raise UsageError(f"{option} {mark}: it is one character")
+        if self.decimal == (self.delimiter or ","):
+            raise UsageError(f"--decimal {self.decimal} is the delimiter, too: say --delimiter")
+        if self.piped and len(self.paths) > 1:
+            raise UsageError("standard input, -, is read alone, not beside files")
+        for path in self.paths:
+            if path != "-" and not Path(path).exists():
+                raise DataError(f"there is no file {path}")
+            if path != "-" and Path(path).is_fifo():
+                raise DataError(f"{path} is a pipe: read it as standard input, - < {path}")
+            if path != "-" and Path(path).is_dir():
+                raise DataError(f"{path} is a folder: name the files in it, such as {path}/*.csv")
+        self._files  # noqa: B018 - each is looked at
+
+    @property
+    def piped(self) -> bool:
+        """Whether rows come through standard input, and so only once."""
+        return "-" in self.paths
+
+    @cached_property
+    def size(self) -> int | None:
+        """How many bytes there are; None if nobody knows."""
+        if self.piped or any(_is_packed(path) for path in self.paths):
+            return None
+        return sum(Path(path).stat().st_size for path in self.paths)
+
+    @cached_property
+    def _files(self) -> list[Records | Batches]:
+        return [self._file(path) for path in self.paths]
+
+    def _file(self, path: str) -> Records | Batches:
+        kind = self.format or ("csv" if path == "-" else _kind(path))
+        if kind in ("parquet", "arrow"):
+            if path == "-":
+                raise UsageError(f"standard input is read as csv or jsonl, not {kind}")
+            return Batches(path, kind)
+        delimiter = self.delimiter or ("\t" if ".tsv" in Path(path).suffixes else ",")
+        return Records(path, kind, delimiter, self.decimal, self.names)
+
+    def first(self) -> pa.Table:
+        """Return a first look at the rows: names, types, some values."""
+        table = self._files[0].first()
+        if not len(table):
+            raise DataError(f"{self._files[0].name} has no rows")
+        return table
+
+    def columns(self, file: int) -> list[str]:
+        """Return the names of a file's columns."""
+        return self._files[file].columns()
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether a column may be missing from rows, as a key may from a JSON object."""
+        return self._files[0].may_miss
+
+    def blocks(self, types: Types, place: Place = START) -> Iterator[Block]:
+        """Yield the rows from a place on, the columns asked for."""
+        for number in range(place.file, len(self.paths)):
+            file = self._files[number]
+            if number > place.file:
+                place = Place(number, total=place.number)
+            self._check_columns(number, types)
+            for (table, faults), byte in file.blocks(types, place.byte, place.row):
+                rows = len(table)
+                after = Place(number, byte, place.row + rows, place.total + rows)
+                if (past := min(place.skip, rows)) > 0:
+                    table = table.slice(past)
+                    faults = {row - past: words for row, words in faults.items() if row >= past}
+                    after = after.plus(place.skip - past)
+                if past < rows:
+                    yield Block(table, faults, place, after)
+                place = after
+
+    def _check_columns(self, number: int, types: Types) -> None:
+        columns = self.columns(number)
+        missing = [name for name in types if name not in columns]
+        if missing and not self._files[number].may_miss:
+            raise DataError(
+                f"{self._files[number].name} has no column "
+                f"{' and no '.join(repr(name) for name in missing)}; it has "
+                f"{', '.join(map(repr, columns[:20]))}"
+            )
+
+    def mark(self, place: Place) -> str:
+        """Return by what the file is known that was read up to a place."""
+        if self.piped:
+            return ""
+        before = [str(Path(path).stat().st_size) for path in self.paths[: place.file]]
+        return " ".join([*before, self._files[place.file].mark(place.byte, place.row)])
+
+    def where(self, place: Place) -> str:
+        """Return words for the row at a place."""
+        words = f"row {place.number}"
+        if len(self.paths) > 1:
+            words += f" (row {place.row + place.skip} of {self._files[place.file].name})"
+        return words
+
+
+def _is_packed(path: str) -> bool:
+    return Text(path, quotes=False).packed
+
+
+def _kind(path: str) -> str:
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and _is_packed(path):
+        suffixes.pop()
+    kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if kind is None:
+        raise UsageError(f"{path} could be anything: say --format {'|'.join(FORMATS)}")
+    return kind

@@ -1,0 +1,105 @@
+"""The figures of a run so far; the same to the bit however the rows come in parts."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from onlinear._evaluation.replay import Replay
+from onlinear._evaluation.report.data_problems import FIRST, MOST_KINDS
+from onlinear._evaluation.report.resumable_recorder import Found
+from onlinear._evaluation.report.running_sums import Sums
+from onlinear._state_files.model_codec import count
+
+__all__ = ["BEGINNING", "Tally"]
+
+OTHERS = "something else"
+BEGINNING = 100  # rows in which a learner begins
+
+
+@dataclass
+class Tally:
+    """Rows by what became of them, what they have cost, and the rows that were left out."""
+
+    unlabelled: int = 0
+    skipped: int = 0
+    sums: Sums = field(default_factory=Sums)
+    begun: tuple[float, float] = (0.0, 0.0)  # what the first rows cost, and the mean on them
+    problems: dict[str, list[int]] = field(default_factory=dict)  # a count, then the first rows
+
+    @property
+    def learnt(self) -> int:
+        """How many rows were learnt."""
+        return int(self.sums.learnt)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were read."""
+        return self.learnt + self.unlabelled + self.skipped
+
+    @property
+    def error(self) -> float:
+        """The mean squared error; NaN before there is one."""
+        return self.sums.lost / self.learnt if self.learnt else float("nan")
+
+    @property
+    def relative(self) -> float:
+        """The loss over that of the running mean of the labels."""
+        return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
+
+    @property
+    def late(self) -> tuple[float, float]:
+        """The mean squared error after the first rows, and beside that of the running mean."""
+        lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
+        rows = self.learnt - BEGINNING
+        return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")
+
+    def learn(self, run: Replay) -> None:
+        """Count rows that were learnt; those it skipped are counted by :meth:`skip`."""
+        learnt = np.ones(run.labels.size, dtype=bool)
+        learnt[run.bad_rows] = False
+        before = self.learnt
+        self.sums, lost, plain = self.sums.with_rows(run, learnt)
+        if before < BEGINNING:
+            last = int(np.searchsorted(np.cumsum(learnt), BEGINNING - before))
+            last = min(last, learnt.size - 1)
+            self.begun = float(lost[last]), float(plain[last])
+
+    def skip(self, row: int, kind: str) -> None:
+        """Count a row that was left out."""
+        self.skipped += 1
+        if kind not in self.problems and len(self.problems) >= MOST_KINDS:
+            kind = OTHERS
+        problem = self.problems.setdefault(kind, [0])
+        problem[0] += 1
+        if len(problem) <= FIRST:
+            problem.append(row)
+
+    def found(self) -> list[Found]:
+        """Return what was wrong with rows, for a report."""
+        kinds = sorted(self.problems.items(), key=lambda item: -item[1][0])
+        found: list[Found] = [(f"skipped: {kind}", rows[0], rows[1:]) for kind, rows in kinds]
+        if self.unlabelled:
+            found.append(("no label: predicted only", self.unlabelled, ()))
+        return found
+
+    def described(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "unlabelled": self.unlabelled,
+            "skipped": self.skipped,
+            "sums": list(self.sums),
+            "begun": list(self.begun),
+            "problems": self.problems,
+        }
+
+    @classmethod
+    def restored(cls, kept: dict[str, Any]) -> "Tally":
+        """Return what JSON describes, or refuse it."""
+        sums = Sums(*map(float, kept["sums"]))
+        lost, plain = map(float, kept["begun"])
+        tally = cls(count(kept["unlabelled"]), count(kept["skipped"]), sums, (lost, plain))
+        sums.check(tally.rows)
+        for kind, numbers in kept["problems"].items():
+            tally.problems[str(kind)] = [count(numbers[0]), *map(count, numbers[1:])]
+        return tally

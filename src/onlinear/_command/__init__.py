@@ -1,1 +1,0 @@
-"""The commands: files and pipes in, predictions and state out; ``onlinear.cli`` is their face."""

@@ -1,0 +1,1 @@
+"""A step, and every loop that runs it over data."""

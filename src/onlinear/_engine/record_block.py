@@ -1,0 +1,100 @@
+"""Many records of one layout in one block of memory, and one of them inside compiled code.
+
+A block holds K records of the same arrays, one record after the other, the first matrix of each
+beginning with a cache line. Its arrays have a leading axis, the record: ``arrays[j]`` has the shape
+(K,) + shape of the j-th. What a step is given of record k, its state or its parameters, is
+``at(arrays, k)``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from onlinear._engine.record import LINE, before_matrix
+
+__all__ = ["Block", "at"]
+
+NUMBER = 8  # bytes: every array begins at a multiple of it
+
+
+class Block:
+    """Room for ``count`` records, each with arrays of the shapes and kinds of ``like``.
+
+    Two records at least, and a gap after each: so a view of them is never contiguous, and Numba
+    compiles for one kind of array whatever the number of records.
+    """
+
+    def __init__(self, count: int, like: Sequence[np.ndarray]) -> None:
+        sizes = [-(-array.nbytes // NUMBER) * NUMBER for array in like]
+        self.count, self.size = count, sum(sizes)
+        stride = (self.size // LINE + 1) * LINE
+        rooms = max(count, 2)
+        memory = np.zeros(rooms * stride + LINE, dtype=np.uint8)
+        first = -(memory.ctypes.data + NUMBER * before_matrix(like)) % LINE
+        self.memory = memory[first : first + rooms * stride].reshape(rooms, stride)
+        starts = [sum(sizes[:j]) for j in range(len(sizes))]
+        self.arrays = tuple(
+            np.ndarray(
+                (rooms, *array.shape),
+                array.dtype,
+                self.memory.data,
+                start,
+                (stride, *np.empty(array.shape, array.dtype).strides),
+            )
+            for array, start in zip(like, starts, strict=True)
+        )
+
+    @property
+    def records(self) -> np.ndarray:
+        """The records as rows of numbers, of arrays that are all float64."""
+        return self.memory[: self.count, : self.size].view(np.float64)
+
+    def put(self, k: int, values: Sequence[Any]) -> None:
+        """Write the arrays and numbers of record k."""
+        for array, value in zip(self.arrays, values, strict=True):
+            array[k] = value
+
+
+def at(arrays: tuple[np.ndarray, ...], k: int) -> tuple[Any, ...]:
+    """Return record k of a block's arrays: arrays, and numbers where the record has no more.
+
+    In compiled code the arrays are known to be contiguous, which those of a view are not.
+    """
+    return tuple(array[k] for array in arrays)
+
+
+@overload(at, inline="always")
+def _at(arrays, k):
+    return lambda arrays, k: _parts(arrays, k)  # type: ignore[call-arg]
+
+
+@intrinsic
+def _parts(typing_context, arrays, k):
+    """Return the parts by address: Numba has no loop over a tuple of arrays of several kinds."""
+    kinds = [
+        types.Array(array.dtype, array.ndim - 1, "C") if array.ndim > 1 else array.dtype
+        for array in arrays
+    ]
+
+    def generate(context, builder, signature, values):
+        from numba.np.arrayobj import populate_array  # slow, and loaded anyway when Numba compiles
+
+        given, index = values
+        parts = []
+        for j, (array, kind) in enumerate(zip(arrays, kinds, strict=True)):
+            whole = context.make_array(array)(context, builder, builder.extract_value(given, j))
+            shape = cgutils.unpack_tuple(builder, whole.shape)
+            strides = cgutils.unpack_tuple(builder, whole.strides)
+            start = cgutils.pointer_add(builder, whole.data, builder.mul(index, strides[0]))
+            if array.ndim == 1:
+                parts.append(context.unpack_value(builder, kind, start))
+                continue
+            part = context.make_array(kind)(context, builder)
+            populate_array(part, start, shape[1:], strides[1:], whole.itemsize, None)
+            parts.append(part._getvalue())
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    return types.Tuple(kinds)(arrays, k), generate

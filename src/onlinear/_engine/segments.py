@@ -1,0 +1,200 @@
+"""Room for millions of small records that grows without moving those that are there.
+
+Records stand in segments, blocks of memory of a fixed number of them; a new segment is added when
+all are full. One number of each, such as the first of a matrix, begins a cache line. Compiled code
+finds record ``slot`` by address: :func:`where` it is, :func:`numbers_at` an address, arrays that
+stand elsewhere :func:`moved` there, and :func:`ask_for` what is needed soon.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from onlinear._engine.record import LINE
+from onlinear._numerics.jit import Kept
+from onlinear._numerics.linalg import inner
+
+__all__ = ["Segments", "ask_for", "copied", "moved", "numbers_at", "where"]
+
+_intrinsic: Any = intrinsic
+BYTES = 1 << 26  # of a segment, at least a record
+
+
+@_intrinsic
+def numbers_at(typing_context, address, count):
+    """Return the float64 vector of so many numbers at an address."""
+    kind = types.Array(types.float64, 1, "C")
+
+    def generate(context, builder, signature, values):
+        from numba.np.arrayobj import populate_array  # slow, and loaded anyway when Numba compiles
+
+        address, count = values
+        array = context.make_array(kind)(context, builder)
+        size = context.get_constant(types.intp, 8)
+        data = builder.inttoptr(address, context.get_data_type(types.float64).as_pointer())
+        populate_array(array, data, (count,), (size,), size, None)
+        return array._getvalue()
+
+    return kind(types.int64, types.intp), generate
+
+
+@_intrinsic
+def moved(typing_context, arrays, bytes):
+    """Return arrays like these, so many bytes from where they are."""
+
+    def generate(context, builder, signature, values):
+        given, bytes = values
+        parts = []
+        for j, kind in enumerate(arrays):
+            part = context.make_array(kind)(context, builder, builder.extract_value(given, j))
+            part.data = cgutils.pointer_add(builder, part.data, bytes)
+            parts.append(part._getvalue())
+        return context.make_tuple(builder, arrays, parts)
+
+    return arrays(arrays, types.int64), generate
+
+
+@_intrinsic
+def _prefetch(typing_context, address):
+    """Bring a cache line."""
+
+    def generate(context, builder, signature, values):
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        hints = [number(0), number(1), number(1)]  # to read, into the second cache, data
+        builder.call(function, [builder.inttoptr(values[0], pointer), *hints])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@inner(inline="always")
+def where(bases, power, stride, slot):
+    """Return the address of a record, 2 to this power of them being in a segment."""
+    return bases[slot >> power] + (slot & ((1 << power) - 1)) * stride
+
+
+@inner(inline="always")
+def ask_for(address, size):
+    """Have so many bytes of memory on their way."""
+    for line in range(address & -LINE, address + size, LINE):
+        _prefetch(line)
+
+
+@inner
+def copied(source, target):
+    """Copy one vector to another of its length."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@Kept
+def _gather(bases, power, stride, slots, rows):
+    for k in range(slots.size):
+        copied(numbers_at(where(bases, power, stride, slots[k]), rows.shape[1]), rows[k])
+
+
+@Kept
+def _scatter(bases, power, stride, slots, rows):
+    for k in range(slots.size):
+        copied(rows[k], numbers_at(where(bases, power, stride, slots[k]), rows.shape[1]))
+
+
+@Kept
+def _pick(bases, power, stride, slots, j, numbers):
+    for k in range(slots.size):
+        numbers[k] = numbers_at(where(bases, power, stride, slots[k]), j + 1)[j]
+
+
+@Kept
+def _put_number(bases, power, stride, slots, j, numbers):
+    for k in range(slots.size):
+        numbers_at(where(bases, power, stride, slots[k]), j + 1)[j] = numbers[k]
+
+
+class Segments:
+    """Records of ``size`` numbers, and which places are free.
+
+    A segment holds ``at_once`` records at most. The number after the first ``before`` begins a
+    cache line.
+    """
+
+    def __init__(self, size: int, at_once: int | None = None, before: int = 0) -> None:
+        self.size, self._before = size, 8 * before
+        self.stride = -(-8 * size // LINE) * LINE
+        power = max(1, min(BYTES // self.stride, at_once or BYTES)).bit_length() - 1
+        self.each = 1 << power
+        self.place = np.empty(0, dtype=np.int64), power, self.stride  # for compiled code
+        self._memory: list[np.ndarray] = []
+        self._free: list[np.ndarray] = []  # slots given back
+        self._used = 0  # slots ever taken
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the slots ever taken are."""
+        return self._used * self.stride
+
+    def claim(self, count: int) -> np.ndarray:
+        """Return slots for so many new records; what stands there is not said."""
+        taken: list[np.ndarray] = []
+        while count and self._free:
+            last = self._free.pop()
+            taken.append(last[:count])
+            if last.size > count:
+                self._free.append(last[count:])
+            count -= taken[-1].size
+        if count:
+            self._grow(self._used + count)
+            self._used += count
+            taken.append(np.arange(self._used - count, self._used))
+        return np.concatenate([np.empty(0, dtype=np.int64), *taken])
+
+    def release(self, slots: np.ndarray) -> None:
+        """Take slots back."""
+        if not slots.size:
+            return
+        slots = np.sort(slots)
+        if slots[-1] == self._used - 1 and slots[-1] - slots[0] == slots.size - 1:
+            self._used = int(slots[0])  # as if they had never been taken
+        else:
+            self._free.append(slots)
+
+    def recover(self, taken: np.ndarray) -> None:
+        """Have all slots free but those taken."""
+        self._used = min(self._used, len(self._memory) * self.each)
+        free = np.setdiff1d(np.arange(self._used), taken)
+        self.put_number(free, 0, np.zeros(free.size))
+        self._free = [free] if free.size else []
+
+    def _grow(self, slots: int) -> None:
+        while len(self._memory) * self.each < slots:
+            memory = np.zeros(self.each * self.stride + LINE, dtype=np.uint8)
+            self._memory.append(memory)
+            address = memory.ctypes.data
+            bases = np.append(self.place[0], address + -(address + self._before) % LINE)
+            self.place = bases, *self.place[1:]
+
+    def rows(self, slots: np.ndarray) -> np.ndarray:
+        """Return copies of records, a row each."""
+        rows = np.empty((slots.size, self.size))
+        _gather(*self.place, slots, rows)
+        return rows
+
+    def column(self, slots: np.ndarray, j: int) -> np.ndarray:
+        """Return number j of records."""
+        numbers = np.empty(slots.size)
+        _pick(*self.place, slots, j, numbers)
+        return numbers
+
+    def put_number(self, slots: np.ndarray, j: int, numbers: np.ndarray) -> None:
+        """Write number j of records."""
+        _put_number(*self.place, slots, j, numbers)
+
+    def put(self, slots: np.ndarray, rows: np.ndarray) -> None:
+        """Write records."""
+        _scatter(*self.place, slots, np.ascontiguousarray(rows))

@@ -1,0 +1,1 @@
+"""Replay, certificates and reports: how well a learner did on a stream."""

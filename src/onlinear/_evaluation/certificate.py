@@ -1,0 +1,141 @@
+"""Certificates: the loss, the best in hindsight and the theorem's ceiling, at every round."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onlinear._evaluation.replay import Replay
+from onlinear._learner.bounds.guarantee import BROKEN, LOSSES, VALUE, Guarantee, Path
+from onlinear._validation import checks
+
+__all__ = ["TOLERANCE", "Certificate", "given", "reason", "within"]
+
+TOLERANCE = 1e-9  # a loss above the ceiling by less than this share of it is rounding,
+PREDICTIONS = 1e-28  # and by less than this share of Σy², that of predictions known to 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What a learner lost, what hindsight would have lost, and the most the theorem allows.
+
+    All arrays have one entry per round, for the stream up to and with that round.
+
+    Attributes
+    ----------
+    loss : array
+        Cumulative squared loss of the learner.
+    comparator : array
+        What is compared with, ``against``: the best predictor in hindsight, with the theorem's
+        penalty; or the loss of the given one (whose penalty is then part of the bound).
+    ceiling : array
+        What the loss can be at most; NaN where no bound applies.
+    learner, theorem, against : str
+        The learner with its parameters, the bound and the comparator, in words.
+    failed : str or None
+        Why no bound applies: which hypothesis fails, from which row and by what value; or that no
+        bound is known. None if the bound applies throughout.
+    failed_from : int or None
+        The first entry of the arrays for which no bound applies.
+    start, power : int, float
+        How many rows had been seen before the first of these, and the sum of their labels' squares.
+    run : Replay
+        The predictions and losses of the learner.
+    """
+
+    loss: np.ndarray
+    comparator: np.ndarray
+    ceiling: np.ndarray
+    learner: str
+    theorem: str
+    against: str
+    failed: str | None
+    failed_from: int | None
+    start: int
+    power: float
+    run: Replay
+
+    @cached_property
+    def bound(self) -> np.ndarray:
+        """How far the loss can exceed the comparator: ceiling − comparator."""
+        return np.asarray(self.ceiling - self.comparator)
+
+    @cached_property
+    def regret(self) -> np.ndarray:
+        """How far the loss does exceed the comparator: loss − comparator."""
+        return np.asarray(self.loss - self.comparator)
+
+    @cached_property
+    def slack(self) -> np.ndarray:
+        """How far the loss is below the ceiling."""
+        return np.asarray(self.ceiling - self.loss)
+
+    @cached_property
+    def holds(self) -> np.ndarray:
+        """Whether the loss is at most the ceiling, but for rounding; False where no bound applies.
+
+        Where a bound applies and this is False, the learner is not the theorem's: it is broken.
+        """
+        squares = self.run.labels**2
+        squares[self.run.bad_rows] = 0.0
+        return np.asarray(within(self.loss, self.ceiling, self.power + np.cumsum(squares)))
+
+    def __repr__(self) -> str:
+        """Show the figures of the last round, and why there is no bound if there is none."""
+        skipped = self.run.bad_rows.size
+        rounds = f"{self.loss.size} rounds" + (f", {skipped} skipped" if skipped else "")
+        end = f"loss {self.loss[-1]:.6g}, comparator {self.comparator[-1]:.6g}"
+        if self.failed is None:
+            verdict = "holds" if self.holds.all() else f"BROKEN at row {np.argmin(self.holds)}"
+            end += f", ceiling {self.ceiling[-1]:.6g}: {verdict}"
+        else:
+            end += f"; {self.failed}"
+        return f"<Certificate of {self.learner}, {rounds}: {end}>"
+
+
+def within(loss: Any, ceiling: Any, power: Any) -> Any:
+    """Whether a loss is at most its ceiling, but for rounding; False if the ceiling is NaN.
+
+    ``power`` is the sum of the squared labels, beside which a prediction is rounded.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return loss <= ceiling + TOLERANCE * np.abs(ceiling) + PREDICTIONS * power
+
+
+def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
+    """Return why no bound applies, given the notes and which row ended it; None if one does."""
+    broken = notes[BROKEN]
+    if not guarantee.known:
+        lost = f"; the regret needs {LOSSES[-broken]}, and ends at row {row}" if broken else ""
+        return guarantee.statement + lost
+    if not broken:
+        return None
+    rule = guarantee.hypotheses[int(broken) - 1] if broken > 0 else LOSSES[-broken]
+    return f"the bound needs {rule}: row {row} has {notes[VALUE]:g}, which ends it there"
+
+
+def given(
+    comparator: Any, X: np.ndarray, y: np.ndarray, names: list[str] | None, owner: str
+) -> Path:
+    """Return a user's predictors as a path: one u for all rounds, or one a round."""
+    shape = np.shape(comparator)
+    if len(shape) == 1:
+        u = checks.row(comparator, None, names, what="comparator")[None]
+    else:
+        u, given_names = checks.table(comparator, what="comparator")
+        if names is not None and given_names is not None:
+            checks.same_names(names, given_names)
+    if u.shape not in (X.shape, (1, X.shape[1])):
+        raise ValueError(
+            f"{owner}'s comparator needs one weight for each of {X.shape[1]} inputs, or a row of "
+            f"them for each of {X.shape[0]} rounds, got shape {shape}"
+        )
+    bad = np.argwhere(~np.isfinite(u))
+    if bad.size:
+        row, column = bad[0]
+        raise ValueError(
+            f"{owner}'s comparator needs finite weights, got {u[row, column]} in row {row}, "
+            f"column {column}"
+        )
+    return Path(X, y, u)

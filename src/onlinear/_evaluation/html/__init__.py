@@ -1,0 +1,1 @@
+"""HTML pages, tables and charts; knows no learner."""

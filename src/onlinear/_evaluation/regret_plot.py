@@ -1,0 +1,145 @@
+"""One picture: loss, comparators and ceiling over time."""
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from onlinear._evaluation.certificate import Certificate
+from onlinear._evaluation.certified import certificate
+from onlinear._learner.base import Learner
+from onlinear._validation import checks
+from onlinear.hindsight import best_fixed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["COLOURS", "regret_plot"]
+
+SMALLEST = 1e-5  # share of the largest loss that a logarithmic axis goes down to
+
+# Okabe & Ito: told apart by colour-blind readers too
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
+
+
+def regret_plot(
+    models: Learner | Certificate | Iterable[Learner | Certificate],
+    X: Any = None,
+    y: Any = None,
+    *,
+    also: dict[str, Any] | None = None,
+    log: bool = False,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the loss of learners, what hindsight would have lost, and the ceilings.
+
+    Learners are replayed on X and y; for a certificate that is there already, none are needed. A
+    cross is where a bound ends because a hypothesis fails. If pyplot is in use, ``plt.show()``
+    shows the figure.
+
+    Parameters
+    ----------
+    models : Learner, Certificate, or several of them
+        What to draw: for each the loss (full), its comparator (dotted) and its ceiling (dashed).
+    X, y : arrays or DataFrames, optional
+        The stream, for learners; the best fixed predictor (least squares) is then drawn too.
+    also : dict of name to array, optional
+        More curves, such as ``{"best of 5 segments": hindsight.best_shifting(X, y, 5).loss}``.
+    log : bool, default False
+        Logarithmic axes.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    Axes
+        ``.figure.savefig("regret.png")`` writes it.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=0.2)
+    >>> ax = ol.regret_plot(ol.LASER(c=30.0), X, y, log=True)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['LASER(c=30.0)', 'best fixed', 'loss', 'comparator', 'ceiling']
+    """
+    if isinstance(models, (Learner, Certificate)):
+        models = [models]
+    if not isinstance(models, Iterable) or not (models := list(models)):
+        raise TypeError(f"regret_plot needs learners or certificates, got {models!r}")
+    proofs = [_proof(model, X, y) for model in models]
+    ax = _axes() if ax is None else ax
+    for number, proof in enumerate(proofs):
+        colour = COLOURS[number % len(COLOURS)]
+        _draw(ax, proof, proof.loss, colour, "-", proof.learner)
+        _draw(ax, proof, proof.comparator, colour, ":")
+        _draw(ax, proof, proof.ceiling, colour, "--")
+        if proof.failed_from:  # the bound ends here
+            last = proof.failed_from - 1
+            ax.plot([proof.start + last + 1], proof.ceiling[last : last + 1], "x", color=colour)
+    if X is not None and y is not None:
+        _draw(ax, proofs[0], _best_fixed(X, y), "black", ":", "best fixed")
+    for number, (name, curve) in enumerate((also or {}).items()):
+        curve = np.asarray(curve, dtype=float)
+        if curve.shape != proofs[0].loss.shape:
+            rounds = proofs[0].loss.size
+            raise ValueError(f"also[{name!r}] needs {rounds} values, got shape {curve.shape}")
+        _draw(ax, proofs[0], curve, "black", ("-.", (0, (1, 3)))[number % 2], name)
+    if log:
+        _logarithmic(ax)
+    for style, what in (("-", "loss"), (":", "comparator"), ("--", "ceiling")):
+        ax.plot([], [], color="grey", linestyle=style, label=what)
+    ax.set_xlabel("round")
+    ax.set_ylabel("cumulative squared loss")
+    ax.legend(fontsize="small", framealpha=0.6)
+    ax.grid(alpha=0.3)
+    return ax
+
+
+def _axes() -> "Axes":
+    """Return axes of a new figure, one that pyplot shows if it is in use."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        return cast("Axes", pyplot.subplots(figsize=(8, 5), layout="constrained")[1])
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(8, 5), layout="constrained").subplots()
+
+
+def _proof(model: Any, X: Any, y: Any) -> Certificate:
+    if isinstance(model, Certificate):
+        return model
+    if not isinstance(model, Learner):
+        raise TypeError(f"regret_plot needs learners or certificates, got {model!r}")
+    if X is None or y is None:
+        raise ValueError("regret_plot needs X and y to replay a learner on")
+    return certificate(model, X, y)
+
+
+def _best_fixed(X: Any, y: Any) -> np.ndarray:
+    """Return the least loss of a fixed predictor; rows that are not finite count for nothing."""
+    X, _ = checks.table(X)
+    y = checks.labels(y, len(X))
+    good = np.isfinite(X).all(axis=1) & np.isfinite(y)
+    if not good.any():
+        return np.zeros(len(y))
+    return np.asarray(np.concatenate([[0.0], best_fixed(X[good], y[good])])[np.cumsum(good)])
+
+
+def _logarithmic(ax: "Axes") -> None:
+    """Make both axes logarithmic; a loss of mere rounding is not worth a decade."""
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.lines])
+    values = values[np.isfinite(values) & (values > 0)]
+    if values.size:
+        ax.set_ylim(bottom=max(values.min() / 2, SMALLEST * values.max()))
+
+
+def _draw(
+    ax: "Axes", proof: Certificate, curve: np.ndarray, colour: str, style: Any, name: str = ""
+) -> None:
+    rounds = proof.start + np.arange(1, curve.size + 1)
+    label = name or "_"  # matplotlib leaves these out of the legend
+    ax.plot(rounds, curve, color=colour, linestyle=style, label=label, lw=1.5)

@@ -1,0 +1,156 @@
+"""A page that compares learners on one or more streams: pure functions of names and thinned curves.
+
+Curves are of the cumulative squared loss, thinned by :func:`thinned`, all of one stream at the same
+rows.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onlinear._evaluation.html.charts import figure, line, scaled, share
+from onlinear._evaluation.html.page import Chart, Page, Part, Table, Words
+from onlinear._evaluation.report.downsampling import spaced
+
+__all__ = ["Contest", "Entry", "comparison", "standings", "thinned"]
+
+MOST_DRAWN = 12  # learners; a table can be longer
+WINDOWS = 60
+COLOURED = 6  # learners before colours come again, dash-dotted
+READING = (
+    "Every learner predicts a row before it sees the label. The best predictors in hindsight know "
+    "the whole stream beforehand; regret is how much more than theirs was lost, and below 0 the "
+    "learner was better. The relative error is of squares, and 1 for predicting the mean of the "
+    "labels so far.\n\n"
+    "Full lines are learners, or dash-dotted from the seventh on, dotted ones the best in "
+    "hindsight. A learner has one colour throughout. Click a name to hide its line."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A learner in a contest: its name, its loss so far at the contest's rows, its last ceiling.
+
+    ``ceiling`` is NaN where no bound applies; ``note`` is a word on the learner, such as why.
+    """
+
+    name: str
+    loss: np.ndarray
+    ceiling: float = math.nan
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Learners on one stream.
+
+    ``rows`` are how many rows had been seen where the curves have their points; ``best`` has curves
+    of what was best in hindsight, by name; ``mean`` is the loss of the mean of the labels so far.
+    """
+
+    title: str
+    words: str
+    rows: np.ndarray
+    entries: Sequence[Entry]
+    best: dict[str, np.ndarray]
+    mean: float = math.nan
+
+
+def thinned(curve: np.ndarray, most: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows seen and values of a long curve at few of its entries, the last included.
+
+    >>> rows, loss = thinned(np.arange(100_000.0))
+    >>> int(rows[0]), int(rows[-1]), float(loss[-1]), rows.size <= 1000
+    (1, 100000, 99999.0, True)
+    """
+    chosen = spaced(len(curve), most)
+    return chosen + 1, np.asarray(curve)[chosen]
+
+
+def comparison(title: str, lead: str, contests: Sequence[Contest]) -> Page:
+    """Return a page with a table and charts for each stream."""
+    parts: list[Part] = []
+    for contest in contests:
+        parts += [standings(contest), _losses(contest), *_windows(contest)]
+    return Page(title, lead, [*parts, Words("How to read this", READING)])
+
+
+def _ranked(contest: Contest) -> list[Entry]:
+    """Return the learners, the least loss first and those without one last."""
+    last = {entry: float(entry.loss[-1]) for entry in contest.entries}
+    return sorted(contest.entries, key=lambda e: (not math.isfinite(last[e]), last[e]))
+
+
+def standings(contest: Contest) -> Table:
+    """Return who lost how much, the least first, and the best in hindsight."""
+    ends = {name: float(curve[-1]) for name, curve in contest.best.items()}
+    bounded = any(math.isfinite(entry.ceiling) for entry in contest.entries)
+    noted = any(entry.note for entry in contest.entries)
+    columns = ["learner", "loss", "relative error", *(f"over {name}" for name in ends)]
+    rows = []
+    for entry in _ranked(contest):
+        loss = float(entry.loss[-1])
+        cells = [entry.name, figure(loss), figure(share(loss, contest.mean))]
+        cells += [_signed(loss - end) for end in ends.values()]
+        cells += [figure(entry.ceiling)] * bounded + [entry.note] * noted
+        rows.append(cells)
+    blank = [""] * (len(ends) + bounded + noted)
+    for name, end in ends.items():
+        rows.append(
+            [f"{name}, in hindsight", figure(end), figure(share(end, contest.mean)), *blank]
+        )
+    columns += ["ceiling"] * bounded + ["note"] * noted
+    return Table(contest.title, columns, rows, contest.words)
+
+
+def _signed(value: float) -> str:
+    return f"+{figure(value)}" if value > 0 else figure(value)
+
+
+def _line(contest: Contest, entry: Entry, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    """Return the line of a learner; its colour goes by its place, the same on every stream."""
+    place = list(contest.entries).index(entry)
+    return line(entry.name, rows, values, place, "loss" if place < COLOURED else "other")
+
+
+def _losses(contest: Contest) -> Chart:
+    traces = [
+        _line(contest, entry, contest.rows, entry.loss) for entry in _ranked(contest)[:MOST_DRAWN]
+    ]
+    traces += [
+        line(f"{name}, in hindsight", contest.rows, curve, k, "comparator", grey=k == 0)
+        for k, (name, curve) in enumerate(contest.best.items())
+    ]
+    rows = int(contest.rows[-1]) if contest.rows.size else 0
+    return Chart(
+        f"Loss so far: {contest.title}",
+        f"Squared loss added up over {rows:,} rows; lower is better.",
+        traces,
+        scaled(traces, "rows so far", "squared loss, added up", log="xy", height=430),
+        scales=True,
+    )
+
+
+def _windows(contest: Contest) -> list[Chart]:
+    """Return the loss by windows as a multiple of the least of any learner in that window."""
+    entries, rows = _ranked(contest)[:MOST_DRAWN], contest.rows
+    ends = np.unique(np.searchsorted(rows, np.linspace(0, rows[-1], WINDOWS + 1)[1:]))
+    if ends.size < 5 or len(entries) < 2:
+        return []
+    lost = np.array([np.diff(entry.loss[ends], prepend=0.0) for entry in entries])
+    least = np.where(lost > 0, lost, np.inf).min(axis=0)
+    times = np.where(np.isfinite(least), lost / least, np.nan)
+    traces = [_line(contest, entry, rows[ends], times[k]) for k, entry in enumerate(entries)]
+    return [
+        Chart(
+            f"Who is ahead: {contest.title}",
+            f"Loss in each of {ends.size} windows, as a multiple of the least of any learner here; "
+            "1 is the best of the window.",
+            traces,
+            scaled(traces, "rows so far", "loss / least of the window", log="y", height=340),
+            scales=True,
+        )
+    ]

@@ -1,0 +1,234 @@
+"""A stream of any length kept as a few thousand points, however it is cut into calls.
+
+Buckets and strides are powers of two that double when there is no more room, and what is kept of a
+stream is a function of its rows alone: to thin the points kept so far together with new ones is to
+thin all of them. Nothing here is changed in place, so that to undo is to keep the old object.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from onlinear._state_files.model_codec import count
+
+__all__ = ["MOST_BUCKETS", "Curves", "Extremes", "Last", "Regular", "spaced"]
+
+MOST_BUCKETS = 2000
+OCTAVE = 32  # of the mantissa ½ ≤ m < 1: sixteen buckets from a row to the one twice as far
+
+
+def _width(rows: int) -> int:
+    """Return the least power of two that has so many rows in at most MOST_BUCKETS buckets."""
+    return 1 << max(0, (-(-rows // MOST_BUCKETS) - 1).bit_length())
+
+
+def _begins(buckets: np.ndarray) -> np.ndarray:
+    """Return whether each of some sorted buckets is another than the one before."""
+    return np.concatenate([[True], buckets[1:] != buckets[:-1]])
+
+
+def _lasts(buckets: np.ndarray) -> np.ndarray:
+    return np.concatenate([buckets[1:] != buckets[:-1], [True]])
+
+
+def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
+    """Refuse rows that are not increasing whole numbers of a stream, or are too many."""
+    whole = rows.ndim == 1 and np.isfinite(rows).all() and np.all(rows % 1 == 0)
+    if not (whole and np.all(np.diff(rows) > 0) and np.all((rows >= first) & (rows <= last))):
+        raise ValueError(f"it keeps rows that are not among {first} to {last}, in order")
+    if rows.size > most:
+        raise ValueError(f"it keeps {rows.size} rows where there are at most {most}")
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The least and the largest value of each bucket of rows, with the rows they are in.
+
+    Up to MOST_BUCKETS rows that is every row; and no extreme is ever lost.
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return those of no row."""
+        return cls(np.zeros(0), np.zeros(0))
+
+    def with_rows(self, first: int, rows: np.ndarray, values: np.ndarray) -> "Extremes":
+        """Return those of more rows, after these; ``first`` is the first row of the stream."""
+        known = np.isfinite(values)
+        rows = np.concatenate([self.rows, rows[known]])
+        values = np.concatenate([self.values, values[known]])
+        if rows.size == 0:
+            return self
+        buckets = (rows - first) // _width(int(rows[-1]) - first + 1)
+        begins = _begins(buckets)
+        starts, group = np.flatnonzero(begins), np.cumsum(begins) - 1
+        kept = np.zeros(rows.size, dtype=bool)
+        for extreme in (np.minimum, np.maximum):
+            where = np.flatnonzero(values == extreme.reduceat(values, starts)[group])
+            kept[where[_begins(group[where])]] = True  # the first, if there are several
+        return Extremes(rows[kept], values[kept])
+
+    def described(self) -> np.ndarray:
+        """Return it as one array."""
+        return np.array([self.rows, self.values])
+
+    @classmethod
+    def restored(cls, kept: np.ndarray, first: int, last: int) -> Self:
+        """Return what an array describes, or refuse it."""
+        rows, values = kept
+        _checked(rows, first, last, 2 * MOST_BUCKETS)
+        if not np.isfinite(values).all():
+            raise ValueError("it has an extreme that is not finite")
+        return cls(rows, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Running figures at the last row of each bucket: buckets of one width, and ever wider ones.
+
+    The latter, sixteen from a row to the one twice as far, are for logarithmic axes.
+    """
+
+    rows: np.ndarray
+    table: np.ndarray
+
+    @classmethod
+    def none(cls, columns: int) -> Self:
+        """Return those of no row."""
+        return cls(np.zeros(0), np.zeros((0, columns)))
+
+    def with_rows(self, first: int, rows: np.ndarray, table: np.ndarray) -> "Curves":
+        """Return those of more rows, after these; ``first`` is the first row of the stream."""
+        if rows.size == 0:
+            return self
+        width = _width(int(rows[-1]) - first + 1)
+        new = _last_of_buckets(rows - first, width)
+        rows = np.concatenate([self.rows, rows[new]])
+        kept = _last_of_buckets(rows - first, width)
+        return Curves(rows[kept], np.concatenate([self.table, table[new]])[kept])
+
+    def described(self) -> np.ndarray:
+        """Return it as one array."""
+        return np.column_stack([self.rows, self.table])
+
+    @classmethod
+    def restored(cls, kept: np.ndarray, first: int, last: int, columns: int) -> Self:
+        """Return what an array describes, or refuse it."""
+        if kept.ndim != 2 or kept.shape[1] != 1 + columns:
+            raise ValueError(f"it needs {columns} curves, got an array of shape {kept.shape}")
+        _checked(kept[:, 0], first, last, MOST_BUCKETS + 64 * OCTAVE)
+        return cls(kept[:, 0].copy(), kept[:, 1:].copy())
+
+
+def _last_of_buckets(rows: np.ndarray, width: int) -> np.ndarray:
+    mantissa, exponent = np.frexp(rows + 1.0)
+    wider = exponent * OCTAVE + np.floor(mantissa * OCTAVE)
+    return np.asarray(_lasts(rows // width) | _lasts(wider))
+
+
+@dataclass(frozen=True, eq=False)
+class Regular:
+    """Every k-th of a sequence, k a power of two that doubles when there is no more room."""
+
+    most: int
+    seen: int
+    places: np.ndarray  # of what is kept in the sequence, from 1
+    rows: np.ndarray
+    table: np.ndarray
+
+    @classmethod
+    def none(cls, most: int, columns: int) -> Self:
+        """Return one that has seen nothing."""
+        return cls(most, 0, np.zeros(0), np.zeros(0), np.zeros((0, columns)))
+
+    @property
+    def stride(self) -> int:
+        """The present k."""
+        return self.stride_after(self.seen)
+
+    def stride_after(self, seen: int) -> int:
+        """Return the least power of two k with at most ``most`` multiples up to ``seen``."""
+        return 1 << (seen // (self.most + 1)).bit_length()
+
+    def places_until(self, seen: int) -> range:
+        """Return the places that will be kept of those after the present up to ``seen``."""
+        stride = self.stride_after(seen)
+        return range(self.seen // stride * stride + stride, seen + 1, stride)
+
+    def with_places(self, seen: int, places: Any, rows: np.ndarray, table: np.ndarray) -> "Regular":
+        """Return one that has seen more; what is given are places that will be kept."""
+        if len(places) == 0 and self.stride_after(seen) == self.stride:
+            return replace(self, seen=seen)
+        all_places = np.concatenate([self.places, np.asarray(places, dtype=float)])
+        kept = all_places % self.stride_after(seen) == 0
+        return Regular(
+            self.most,
+            seen,
+            all_places[kept],
+            np.concatenate([self.rows, rows])[kept],
+            np.concatenate([self.table, table])[kept],
+        )
+
+    def described(self) -> np.ndarray:
+        """Return it as one array."""
+        return np.column_stack([self.places, self.rows, self.table])
+
+    @classmethod
+    def restored(
+        cls, kept: np.ndarray, first: int, last: int, most: int, columns: int, seen: Any
+    ) -> Self:
+        """Return what an array describes, or refuse it."""
+        if kept.ndim != 2 or kept.shape[1] != 2 + columns:
+            raise ValueError(f"it needs records of {columns} numbers, got shape {kept.shape}")
+        it = cls(most, count(seen), kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2:].copy())
+        _checked(it.rows, first, last, most)
+        _checked(it.places, 1, it.seen, most)
+        if np.any(it.places % it.stride != 0):
+            raise ValueError(f"it keeps places that are no multiples of {it.stride}")
+        return it
+
+
+@dataclass(frozen=True, eq=False)
+class Last:
+    """The last so many rows, as they were."""
+
+    most: int
+    table: np.ndarray
+
+    @classmethod
+    def none(cls, most: int, columns: int) -> Self:
+        """Return those of no row."""
+        return cls(most, np.zeros((0, columns)))
+
+    def with_rows(self, table: np.ndarray) -> "Last":
+        """Return those after more rows."""
+        return Last(self.most, np.concatenate([self.table, table[-self.most :]])[-self.most :])
+
+    @classmethod
+    def restored(cls, kept: np.ndarray, first: int, last: int, most: int, columns: int) -> Self:
+        """Return what an array describes, or refuse it."""
+        if kept.ndim != 2 or kept.shape[1] != columns:
+            raise ValueError(f"it needs last rows of {columns} numbers, got shape {kept.shape}")
+        _checked(kept[:, 0], first, last, most)
+        return cls(most, kept)
+
+
+def spaced(size: int, most: int = 1000) -> np.ndarray:
+    """Return which entries of a long curve to draw: evenly and logarithmically, the last included.
+
+    >>> spaced(5)
+    array([0, 1, 2, 3, 4])
+    >>> chosen = spaced(1_000_000)
+    >>> bool(chosen.size <= 1000 and chosen[-1] == 999_999)
+    True
+    """
+    if size <= most:
+        return np.arange(size)
+    even = np.linspace(0, size - 1, most // 2)
+    return np.unique(
+        np.concatenate([even, np.geomspace(1, size, most // 2) - 1]).round().astype(int)
+    )

@@ -1,0 +1,129 @@
+"""Weights in units one can compare, beside the best drifting path in hindsight.
+
+The effect of a column is what one deviation of it moves the prediction by, w_j·sd_j. The path is
+that of :func:`onlinear.hindsight.drifting_path` through the rows a story has kept, every k-th, in
+deviations, with an intercept if the learner has one. How dear its drift is, is chosen by the data:
+the price c at which the path, at each kept row, would have predicted the next one best. If every
+k-th row is too few to follow a truth that moves fast, the path misses them by more than the learner
+does, which sees all rows; then it tells nothing, and is left out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onlinear._evaluation.replay import replay
+from onlinear._evaluation.report.recorder import Watched, has_intercept
+from onlinear.algorithms import LASER, Auto
+from onlinear.hindsight import drifting_path
+
+__all__ = ["Effects", "Path", "effects", "speeds"]
+
+PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
+START = 0.01  # price of where a path begins
+WORSE = 1.1  # a path that misses by so much more than the learner tells nothing
+FEWEST = 3  # rows a path can be put through
+MOST_STEPS = 120  # of the speed of drift
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The best drifting path: its rows, all effects at them, its mean squared error and price."""
+
+    rows: np.ndarray
+    effects: np.ndarray
+    error: float
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The effects of columns at the records of a story, and the path, or why there is none.
+
+    ``order`` has the columns that have any, the most important first.
+    """
+
+    rows: np.ndarray
+    effects: np.ndarray
+    path: Path | None
+    why: str
+    order: np.ndarray
+
+
+def effects(story: Watched) -> Effects:
+    """Return the effects of a story's columns: of the learner, and of the path in hindsight."""
+    d, sample = len(story.names), story.sample
+    X, y = sample.table[:, :d], sample.table[:, d]
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = X.std(axis=0) if len(X) else np.zeros(d)
+        deviations[~np.isfinite(deviations) | (deviations <= 1e-12 * np.abs(X).max(initial=0))] = 0
+        own = story.records.table[:, :d] * deviations
+        path, why = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
+        if path is not None and path.error > WORSE * _error(story):
+            path, why = None, "it misses them by more than the learner does"
+        told = own if path is None else path.effects
+        weight = np.sqrt(np.sum(np.nan_to_num(told) ** 2, axis=0))
+    order = np.argsort(-weight, kind="stable")
+    return Effects(story.records.rows, own, path, why, order[weight[order] > 0])
+
+
+def _path(
+    X: np.ndarray, y: np.ndarray, rows: np.ndarray, deviations: np.ndarray, *, intercept: bool
+) -> tuple[Path | None, str]:
+    """Return the path through some rows, or None and why there is none."""
+    moving = deviations > 0
+    if len(X) < FEWEST or not moving.any():
+        return None, "there is too little to go by"
+    middle = y.mean() if intercept else 0.0
+    unit = np.sqrt(np.mean((y - middle) ** 2))
+    if not (np.isfinite(unit) and unit > 0):
+        return None, "the labels never change"
+    Z = X[:, moving]
+    if intercept:
+        Z = np.column_stack([(Z - Z.mean(axis=0)) / deviations[moving], np.ones(len(Z))])
+    else:
+        Z = Z / deviations[moving]
+    labels = (y - middle) / unit
+    try:
+        c = min(PRICES, key=lambda c: _surprise(Z, labels, c))
+        u = drifting_path(Z, labels, b=START, c=c)
+    except ValueError:
+        return None, "double precision cannot tell the columns apart"
+    told = np.zeros(X.shape)
+    told[:, moving] = u[:, : int(moving.sum())] * unit
+    error = float(np.mean((labels - np.einsum("ij,ij->i", Z, u)) ** 2)) * float(unit) ** 2
+    return Path(rows, told, error, c), ""
+
+
+def _error(story: Watched) -> float:
+    """Return the mean squared error of the learner; of Auto, that of its best expert.
+
+    An expert sees no earlier labels, and nor does a path.
+    """
+    model, (learnt, lost, *_) = story.model, story.sums
+    if isinstance(model, Auto) and model._state is not None:
+        lost = min(model.regret_.experts.values())
+    return lost / max(learnt, 1.0)
+
+
+def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
+    """Return the loss of predicting each row by the best path up to the one before."""
+    return float(replay(LASER(b=START, c=c, shrink=False), Z, y, engine="rank-one").losses.sum())
+
+
+def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return rows, and how far effects moved a row since the row before: the learner's, the path's.
+
+    Both over the same stretches, since a noisy line is the longer the closer one looks.
+    """
+    known = np.isfinite(told.effects).all(axis=1)
+    rows, own = told.rows[known], told.effects[known]
+    every = max(1, -(-rows.size // MOST_STEPS))
+    rows, own = rows[::-1][::every][::-1], own[::-1][::every][::-1]
+    gaps = np.diff(rows)
+    moved = np.linalg.norm(np.diff(own, axis=0), axis=1) / gaps
+    if told.path is None:
+        return rows[1:], moved, None
+    at = np.clip(np.searchsorted(told.path.rows, rows, side="right") - 1, 0, None)
+    drift = np.linalg.norm(np.diff(told.path.effects[at], axis=0), axis=1) / gaps
+    return rows[1:], moved, drift

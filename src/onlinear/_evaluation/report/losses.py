@@ -1,0 +1,114 @@
+"""The parts of a report on losses: the error over time, the loss beside others, the regret."""
+
+import numpy as np
+
+from onlinear._evaluation.html.charts import line, scaled
+from onlinear._evaluation.html.page import Chart, Part
+from onlinear._evaluation.report.recorder import (
+    CEILING,
+    COMPARATOR,
+    COMPARED,
+    FIXED,
+    LOSS,
+    MEAN,
+    Watched,
+)
+
+__all__ = ["loss_parts"]
+
+STRETCHES = 100
+
+
+def loss_parts(story: Watched) -> list[Part]:
+    """Return the error over time, the loss so far with all it is compared with, and the regret."""
+    rows = story.curves.rows - story.first + 1
+    return [*_errors(story), _losses(story, rows), *_regret(story, rows)]
+
+
+def _errors(story: Watched) -> list[Part]:
+    """Return the error by stretches of the stream, from what was lost between their ends."""
+    rows, table = story.curves.rows, story.curves.table
+    ends = np.searchsorted(rows, np.linspace(story.first, story.last, STRETCHES + 1)[1:])
+    ends = np.unique(ends)
+    if ends.size < 3 or rows.size < STRETCHES:
+        return []
+    before = np.concatenate([[story.first - 1.0], rows[ends[:-1]]])
+    traces = []
+    for name, column, kind in (
+        (story.name, LOSS, "loss"),
+        ("mean of y so far", MEAN, "other"),
+    ):
+        lost = np.diff(table[ends, column], prepend=0.0)
+        error = np.sqrt(lost / (rows[ends] - before))
+        traces.append(line(name, rows[ends], error, kind=kind, grey=kind == "other"))
+    return [
+        Chart(
+            "Error over time",
+            f"The typical error (root mean square) in each of {ends.size} stretches of the stream.",
+            traces,
+            scaled(traces, "row", f"error of {story.target}", log="y", height=320),
+            scales=True,
+        )
+    ]
+
+
+def _losses(story: Watched, rows: np.ndarray) -> Chart:
+    table = story.curves.table
+    name = story.name
+    traces = [
+        line(name, rows, table[:, LOSS], 0),
+        line("mean of y so far", rows, table[:, MEAN], kind="other", grey=True),
+    ]
+    if np.isfinite(table[:, FIXED]).any():
+        traces.append(line("best fixed predictor", rows, table[:, FIXED], 1, "comparator"))
+    words = [f"Squared loss added up, over the {story.seen:,} rows."]
+    certified = story.certified
+    if certified is not None:
+        if np.isfinite(table[:, COMPARATOR]).any():
+            traces.append(line("theorem's comparator", rows, table[:, COMPARATOR], 2, "comparator"))
+        if np.isfinite(table[:, CEILING]).any():
+            traces.append(line("theorem's ceiling", rows, table[:, CEILING], 2, "ceiling"))
+        words.append(f"Comparator: {certified.against}. Theorem: {certified.theorem}.")
+        if certified.failed is not None:
+            words.append(f"The ceiling ends: {certified.failed}.")
+        else:
+            words.append("The bound holds." if certified.holds else "THE BOUND IS BROKEN.")
+    else:
+        words.append(_no_bound(story))
+    return Chart(
+        "Loss so far",
+        " ".join(words),
+        traces,
+        scaled(traces, "rows so far", "squared loss, added up", log="xy"),
+        scales=True,
+    )
+
+
+def _no_bound(story: Watched) -> str:
+    guarantee = story.model._guarantee(search=False)
+    if guarantee.known:
+        return f"No certificate is kept for more than {COMPARED} columns."
+    statement = guarantee.statement
+    return statement[0].upper() + statement[1:] + "."
+
+
+def _regret(story: Watched, rows: np.ndarray) -> list[Part]:
+    table = story.curves.table
+    traces = []
+    for what, column, k in (
+        ("over the best fixed predictor", FIXED, 1),
+        ("over the theorem's comparator", COMPARATOR, 2),
+    ):
+        if np.isfinite(table[:, column]).any():
+            traces.append(line(what, rows, table[:, LOSS] - table[:, column], k))
+    if not traces:
+        return []
+    return [
+        Chart(
+            "Regret",
+            "How much more was lost than by what it is compared with; below 0 the learner is "
+            "better than that.",
+            traces,
+            scaled(traces, "rows so far", "loss − comparator", height=320),
+        )
+    ]

@@ -1,0 +1,244 @@
+"""A learner that is watched: what it does with a stream, in bounded memory however long it is.
+
+What is kept is the same to the bit however the stream is cut into calls.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine.progress import bar
+from onlinear._engine.step import BAD_INPUT, Outcome
+from onlinear._evaluation.certified import Certified
+from onlinear._evaluation.replay import Replay
+from onlinear._evaluation.report.data_problems import Skipped, words_of
+from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
+from onlinear._evaluation.report.running_sums import Sums, best_fixed
+from onlinear._learner.base import Learner
+from onlinear._learner.bounds.ledger import Ledger
+from onlinear._validation import checks
+from onlinear.algorithms import Auto
+from onlinear.hindsight import BestFixed
+from onlinear.scaling import Standardized
+
+__all__ = ["COMPARED", "MOST_WEIGHED", "Watched", "has_intercept"]
+
+MOST_WEIGHED = 200  # columns up to which weights are kept
+COMPARED = 300  # columns up to which there is a best fixed predictor and a certificate
+MOST_RECORDS = 600  # of the weights
+SAMPLED, NUMBERS = 4000, 400_000  # rows kept as they were, and the numbers in them
+RECENT = 300  # last rows kept
+CURVES = LOSS, MEAN, FIXED, COMPARATOR, CEILING = range(5)
+
+
+def has_intercept(model: Learner) -> bool:
+    """Whether a learner adds an intercept by itself."""
+    return isinstance(model, Auto) or (isinstance(model, Standardized) and model._first() == 1)
+
+
+class Watched:
+    """A learner and the record of what it does; the base of ``Story``."""
+
+    def __init__(self, model: Learner, names: Sequence[str], target: str) -> None:
+        if not isinstance(model, Learner):
+            raise TypeError(f"a report is on a learner, got {type(model).__name__}")
+        if model._state is not None:
+            raise ValueError(
+                f"a report begins with the first row, got a {type(model).__name__} that has "
+                f"learnt {model.rounds_}"
+            )
+        model._numbers()
+        self.model = model
+        self.names, self.target = list(names), target
+        self.weighed = _weights(model, len(self.names))
+        self.first, self.last, self.seen = 0, -1, 0
+        self.certified = self._certified()
+        self._fixed = self._accounts()
+        self.truth, self.predicted = Extremes.none(), Extremes.none()
+        self.recent = Last.none(RECENT, 3)
+        self.curves = Curves.none(len(CURVES))
+        self.records = Regular.none(MOST_RECORDS, self._record_size())
+        self.sample = Regular.none(self._sampled(), len(self.names) + 1)
+        self.range = np.array([[np.inf], [-np.inf]]) * np.ones(len(self.names) + 1)
+        self.sums = Sums()
+        self.skipped = Skipped({})
+
+    @property
+    def name(self) -> str:
+        """What the learner is called: that behind, if it is standardised."""
+        model = self.model
+        return type(model.learner if isinstance(model, Standardized) else model).__name__
+
+    # --- what is kept -------------------------------------------------------------------------
+
+    @property
+    def experts(self) -> int:
+        """How many experts are in a record."""
+        return len(self.model._names_of_experts()) if isinstance(self.model, Auto) else 0
+
+    def _record_size(self) -> int:
+        return self.weighed + (self.experts + 3 if self.experts else 0)
+
+    def _sampled(self) -> int:
+        return min(SAMPLED, max(1, NUMBERS // (len(self.names) + 1)))
+
+    def _certified(self) -> Certified | None:
+        """Return the certificate, or None if there is no bound to speak of, or too much to do."""
+        known = self.model._guarantee(search=False).known
+        return Certified(self.model) if known and len(self.names) <= COMPARED else None
+
+    def _accounts(self) -> Ledger | None:
+        """Return the accounts of the best fixed predictor, or None if it is too much to do."""
+        return Ledger(BestFixed().account) if len(self.names) <= COMPARED else None
+
+    def _record(self) -> np.ndarray:
+        """Return the weights now and, for Auto, those of its experts and its weighted loss."""
+        if self.model._state is None:
+            return np.full(self._record_size(), np.nan)
+        parts = [self.model.coef_] if self.weighed else []
+        if isinstance(self.model, Auto):
+            regret = self.model.regret_
+            losses = [regret.weighted, regret.combination, regret.ceiling]
+            parts += [self.model._weights_of_experts()[0], np.array(losses)]
+        return np.concatenate(parts)
+
+    # --- the rounds ---------------------------------------------------------------------------
+
+    def replay(self, X: Any, y: Any, start: int) -> Replay:
+        """Predict and learn the rows ``start``, ``start + 1``, … of the stream, and record them.
+
+        All or nothing: if a row is refused, or on Ctrl-C, learner and story are as they were.
+        """
+        X, _ = checks.table(X)
+        y = checks.labels(y, len(X))
+        if X.shape[1] != len(self.names):
+            raise ValueError(f"the story is of {len(self.names)} columns, got {X.shape[1]}")
+        if type(start) is not int or start <= self.last:
+            raise ValueError(f"the story has come to row {self.last}, got rows from {start!r} on")
+        with self._all_or_nothing(), np.errstate(over="ignore", invalid="ignore"):
+            if self.seen == 0:
+                self.first = start
+            skipped, records = self.skipped.copy(), list[np.ndarray]()
+            rounds = self._rounds(X, y, start, skipped, records)
+            comparator = ceiling = np.full(len(X), np.nan)
+            if self.certified is None:
+                run = rounds()
+            else:
+                proof = self.certified._replay(X, y, None, "rank-one", rounds)
+                run, comparator, ceiling = proof.run, proof.comparator, proof.ceiling
+            self._keep(X, run, start, records, comparator, ceiling)
+            self.skipped = skipped
+        return run
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        before = self.__dict__.copy()  # what a story keeps is never changed in place
+        try:
+            with (self.certified or self.model)._all_or_nothing():
+                yield
+        except BaseException:
+            self.__dict__.update(before)
+            raise
+
+    def _rounds(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        start: int,
+        skipped: Skipped,
+        records: list[np.ndarray],
+    ) -> Callable[[], Replay]:
+        """Return what replays the rows in pieces, a record after each that is to have one."""
+        seen, rows, predictions = self.seen, len(X), np.empty(len(X))
+        places = self.records.places_until(seen + rows) if self._record_size() else range(0)
+
+        def piece(begin: int, end: int, advance: Callable[[int, int], None]) -> list[int]:
+            part = X[begin:end]
+            predictions[begin:end], bad = self.model._run_table(
+                part,
+                self.names,
+                y[begin:end],
+                learn=True,
+                progress=lambda row, _: advance(begin + row, rows),
+                first=start + begin,
+                noticed=lambda outcome: self._notice(outcome, part, start + begin, skipped),
+            )
+            return [begin + row for row in bad]
+
+        def run() -> Replay:
+            bad, begin = list[int](), 0
+            with bar("replay") as advance:
+                for place in places:
+                    bad += piece(begin, place - seen, advance)
+                    records.append(self._record())
+                    begin = place - seen
+                if begin < rows:
+                    bad += piece(begin, rows, advance)
+            return Replay(predictions, y.copy(), np.array(bad, dtype=np.intp))
+
+        return run
+
+    def _notice(self, outcome: Outcome, X: np.ndarray, first: int, skipped: Skipped) -> None:
+        """Count a row that was skipped."""
+        row, rule = first + outcome.row, outcome.rule
+        column = int(outcome.value) if rule == BAD_INPUT else -1
+        why = self.model._why(outcome._replace(row=row), X[outcome.row], in_table=True)
+        skipped.add(rule, column, row, words_of(rule, column, self.names, self.target, str(why)))
+
+    def _keep(
+        self,
+        X: np.ndarray,
+        run: Replay,
+        start: int,
+        records: list[np.ndarray],
+        comparator: np.ndarray,
+        ceiling: np.ndarray,
+    ) -> None:
+        """Thin the rows just learnt, together with what was kept of those before."""
+        n, seen = len(X), self.seen + len(X)
+        rows, y, first = start + np.arange(n, dtype=float), run.labels, self.first
+        learnt = np.ones(n, dtype=bool)
+        learnt[run.bad_rows] = False
+        self.sums, loss, mean = self.sums.with_rows(run, learnt)
+        self._fixed, fixed = best_fixed(
+            self._fixed, X, y, learnt, intercept=has_intercept(self.model)
+        )
+        self.curves = self.curves.with_rows(
+            first, rows, np.column_stack([loss, mean, fixed, comparator, ceiling])
+        )
+        self.truth = self.truth.with_rows(first, rows, y)
+        self.predicted = self.predicted.with_rows(first, rows, run.predictions)
+        self.recent = self.recent.with_rows(np.column_stack([rows, y, run.predictions])[-RECENT:])
+        if self._record_size():
+            places = self.records.places_until(seen)
+            at = np.array([place - self.seen - 1 for place in places], dtype=np.intp)
+            table = np.array(records).reshape(len(places), self._record_size())
+            self.records = self.records.with_places(seen, places, rows[at], table)
+        places = self.sample.places_until(seen)
+        at = np.array([place - self.seen - 1 for place in places], dtype=np.intp)
+        at = at[learnt[at]]
+        table = np.column_stack([X[at], y[at]])
+        self.sample = self.sample.with_places(seen, at + self.seen + 1, rows[at], table)
+        self.range = self._range(X, y)
+        self.seen, self.last = seen, start + n - 1
+
+    def _range(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the least and the largest finite value of each column and of the label."""
+        table = np.column_stack([X, y])
+        if not np.isfinite(table).all():
+            low = np.where(np.isfinite(table), table, np.inf).min(axis=0)
+            high = np.where(np.isfinite(table), table, -np.inf).max(axis=0)
+        else:
+            low, high = table.min(axis=0), table.max(axis=0)
+        return np.array([np.minimum(low, self.range[0]), np.maximum(high, self.range[1])])
+
+
+def _weights(model: Learner, d: int) -> int:
+    """Return how many weights a record has: one a column, or none (kernel learners have none)."""
+    if d > MOST_WEIGHED:
+        return 0
+    fresh = type(model)(**model.get_params(deep=False))
+    fresh._begin(d)
+    return d if hasattr(fresh, "coef_") else 0

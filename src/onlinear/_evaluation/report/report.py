@@ -1,0 +1,185 @@
+"""The report of a run: what was predicted, what was lost, what it could not have lost, what moved.
+
+A page for one learner on one stream, made from what a resumable recorder wrote down.
+"""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onlinear._evaluation.html.charts import figure, line, scaled, share
+from onlinear._evaluation.html.page import Chart, Figures, Page, Part, Table, Words
+from onlinear._evaluation.replay import Replay
+from onlinear._evaluation.report.data_problems import Problem, odd_columns
+from onlinear._evaluation.report.losses import loss_parts
+from onlinear._evaluation.report.recorder import FIXED, has_intercept
+from onlinear._evaluation.report.resumable_recorder import Found, Story
+from onlinear._evaluation.report.weights import weight_parts
+from onlinear._learner.base import Learner
+from onlinear._validation import checks
+from onlinear.algorithms import Auto
+
+__all__ = ["page", "report"]
+
+ROUNDING = 1e-12  # a loss below this share of that of the mean is none
+READING = (
+    "The learner predicts each row before it sees the label, so every error here is one it would "
+    "have made live. The best fixed predictor is chosen with the whole stream known: a loss below "
+    "it means that the truth moved and the learner followed.\n\n"
+    "Full lines are the learner, dotted ones what it is compared with, dashed ones what a theorem "
+    "allows at most. A regret that grows ever more slowly means the learner is nearly as good as "
+    "hindsight; one that falls, that it is better. Click a name above a chart to hide its line."
+)
+
+
+def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Replay:
+    """Replay a stream with a learner and write what happened as one HTML page.
+
+    The page needs no network: prediction against truth, loss beside the best in hindsight and the
+    theorem's ceiling, weights over time, problems of the data. It costs a few times the replay,
+    and is of some five megabytes however long the stream, nearly all of them the code of the
+    charts.
+
+    Parameters
+    ----------
+    model : Learner
+        A learner that has learnt nothing yet; it learns, as in :func:`onlinear.replay`.
+    X : array, list of rows or DataFrame
+        One row per round; the names of columns are kept.
+    y : array or Series
+        One label per row.
+    path : str or path
+        Where the page goes.
+
+    Returns
+    -------
+    Replay
+        The predictions, as of ``replay(model, X, y, engine="rank-one")``.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=2000, d=3, degrees=0.5)
+    >>> ol.report(ol.LASER(c=30.0, shrink=False), X, y, "report.html")
+    <Replay of 2000 rows: mean squared error 0.0148964>
+    """
+    table, names = checks.table(X)
+    target = getattr(y, "name", None)
+    story = Story(
+        model,
+        names or [f"column {j}" for j in range(table.shape[1])],
+        target if isinstance(target, str) else "y",
+    )
+    run = story.replay(table, y, 0)
+    story.write(path)
+    return run
+
+
+def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
+    """Return the page of a story; ``problems``, if given, say why rows were skipped."""
+    model = repr(story.model)
+    if len(model) > 300:
+        model = model[:299] + "…"
+    lead = f"{model} predicts {story.target}"
+    with np.errstate(all="ignore"):  # what is not finite is not drawn
+        parts: list[Part] = [_figures(story), *_truth(story), *loss_parts(story)]
+        parts += weight_parts(story)
+        parts += [_problems(story, problems), Words("How to read this", READING)]
+    return Page(f"{story.target}, predicted by {story.name}", lead + ".", parts)
+
+
+def _figures(story: Story) -> Figures:
+    learnt, lost, mean_lost = story.sums[:3]
+    error = share(lost, learnt)
+    root = math.sqrt(error) if error >= 0 else math.nan
+    skipped = story.seen - int(learnt)
+    figures = [
+        (
+            "rows",
+            f"{story.seen:,}",
+            f"row {story.first:,} to row {story.last:,}" if story.seen else "none had a label",
+        ),
+        (
+            "columns",
+            f"{len(story.names):,}",
+            "and an intercept" if has_intercept(story.model) else "no intercept is added",
+        ),
+        ("mean squared error", figure(error), f"its root, a typical error: {figure(root)}"),
+        (
+            "relative error",
+            figure(share(lost, mean_lost)),
+            "of squares; 1 = no better than the mean of y so far",
+        ),
+    ]
+    if skipped:
+        figures.append(("rows skipped", f"{skipped:,}", "see data problems"))
+    if story.curves.rows.size:
+        fixed = float(story.curves.table[-1, FIXED])
+        if fixed > ROUNDING * mean_lost:
+            against, note = share(lost, fixed), "below 1: better than any predictor that stays"
+            figures.append(("loss / best fixed", figure(against), note))
+    return Figures(figures)
+
+
+def _truth(story: Story) -> list[Part]:
+    truth, predicted = story.truth, story.predicted
+    whole = [
+        line("truth", truth.rows, truth.values, 1, grey=True),
+        line("prediction", predicted.rows, predicted.values, 0),
+    ]
+    for trace in whole:
+        trace["line"]["width"] = 1
+    whole[1]["opacity"] = 0.8
+    width = "every row" if story.seen <= truth.rows.size else "the extremes of each stretch of rows"
+    parts: list[Part] = [
+        Chart(
+            "Prediction and truth",
+            f"Drawn from {width}, so that no peak is lost; both as they were when the row came.",
+            whole,
+            scaled(whole, "row", story.target),
+        )
+    ]
+    rows, y, predictions = story.recent.table.T
+    if story.seen > rows.size:
+        last = [
+            line("truth", rows, y, 1, grey=True),
+            line("prediction", rows, predictions, 0),
+        ]
+        for trace in last:
+            trace["line"]["width"] = 1.5
+        parts.append(
+            Chart(
+                f"The last {rows.size} rows",
+                "The same, close up.",
+                last,
+                scaled(last, "row", story.target, height=300),
+            )
+        )
+    return parts
+
+
+def _problems(story: Story, given: Sequence[Found] | None) -> Part:
+    found = story.skipped.problems() if given is None else [Problem(*each) for each in given]
+    if story.seen:
+        low, high = story.range
+        found += odd_columns(story.names, low, high, story.sample.table, story.target)
+    model = story.model
+    if isinstance(model, Auto) and model._state is not None and model.regret_.left_out:
+        found.append(
+            Problem("labels Auto did not believe, and did not learn", model.regret_.left_out)
+        )
+    heading = "Data problems"
+    if not found:
+        return Words(heading, "None found.")
+    rows = [
+        (
+            each.words,
+            "" if each.rows is None else f"{each.rows:,}",
+            ", ".join(f"{row:,}" for row in each.first),
+        )
+        for each in found
+    ]
+    return Table(heading, ("what", "rows", "the first of them"), rows)

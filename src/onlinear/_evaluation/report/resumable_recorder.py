@@ -1,0 +1,164 @@
+"""The story of a run: it can be put down and taken up again in the middle, and told as a page."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onlinear._evaluation.certified import Certified
+from onlinear._evaluation.html.page import Page
+from onlinear._evaluation.report.data_problems import Skipped
+from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
+from onlinear._evaluation.report.recorder import (
+    CURVES,
+    MOST_RECORDS,
+    RECENT,
+    Watched,
+    has_intercept,
+)
+from onlinear._evaluation.report.running_sums import Sums
+from onlinear._learner.base import Learner
+from onlinear._state_files import model_codec
+
+__all__ = ["Found", "Story"]
+
+VERSION = 1
+Found = tuple[str, int, Sequence[int]]  # what is wrong, with how many rows, the first of them
+
+
+class Story(Watched):
+    """What a learner did with a stream: replay it through this object, then write the report.
+
+    Parameters
+    ----------
+    model : Learner
+        A learner that has learnt nothing yet; from now on it is to learn through this object only.
+    names : list of str
+        The names of the columns.
+    target : str
+        The name of the label.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=1000, d=2)
+    >>> story = Story(ol.Ridge(), ["left", "right"], "y")
+    >>> for start in range(0, 1000, 100):  # as the rows come
+    ...     run = story.replay(X[start : start + 100], y[start : start + 100], start)
+    >>> story.write("report.html")
+    """
+
+    def page(self, problems: Sequence[Found] | None = None) -> Page:
+        """Return the report; who knows better why rows were skipped gives the ``problems``."""
+        from onlinear._evaluation.report.report import page
+
+        return page(self, problems)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        problems: Sequence[Found] | None = None,
+    ) -> None:
+        """Write the report to a file, all of it or nothing."""
+        self.page(problems).write(path)
+
+    def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the story as a header for JSON and arrays; the learner is to be saved beside."""
+        header = {
+            "story": VERSION,
+            "names": self.names,
+            "target": self.target,
+            "first": self.first,
+            "last": self.last,
+            "seen": self.seen,
+            "compared": self._fixed is not None,
+            "skipped": self.skipped.described(),
+        }
+        arrays = {
+            "truth": self.truth.described(),
+            "predicted": self.predicted.described(),
+            "recent": self.recent.table,
+            "curves": self.curves.described(),
+            "records": self.records.described(),
+            "sample": self.sample.described(),
+            "range": self.range,
+            "sums": np.array(self.sums),
+        }
+        if self._fixed is not None:
+            arrays["fixed"] = self._fixed.record
+        if self.certified is not None:
+            arrays |= self.certified._described()
+        return header, arrays
+
+    @classmethod
+    def restored(
+        cls, model: Learner, header: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> "Story":
+        """Return the story of a learner that was saved beside it; refuse what cannot be one."""
+        try:
+            return cls._restored(model, header, arrays)
+        except (KeyError, TypeError, AttributeError, OverflowError, IndexError) as error:
+            raise ValueError(f"it does not describe a story: {error!r}") from None
+
+    @classmethod
+    def _restored(
+        cls, model: Learner, header: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> "Story":
+        names, target = header["names"], header["target"]
+        if type(names) is not list or not all(type(n) is str for n in [*names, target]):
+            raise ValueError(f"it names its columns {names!r:.60} and its label {target!r:.60}")
+        if header["story"] != VERSION:
+            raise ValueError(
+                f"it is of version {header['story']!r:.20}, this onlinear reads {VERSION}"
+            )
+        fresh = type(model)(**model.get_params(deep=False))
+        self = cls(fresh, names, target)
+        self.model = model
+        first, last, seen = header["first"], header["last"], model_codec.count(header["seen"])
+        if type(first) is not int or type(last) is not int or not seen <= last - first + 1 < 2**53:
+            raise ValueError(f"it says it saw {seen} rows, {first!r} to {last!r}")
+        self.first, self.last, self.seen = first, last, seen
+        self.truth = Extremes.restored(arrays["truth"], first, last)
+        self.predicted = Extremes.restored(arrays["predicted"], first, last)
+        self.recent = Last.restored(arrays["recent"], first, last, RECENT, 3)
+        self.curves = Curves.restored(arrays["curves"], first, last, len(CURVES))
+        size = self._record_size()
+        at = seen if size else 0
+        self.records = Regular.restored(arrays["records"], first, last, MOST_RECORDS, size, at)
+        self.sample = Regular.restored(
+            arrays["sample"], first, last, self._sampled(), len(names) + 1, seen
+        )
+        self.range, self.sums = arrays["range"], Sums(*arrays["sums"].tolist())
+        self.skipped = Skipped.restored(header["skipped"])
+        self._check_sums()
+        if not (header["compared"] is True or "fixed" not in arrays):
+            raise ValueError("it has accounts of a best predictor, and says it has none")
+        self._take_accounts(arrays)
+        return self
+
+    def _check_sums(self) -> None:
+        """Refuse sums no stream leads to, and those of another learner."""
+        model, d, learnt = self.model, len(self.names), self.sums.learnt
+        self.sums.check(self.seen)
+        if self.range.shape != (2, d + 1) or np.isnan(self.range).any():
+            raise ValueError(f"it has no range for {d} columns")
+        if not np.isfinite(self.sample.table).all():
+            raise ValueError("its sample has numbers that are not finite")
+        rounds = 0 if model._state is None else model.rounds_
+        if rounds != learnt or (rounds and model.n_features_in_ != d):
+            raise ValueError(
+                f"it is the story of {learnt:g} rows of {d} columns, and the learner has learnt "
+                f"{rounds}"
+            )
+
+    def _take_accounts(self, arrays: dict[str, np.ndarray]) -> None:
+        if self.certified is not None:
+            self.certified = Certified._restored(self.model, arrays)
+        if "fixed" not in arrays:
+            self._fixed = None
+        elif self._fixed is not None and arrays["fixed"].size:
+            if not (np.isfinite(arrays["fixed"]).all() and arrays["fixed"][0] >= 0):
+                raise ValueError("its best fixed predictor has numbers that cannot be")
+            self._fixed.begin(len(self.names) + has_intercept(self.model))
+            self._fixed.record = arrays["fixed"]

@@ -1,0 +1,102 @@
+"""What a stream has cost so far: the learner, the mean of the labels, the best fixed predictor.
+
+Running sums go on from call to call with the same bits, however the stream is cut. Nothing here is
+changed in place.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear._evaluation.replay import Replay
+from onlinear._learner.bounds.ledger import Ledger
+
+__all__ = ["Sums", "best_fixed"]
+
+
+class Sums(NamedTuple):
+    """Rows learnt, their loss, that of the mean of the labels before each, y₁ and Σ (y − y₁)."""
+
+    learnt: float = 0.0
+    lost: float = 0.0
+    mean_lost: float = 0.0
+    origin: float = 0.0
+    total: float = 0.0
+
+    def with_rows(self, run: Replay, learnt: np.ndarray) -> tuple["Sums", np.ndarray, np.ndarray]:
+        """Return the sums after more rows, and both losses at each of them."""
+        loss = _running(self.lost, np.where(learnt, run.losses, 0.0))
+        y = run.labels[learnt]
+        if y.size == 0:
+            return self, loss, np.full(learnt.size, self.mean_lost)
+        origin = self.origin if self.learnt else float(y[0])
+        off = y - origin
+        totals = _running(self.total, off)
+        before = np.concatenate([[self.total], totals[:-1]])
+        misses = (off - before / np.maximum(1.0, self.learnt + np.arange(y.size))) ** 2
+        if self.learnt == 0:
+            misses[0] = y[0] ** 2  # the first prediction is 0, as a learner's is
+        lost = _running(self.mean_lost, misses)
+        sums = Sums(
+            self.learnt + y.size, float(loss[-1]), float(lost[-1]), origin, float(totals[-1])
+        )
+        return sums, loss, _held(self.mean_lost, lost, learnt)
+
+    def check(self, seen: int) -> None:
+        """Refuse sums that no stream of so many rows leads to."""
+        if not (0 <= self.learnt <= seen and self.learnt % 1 == 0):
+            raise ValueError(f"it says {self.learnt} of {seen} rows were learnt")
+        if not (self.lost >= 0 and self.mean_lost >= 0):
+            raise ValueError(f"it says the losses were {self.lost} and {self.mean_lost}")
+
+
+def best_fixed(
+    accounts: Ledger | None, X: np.ndarray, y: np.ndarray, learnt: np.ndarray, *, intercept: bool
+) -> tuple[Ledger | None, np.ndarray]:
+    """Return the accounts after more rows, None once a row is beyond them, and the least losses.
+
+    The loss of a row that is not known is NaN; a row that was not learnt leaves it as it was.
+    """
+    if accounts is None:
+        return None, np.full(learnt.size, np.nan)
+    accounts = accounts.twin()
+    before = 0.0 if accounts.tally is None else float(accounts.tally[0])
+    if not learnt.all():
+        X, y = X[learnt], y[learnt]
+    if intercept:
+        X = np.column_stack([X, np.ones(len(X))])
+    known = _entered(accounts, np.ascontiguousarray(X), y)
+    values = np.full(y.size, np.nan)
+    values[: known.size] = known
+    return accounts if known.size == y.size else None, _held(before, values, learnt)
+
+
+def _running(before: float, values: np.ndarray) -> np.ndarray:
+    """Return running sums that go on from ``before``, the same bits however they are cut."""
+    values = np.array(values)
+    if values.size:
+        values[0] += before
+    return np.cumsum(values)
+
+
+def _held(before: float, values: np.ndarray, learnt: np.ndarray) -> np.ndarray:
+    """Return values of the rows learnt for all rows: the others leave them as they were."""
+    if learnt.all():
+        return values
+    return np.asarray(np.concatenate([[before], values])[np.cumsum(learnt)])
+
+
+def _entered(accounts: Ledger, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Enter rows up to the first that is refused; return the tally after each."""
+    if y.size == 0:
+        return np.zeros(0)
+    try:
+        return np.asarray(accounts.add(X, y)[0])
+    except ValueError:
+        if y.size == 1:
+            return np.zeros(0)
+    half = y.size // 2
+    known = _entered(accounts, X[:half], y[:half])
+    if known.size < half:
+        return known
+    return np.concatenate([known, _entered(accounts, X[half:], y[half:])])

@@ -1,0 +1,111 @@
+"""The parts of a report on weights: those of columns, how fast they move, and Auto's experts."""
+
+from onlinear._evaluation.html.charts import line, scaled
+from onlinear._evaluation.html.page import Chart, Panels, Part, Text, Words
+from onlinear._evaluation.report.effects import Effects, effects, speeds
+from onlinear._evaluation.report.recorder import MOST_WEIGHED, Watched
+from onlinear.algorithms import Auto
+
+__all__ = ["weight_parts"]
+
+SHOWN = 6  # columns whose weights are drawn
+
+
+def weight_parts(story: Watched) -> list[Part]:
+    """Return the weights over time beside the best path, the speed of drift, Auto's experts."""
+    parts = _weights(story, effects(story) if story.weighed else None)
+    if isinstance(story.model, Auto) and story.model._state is not None:
+        parts += _experts(story, story.model)
+    return parts
+
+
+def _weights(story: Watched, told: Effects | None) -> list[Part]:
+    if told is None or told.rows.size == 0:
+        few = len(story.names) <= MOST_WEIGHED
+        why = (
+            f"{story.name} has no weight for a column."
+            if few
+            else f"They are kept up to {MOST_WEIGHED} columns, and there are {len(story.names):,}."
+        )
+        return [Words("Weights", why)]
+    chosen = told.order[:SHOWN]
+    if chosen.size == 0:
+        return [Words("Weights", "No column has had an effect.")]
+    charts = []
+    for k, j in enumerate(chosen.tolist()):
+        traces = [line(story.name, told.rows, told.effects[:, j], k)]
+        if told.path is not None:
+            traces.append(
+                line("in hindsight", told.path.rows, told.path.effects[:, j], k, "comparator")
+            )
+        charts.append(Chart(story.names[j], "", traces, scaled(traces, "", "", height=210)))
+    shown, columns = len(charts), len(story.names)
+    some = "" if columns == shown else f", for {shown} of {columns} columns"
+    words = (
+        f"What one standard deviation of a column adds to the prediction{some}, the most important "
+        "first."
+    )
+    every = f"one row in {story.sample.stride:,}" if story.sample.stride > 1 else "all rows"
+    if told.path is not None:
+        words += (
+            f" Dotted: the best drifting path in hindsight through {every}, at a price of drift "
+            f"of {told.path.price:,g}, the one that would have predicted best."
+        )
+    else:
+        words += f" The best drifting path through {every} is left out: {told.why}."
+    if told.path is not None and isinstance(story.model, Auto) and story.model.lags:
+        words += " The path knows no earlier labels, and Auto does: its own weights may be smaller."
+    parts: list[Part] = [Panels("Weights over time", words, charts)]
+    return parts + _speed(story, told)
+
+
+def _speed(story: Watched, told: Effects) -> list[Part]:
+    rows, own, path = speeds(told)
+    if rows.size < 2 or not (own > 0).any():
+        return []
+    traces = [line(story.name, rows, own, 0)]
+    if path is not None and (path > 0).any():
+        traces.append(line("best drifting path in hindsight", rows, path, 0, "comparator"))
+    return [
+        Chart(
+            "Speed of drift",
+            "How far all effects together move in a row, on average between two marks. A learner "
+            "far above the path follows noise, one far below it is too slow.",
+            traces,
+            scaled(traces, "row", "‖Δ effects‖ a row", log="y", height=320),
+            scales=True,
+        )
+    ]
+
+
+def _experts(story: Watched, model: Auto) -> list[Part]:
+    names, first = model._names_of_experts(), story.weighed
+    rows, table = story.records.rows, story.records.table[:, first:]
+    weights = [line(name, rows, table[:, k], k) for k, name in enumerate(names[:-1])]
+    weights.append(line(names[-1], rows, table[:, len(names) - 1], kind="other", grey=True))
+    weighted, combination, ceiling = table[:, len(names) :].T
+    excess = [
+        line("Auto", rows, weighted - combination, 0),
+        line("at most", rows, ceiling - combination, 2, "ceiling"),
+    ]
+    parts: list[Part] = []
+    if rows.size:
+        parts.append(
+            Chart(
+                "Who leads in Auto",
+                "The weight of each expert in the prediction; what is missing to 1 is that of the "
+                "last labels. A small c follows fast, a large one hardly moves.",
+                weights,
+                scaled(weights, "row", "weight", height=320),
+            )
+        )
+        parts.append(
+            Chart(
+                "What Auto guarantees",
+                "Loss with each row weighed by 1/2σ² of its time, less that of the best fixed "
+                "combination of all experts and past labels; and the most that can be.",
+                excess,
+                scaled(excess, "row", "weighted loss over the best", height=300),
+            )
+        )
+    return [*parts, Text("What Auto believes", model.explain())]

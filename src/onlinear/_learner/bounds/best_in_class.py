@@ -1,0 +1,83 @@
+"""A good fixed predictor among those a bound allows, kept up with the stream.
+
+A bound that holds for every u of a class holds for any one of them, so the u need not be the very
+best: it starts from the best found so far and is improved at every row, in O(n²).
+"""
+
+from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
+
+__all__ = ["improve_in_box", "improve_on_simplex", "loss_of", "see"]
+
+
+MOVES = 4  # of weight between two atoms, at each row
+
+
+@kernel
+def see(x, y, A, b):
+    """Take a row into A = Σxxᵀ and b = Σyx."""
+    add_square(x, A)
+    axpy(y, x, b)
+
+
+@kernel
+def loss_of(u, A, b, squares, g):
+    """Return Σ (y − uᵀx)² from A, b and Σy², and what rounding may have taken; g is scratch."""
+    symv(A, u, g)
+    fit, power = dot(b, u), dot(u, g)
+    allowance = 1e-15 * (3 + u.size) * (squares + 2.0 * abs(fit) + power)
+    return max(0.0, squares - 2.0 * fit + power) + allowance
+
+
+@kernel
+def improve_on_simplex(p, U, low, A, b, u, g):
+    """Improve weights p ≥ low with Σp = 1 on the atoms ±U·e_i (or +U·e_i); u ← their sum.
+
+    The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, weight is
+    moved from the atom the loss most wants less of to the one it most wants more of, as much as is
+    best (the two-coordinate steps of support vector solvers).
+    """
+    n = u.size
+    for i in range(n):
+        u[i] = U * p[i]
+        if p.size > n:
+            u[i] -= U * p[n + i]
+    symv(A, u, g)
+    axpy(-1.0, b, g)  # half the gradient, Au − b
+    for _ in range(MOVES):
+        more = less = -1
+        steepest, flattest = 0.0, 0.0
+        for k in range(p.size):
+            slope = U * g[k] if k < n else -U * g[k - n]
+            if more < 0 or slope < steepest:
+                more, steepest = k, slope
+            if p[k] > low and (less < 0 or slope > flattest):
+                less, flattest = k, slope
+        gap = flattest - steepest
+        if less < 0 or not gap > 0.0:
+            return
+        i, j = more % n, less % n
+        s, t = (U if more < n else -U), (U if less < n else -U)
+        curvature = s * s * A[i, i] - 2.0 * s * t * A[i, j] + t * t * A[j, j]
+        amount = p[less] - low
+        if curvature * amount > gap:
+            amount = gap / curvature
+        if not amount > 0.0:
+            return
+        p[more] += amount
+        p[less] -= amount
+        u[i] += s * amount
+        u[j] -= t * amount
+        axpy(s * amount, A[i], g)
+        axpy(-t * amount, A[j], g)
+
+
+@kernel
+def improve_in_box(u, low, high, price, A, b, g):
+    """Improve u in [low, high]ⁿ for the loss plus price·Σu_i, one coordinate after the other."""
+    symv(A, u, g)
+    axpy(-1.0, b, g)  # half the gradient of the loss, Au − b
+    for i in range(u.size):
+        if A[i, i] > 0.0:
+            moved = min(max(u[i] - (g[i] + 0.5 * price) / A[i, i], low), high) - u[i]
+            u[i] += moved
+            axpy(moved, A[i], g)

@@ -1,0 +1,151 @@
+"""Accounts kept beside a stream: a tally brought up to date by every row."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear._engine import step as _engine
+from onlinear._engine.progress import bar
+from onlinear._engine.record import joined, views
+from onlinear._validation import checks
+
+__all__ = ["Account", "Ledger"]
+
+
+class Account(NamedTuple):
+    """How accounts are kept: who for, how to begin at dimension d, the step, its parameters."""
+
+    owner: str
+    init: Any  # d → a tuple of arrays, the tally first
+    step: _engine.Tally
+    params: tuple[Any, ...]
+    rules: tuple[str, ...] = ()
+
+
+def _own(array: np.ndarray) -> np.ndarray:
+    """Return a copy that begins with a cache line."""
+    return joined([array]).reshape(array.shape)
+
+
+class Ledger:
+    """A running tally: the same bits row by row and in bulk, unchanged by a row it refuses."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.state: tuple[np.ndarray, ...] | None = None
+
+    def begin(self, d: int) -> None:
+        """Take the initial state of dimension d."""
+        self.state = tuple(_own(array) for array in self.account.init(d))
+        self.width = d
+        self._work = _own(self.account.step.work(d))
+
+    def twin(self) -> "Ledger":
+        """Return another one, with accounts of its own that stand where these do."""
+        twin = Ledger(self.account)
+        if self.state is not None:
+            twin.begin(self.width)
+            twin.record = self.record
+        return twin
+
+    @property
+    def tally(self) -> np.ndarray | None:
+        """What has been tallied, or None before the first row."""
+        return None if self.state is None else self.state[0]
+
+    @property
+    def record(self) -> np.ndarray:
+        """The state as one vector."""
+        if self.state is None:
+            return np.zeros(0)
+        return joined(self.state)
+
+    @record.setter
+    def record(self, record: np.ndarray) -> None:
+        if self.state is None:
+            return
+        size = sum(array.size for array in self.state)
+        if record.shape != (size,):
+            raise ValueError(f"the accounts need {size} numbers, got {record.size}")
+        for array, part in zip(self.state, views(record, self.state), strict=True):
+            array[...] = part
+
+    def add_one(self, x: np.ndarray, y: float) -> None:
+        """Enter one row."""
+        fresh = self.state is None
+        if fresh:
+            self.begin(x.size)
+        elif x.size != self.width:
+            raise ValueError(f"x needs {self.width} features, as the first row had, got {x.size}")
+        before = self.record if self.account.rules else None  # it may refuse after writing
+        step, params = self.account.step, self.account.params
+        value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True)
+        if rule != _engine.FINE:
+            if before is not None:
+                self.record = before
+            if fresh:
+                self.state = None
+            raise self._refusal(_engine.Outcome(0, rule, value), x, None, in_table=False)
+
+    def add(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        names: list[str] | None = None,
+        engine: str = "rank-one",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> np.ndarray:
+        """Enter the rows of a table; return the tally after each, a column a row.
+
+        ``progress`` is told the row reached, in place of the bar on a terminal.
+        """
+        fresh = self.state is None
+        if fresh:
+            self.begin(X.shape[1])
+        elif X.shape[1] != self.width:
+            raise ValueError(f"X needs {self.width} features, as before, got {X.shape[1]}")
+        before = self.record
+
+        def refused(outcome: _engine.Outcome) -> None:
+            raise self._refusal(outcome, X[outcome.row], names, in_table=True)
+
+        try:
+            assert self.state is not None
+            with bar(self.account.owner) if progress is None else nullcontext(progress) as advance:
+                step = self.account.step
+                return step.run(
+                    self.state,
+                    self.account.params,
+                    X,
+                    y,
+                    self._work,
+                    labelled=True,
+                    refused=refused,
+                    progress=advance,
+                    in_bulk=step.takes_bulk(X, engine, self.account.owner),
+                )
+        except BaseException:
+            if fresh:
+                self.state = None
+            else:
+                self.record = before
+            raise
+
+    def compile(self, X: np.ndarray, y: np.ndarray, *, in_bulk: bool) -> None:
+        """Compile what entering such a table needs, and enter nothing."""
+        ledger = self.twin()
+        if ledger.state is None:
+            ledger.begin(X.shape[1])
+        assert ledger.state is not None
+        step, params = self.account.step, self.account.params
+        step.compile(ledger.state, params, X, y, ledger._work, in_bulk=in_bulk)
+
+    def _refusal(
+        self, outcome: _engine.Outcome, x: np.ndarray, names: list[str] | None, *, in_table: bool
+    ) -> ValueError:
+        account = self.account
+        return checks.refusal(
+            account.owner, account.rules, outcome, x, in_table=in_table, names=names, params={}
+        )

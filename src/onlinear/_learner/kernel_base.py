@@ -1,0 +1,199 @@
+"""What the learners in dual form share: a kernel, examples kept, and a state that grows.
+
+The state is as ever one flat record; its arrays have room for a number of examples. When there is
+none left the room grows by a quarter, so that a round copies nothing but now and then, and how much
+room there is depends on the number of examples alone.
+"""
+
+import bisect
+import dataclasses
+import math
+from typing import Any, cast
+
+import numpy as np
+
+from onlinear import kernels
+from onlinear._engine import step as _engine
+from onlinear._learner.base import Learner
+from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._updates.dual import check_factor, coefficients
+from onlinear._validation import checks
+from onlinear.kernels import RBF, Kernel, RowKernel
+
+__all__ = ["DualLearner", "KernelLearner", "check_fixed"]
+
+FIRST_ROOM = 16  # examples
+
+
+class KernelLearner(Learner):
+    """A predictor Σ α_i K(z_i, x) over examples z_i it keeps: linear in the space of the kernel."""
+
+    kernel: Kernel | RowKernel = RBF()
+    budget: int | None = dataclasses.field(default=None, kw_only=True)
+
+    _begun_with = cast("Any", None)  # not a parameter
+
+    def _budget(self) -> float:
+        return math.inf if self.budget is None else float(checks.whole(self, "budget", least=1))
+
+    # --- the state ----------------------------------------------------------------------------
+
+    def _initial(self, d: int, record: np.ndarray | None) -> Any:
+        if record is not None:
+            size = record.size
+            room = bisect.bisect_left(range(size), size, key=lambda room: self._size(d, room))
+        else:
+            room = FIRST_ROOM if self._state is None else self._room
+        checks.holds(type(self).__name__, room, self._size(d, room))
+        return self._with_room(d, room, self._form(d))
+
+    def _with_room(self, d: int, room: int, form: tuple[float, ...]) -> Any:
+        """Return the initial state with room for so many examples."""
+        return self.algorithm.init(self._params(), d, room, form)
+
+    @staticmethod
+    def _size(d: int, room: int) -> int:
+        """Return how many numbers a state with room for so many examples of width d has."""
+        raise NotImplementedError
+
+    def _form(self, d: int) -> tuple[float, ...]:
+        return kernels.numbers(kernels.checked(self), d)
+
+    @property
+    def _room(self) -> int:
+        return len(self._state.Z)
+
+    def _scratch(self) -> np.ndarray:
+        return self._step.work(self._room)
+
+    def _make_room(self) -> None:
+        """Take more room: everything in the state stands as a prefix of its new place."""
+        old, room = self._state, self._room
+        d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
+        checks.holds(type(self).__name__, room, self._size(d, room))
+        arrays = self._with_room(d, room, tuple(old.form))  # zeros, which take no memory yet
+        ends = np.cumsum([0, *(array.size for array in arrays)])
+        record = np.zeros(ends[-1])
+        for start, array in zip(ends[:-1], old, strict=True):
+            record[start : start + array.size] = array.reshape(-1)
+        self._begin(d, record, own=True)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n = self._state.n[0]
+        if not (n == int(n) and 0 <= n <= min(self._room, self._state.t[0])):
+            raise ValueError(f"it says {n} examples are kept")
+        if not self._state.form[1] > 0:
+            raise ValueError(f"its kernel has gamma = {self._state.form[1]}")
+
+    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
+        super()._begin(d, record, own=own)
+        if record is None or self._begun_with is None:
+            self._begun_with = self.kernel
+
+    def _changed(self) -> bool:
+        kept, form = tuple(self._state.form), self._form(self.n_features_in_)
+        free = isinstance(self.kernel, RBF) and self.kernel.gamma is None  # as of the first row
+        other = kept[0] != form[0] or (not free and kept != form)
+        return other or self.kernel != self._begun_with
+
+    def _expect(self, rows: int) -> None:
+        most = int(min(self._state.n[0] + rows, self._budget()))
+        checks.holds(type(self).__name__, most, self._size(self.n_features_in_, most))
+
+    # --- the round ----------------------------------------------------------------------------
+
+    def _numbers(self) -> tuple[Any, ...]:
+        numbers = super()._numbers()
+        if self._state is not None and self._changed():
+            raise ValueError(
+                f"{type(self).__name__} needs the kernel it began with, {self._begun_with!r}, got "
+                f"kernel={self.kernel!r} (fit begins anew)"
+            )
+        kept = 0 if self._state is None else int(self._state.n[0])
+        if self._budget() < kept:
+            raise ValueError(
+                f"{type(self).__name__} needs budget ≥ {kept}, the examples it keeps, "
+                f"got budget={self.budget!r}"
+            )
+        return numbers
+
+    @property
+    def _step(self) -> _engine.Step:
+        if isinstance(self.kernel, Kernel):
+            return self.algorithm.step
+        return _engine.Prepared(self.algorithm.step, self._before)
+
+    def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
+        """Put the similarities of a kernel of the user's into the scratch."""
+        n = int(state[1][0])
+        Z = state[-1][:n]
+        given = kernels.evaluated(self.kernel, np.vstack([Z, x]), x)
+        work[0, :n], work[3, 0] = given[:n], given[n]
+
+    def _prepare(self) -> tuple[Any, ...]:
+        if isinstance(self.kernel, Kernel):
+            self.__dict__.pop("_one", None)
+            return super()._prepare()
+        call = (tuple(self._state), self._numbers(), self._work)
+        self.__dict__["_one"] = self._step.one  # of this learner, not of its class
+        self._call = call
+        return call
+
+    def _to_plain(self) -> dict[str, Any]:
+        return {**self.get_params(), "kernel": kernels.plain(self.kernel)}
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        return {**params, "kernel": kernels.rebuilt(params["kernel"])}
+
+    def _guarantee(self, search: bool = True) -> Guarantee:
+        name = type(self).__name__
+        return unknown(name, f"{name} against linear predictors")
+
+    # --- what was learnt ----------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Not there: the weights are in the space of the kernel; see ``dual_coef_``."""
+        raise AttributeError(
+            f"{type(self).__name__} has no weight a column: see dual_coef_ and examples_"
+        )
+
+    @property
+    def examples_(self) -> np.ndarray:
+        """The examples z_i kept, oldest first, a copy."""
+        state = self._learnt()
+        return state.Z[: int(state.n[0])].copy()  # type: ignore[no-any-return]
+
+
+class DualLearner(KernelLearner):
+    """A second-order learner in dual form."""
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n = int(self._state.n[0])
+        check_factor(self._state.L, n)
+        if not (np.all(self._state.rho[:n] > 0) and self._state.prior[0] > 0):
+            raise ValueError("its prior has a variance that is not positive")
+
+    @staticmethod
+    def _size(d: int, room: int) -> int:
+        return 7 + room * (d + 2) + room * (room + 1) // 2
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``; O(n²)."""
+        return coefficients(self._learnt())
+
+
+def check_fixed(needs: str, model: Any) -> None:
+    """Refuse what is no learner, or one whose state grows; ``needs`` says who needs them."""
+    if not isinstance(model, Learner):
+        raise TypeError(f"{needs}, got {type(model).__name__}")
+    if isinstance(model, KernelLearner):
+        raise ValueError(
+            f"{needs} whose state does not grow, got {type(model).__name__}: put "
+            "onlinear.features in front of the rows instead"
+        )
+    model._numbers()

@@ -1,0 +1,95 @@
+"""Learners of a truth that stays, each of its own rows, made one: as if one had learnt them all.
+
+    Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each has the prior bI in it, and one is to be left
+    w = Σ (Σ₁⁻¹w₁ + … + Σ_k⁻¹w_k)
+
+Exact, since such a learner is nothing but its sums Σ xxᵀ and Σ yx, in whatever order they came.
+"""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from onlinear._learner.base import SecondOrder
+
+__all__ = ["merge"]
+
+Model = TypeVar("Model", bound=SecondOrder)
+
+
+def merge(models: Iterable[Model]) -> Model:
+    """Return one learner that knows what several of the same kind have learnt of different rows.
+
+    It is the learner that had learnt all rows by itself, to rounding: rows of several machines or
+    days are learnt apart, and put together. The learners are left as they are. (Where columns are
+    nearly alike, rounding tells in the weights, the more the more learners there are; it tells
+    much less in what they predict.)
+
+    Parameters
+    ----------
+    models : iterable of Ridge, AAR or AROWR
+        Of one class, with the same parameters and columns; or :class:`onlinear.Keyed`, shards of
+        keys, of any learner if no key is in two of them. One that has learnt nothing adds
+        nothing. (What forgets or drifts depends on the order of its rows, and cannot be merged.)
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> monday, tuesday = ol.Ridge(), ol.Ridge()
+    >>> monday.learn_one([1.0, 0.0], 2.0)
+    >>> tuesday.learn_one([0.0, 1.0], 4.0)
+    >>> week = ol.merge([monday, tuesday])
+    >>> week.rounds_, week.coef_.round(12)
+    (2, array([1., 2.]))
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    given = list(models)
+    several: Any = getattr(type(given[0]), "_merged", None) if given else None
+    if several is not None:
+        return several(given)  # type: ignore[no-any-return]
+    _check(given)
+    first = given[0]
+    merged = type(first)(**first.get_params(deep=False))
+    begun = [model for model in given if model._state is not None]
+    if begun:
+        d = begun[0].n_features_in_
+        eye = np.eye(d)
+        precision = -(len(begun) - 1) * merged._params().b * eye  # type: ignore[attr-defined]
+        pull = np.zeros(d)
+        for model in begun:
+            own = cho_solve(cho_factor(model._state.S), eye)  # Σ_k⁻¹ = bI + Σ xxᵀ
+            precision += (own + own.T) / 2
+            pull += own @ model._state.w
+        factor = cho_factor(precision)
+        covariance = cho_solve(factor, eye)
+        merged._begin(d)
+        merged._name_columns(begun[0]._names)
+        merged._state.t[0] = sum(model._state.t[0] for model in begun)
+        merged._state.w[:] = cho_solve(factor, pull)
+        merged._state.S[:] = (covariance + covariance.T) / 2
+    if any(model.n_skipped_ for model in given):
+        merged.n_skipped_ = sum(model.n_skipped_ for model in given)
+    return merged
+
+
+def _check(models: list[Model]) -> None:
+    """Refuse what does not make one learner."""
+    if not models:
+        raise ValueError("merge needs at least one learner, got none")
+    first = models[0]
+    for model in models:
+        if not getattr(type(model), "_sums_only", False):
+            raise TypeError(f"merge needs learners of class Ridge, AAR or AROWR, got {model!r:.60}")
+        if type(model) is not type(first) or model.get_params() != first.get_params():
+            raise ValueError(f"merge needs learners with the same parameters, got {first}, {model}")
+    begun = [model for model in models if model._state is not None]
+    for model in begun[1:]:
+        here, there = (_columns(each) for each in (begun[0], model))
+        if here != there:
+            raise ValueError(f"merge needs learners with the same columns, got {here} and {there}")
+
+
+def _columns(model: SecondOrder) -> int | list[str]:
+    return model.n_features_in_ if model._names is None else model._names

@@ -1,0 +1,151 @@
+"""The scikit-learn face; scikit-learn itself is imported only by its own call."""
+
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from onlinear._learner.parameters import Parameters
+from onlinear._validation import checks
+
+__all__ = ["Estimator", "Transformer"]
+
+
+class Estimator(Parameters):
+    """What scikit-learn asks of a regressor, on top of a learner's own round."""
+
+    _positive: ClassVar[bool] = False  # x and y must not be negative
+    _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's test data
+
+    def _run(self, X: Any, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray, list[int]]:
+        raise NotImplementedError
+
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        raise NotImplementedError
+
+    def _learnt(self) -> Any:
+        """Return the state, or raise that there is none yet."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, then learn the rows in order."""
+        with self._all_or_nothing():
+            self._forget()
+            self._run(X, y, learn=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn more rows, in order."""
+        self._run(X, y, learn=True)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict every row with what is known now, learning nothing."""
+        self._learnt()
+        return self._run(X, None, learn=False)[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of :meth:`predict` on these rows: 1 is perfect, 0 is the mean of y."""
+        predictions = self.predict(X)
+        y = checks.labels(y, predictions.size)
+        if not np.isfinite(y).all():
+            raise ValueError(f"score needs finite labels, got {y[~np.isfinite(y)][0]}")
+        given = np.ones(y.size) if sample_weight is None else sample_weight
+        weight = checks.labels(given, y.size) * ~np.isnan(predictions)  # a skipped row has none
+        if not np.any(weight > 0):
+            raise ValueError("score needs a row that can be predicted and has a weight, got none")
+        error = np.sum(weight * np.nan_to_num(y - predictions) ** 2)
+        spread = np.sum(weight * (y - np.average(y, weights=weight)) ** 2)
+        if spread == 0.0:
+            return 1.0 if error == 0.0 else 0.0
+        return float(1.0 - error / spread)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the learner to scikit-learn (only it calls this)."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True, positive_only=self._positive),
+            regressor_tags=RegressorTags(poor_score=self._poor_score),
+            input_tags=InputTags(sparse=True, positive_only=self._positive),
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Say to scikit-learn what the learner takes beside X and y (only it calls this)."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_weight", alias=None)
+        return request
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether anything was learnt."""
+        return hasattr(self, "n_features_in_")
+
+
+class Transformer(Parameters):
+    """What scikit-learn asks of a transformer, on top of a map's own rows."""
+
+    def _learn(self, X: Any) -> None:
+        raise NotImplementedError
+
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        raise NotImplementedError
+
+    def _width(self) -> int:
+        """Return how many columns come out."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the features of every row, changing nothing."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Forget everything, then learn from the rows in order; y is not looked at."""
+        with self._all_or_nothing():
+            self._forget()
+            self._learn(X)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more rows, in order; y is not looked at."""
+        with self._all_or_nothing():
+            self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Return the features of every row, after learning from all of them."""
+        return self.fit(X).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns that come out."""
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(self._width())], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the map to scikit-learn (only it calls this)."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(sparse=True),
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Say to scikit-learn what the map takes beside X and y (only it calls this)."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        return MetadataRequest(owner=type(self).__name__)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether any row was seen."""
+        return hasattr(self, "n_features_in_")

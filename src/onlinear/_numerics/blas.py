@@ -1,0 +1,115 @@
+"""Matrix products of SciPy's BLAS, called from compiled code.
+
+A call costs some thirty nanoseconds beside the work. Arrays are rows one after another; BLAS reads
+columns, so that what it takes for A is our Aᵀ. Loading SciPy takes a moment: :func:`load` is called
+before the first function that needs it is compiled or read from the cache.
+"""
+
+from functools import cache
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import get_cython_function_address, intrinsic
+
+from onlinear._numerics.linalg import kernel
+
+__all__ = ["add_product", "add_squares", "load", "product", "products_with"]
+
+SIGNATURES = {  # of the Fortran routines: characters, integers, doubles, and addresses of arrays
+    "dgemm": "cciiidpipidpi",
+    "dsymm": "cciidpipidpi",
+    "dsyrk": "cciidpidpi",
+}
+NO, YES = ord("N"), ord("T")  # whether BLAS is to transpose
+LEFT, TRIANGLE = ord("L"), ord("U")  # the triangle BLAS calls upper is our lower one
+NUMBA = {"c": types.int64, "i": types.int64, "d": types.float64, "p": types.uint64}
+WIDTHS = {"c": ir.IntType(8), "i": ir.IntType(32)}
+ADDRESS = ir.IntType(8).as_pointer()
+
+
+def _symbol(name: str) -> str:
+    return f"onlinear_blas_{name}"
+
+
+@cache
+def load() -> None:
+    """Tell the compiler where SciPy's BLAS is in this process."""
+    for name in SIGNATURES:
+        address = get_cython_function_address("scipy.linalg.cython_blas", name)
+        llvmlite.binding.add_symbol(_symbol(name), address)
+
+
+def _routine(name: str) -> Any:
+    """Return a Fortran routine as a function of compiled code; numbers are passed by address."""
+    kinds = SIGNATURES[name]
+
+    @intrinsic
+    def call(typingctx, *arguments):
+        def codegen(context, builder, signature, packed):
+            places = []
+            for kind, value in zip(kinds, cgutils.unpack_tuple(builder, packed[0]), strict=True):
+                if kind == "p":
+                    places.append(builder.inttoptr(value, ADDRESS))
+                    continue
+                held = builder.trunc(value, WIDTHS[kind]) if kind in WIDTHS else value
+                places.append(builder.bitcast(cgutils.alloca_once_value(builder, held), ADDRESS))
+            routine = ir.FunctionType(ir.VoidType(), [ADDRESS] * len(places))
+            function = cgutils.get_or_insert_function(builder.module, routine, _symbol(name))
+            builder.call(function, places)
+            return context.get_dummy_value()
+
+        return types.void(types.StarArgTuple([NUMBA[kind] for kind in kinds])), codegen
+
+    return call
+
+
+_dgemm, _dsymm, _dsyrk = _routine("dgemm"), _routine("dsymm"), _routine("dsyrk")
+
+
+@kernel(inline="always")
+def _at(A, row):
+    """Return the address of a row."""
+    return A.ctypes.data + row * A.strides[0]
+
+
+@kernel(inline="always")
+def _pitch(A):
+    """Return how many numbers lie between the beginnings of two rows."""
+    return A.strides[0] // 8
+
+
+@kernel(inline="always")
+def products_with(S, X, rows, beta, out):
+    """Each of the first rows of out ← S·(that row of X) + β·(itself), from S's lower triangle."""
+    d = S.shape[0]
+    _dsymm(
+        LEFT, TRIANGLE, d, rows, 1.0, _at(S, 0), _pitch(S), _at(X, 0), _pitch(X), beta,
+        _at(out, 0), _pitch(out),
+    )  # fmt: skip
+
+
+@kernel(inline="always")
+def add_squares(a, V, rows, d, S):
+    """S ← S + a·VᵀV for the first rows of V and d columns, in S's lower triangle."""
+    _dsyrk(TRIANGLE, NO, d, rows, a, _at(V, 0), _pitch(V), 1.0, _at(S, 0), _pitch(S))
+
+
+@kernel(inline="always")
+def product(A, first, rows, B, second, count, d, out):
+    """out[i, j] ← A_{first+i}·B_{second+j} over d columns, i < rows, j < count."""
+    _dgemm(
+        YES, NO, count, rows, d, 1.0, _at(B, second), _pitch(B), _at(A, first), _pitch(A), 0.0,
+        _at(out, 0), _pitch(out),
+    )  # fmt: skip
+
+
+@kernel(inline="always")
+def add_product(a, T, rows, B, second, count, d, beta, out, first):
+    """Rows first.. of out ← a·T·(rows second.. of B) + β·(themselves); T is rows × count."""
+    _dgemm(
+        NO, NO, d, rows, count, a, _at(B, second), _pitch(B), _at(T, 0), _pitch(T), beta,
+        _at(out, first), _pitch(out),
+    )  # fmt: skip

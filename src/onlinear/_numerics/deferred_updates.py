@@ -1,0 +1,170 @@
+"""What a block of rows does to one matrix: the products of :mod:`onlinear._engine.bulk`.
+
+A symmetric matrix A takes rank-one updates A ← A + σ·h·vvᵀ, v = Ax, one a row; σ is −1 for a
+covariance and +1 for a matrix that grows. They are put off: P begins as XA₀, u = √h·v, and
+
+    leaf       G = PXᵀ of a few rows, from which row by row come xᵀAx and what the row takes out of
+               those after it; then U = TP, T small and triangular
+    push       P ← P + σ(XUᵀ)U for rows to come
+    fold       A ← A₀ + σUᵀU at the end of the block
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear._numerics import blas
+from onlinear._numerics.linalg import kernel
+
+__all__ = [
+    "LEAF",
+    "Wing",
+    "aligned",
+    "begin",
+    "eliminate",
+    "expand",
+    "fold",
+    "gram",
+    "mirror",
+    "push",
+    "wing",
+]
+
+LEAF = 8  # rows
+
+
+class Wing(NamedTuple):
+    """Scratch for one matrix; ``chi`` is xᵀAx of every row, ``root`` the √h of it."""
+
+    P: np.ndarray
+    U: np.ndarray
+    G: np.ndarray
+    T: np.ndarray
+    chi: np.ndarray
+    root: np.ndarray
+
+
+def wing(rows: int, d: int) -> Wing:
+    """Return scratch for blocks of so many rows of width d."""
+    large, small = (aligned(rows, d) for _ in range(2)), (aligned(LEAF, LEAF) for _ in range(2))
+    P, U = large
+    G, T = small
+    return Wing(P, U, G, T, np.zeros(rows), np.zeros(rows))
+
+
+def aligned(rows: int, d: int) -> np.ndarray:
+    """Return rows of d numbers or more that begin with a cache line, not all in the same ones."""
+    pitch = -(-d // 8) * 8
+    if pitch % 512 == 0:
+        pitch += 8
+    flat = np.zeros(rows * pitch + 8)
+    first = -flat.ctypes.data % 64 // 8
+    return flat[first : first + rows * pitch].reshape(rows, pitch)
+
+
+@kernel
+def _multiple(A):
+    """Return a if the lower triangle of A is that of a·I, else 0."""
+    a = A[0, 0]
+    for i in range(A.shape[0]):
+        if A[i, i] != a:
+            return 0.0
+        for j in range(i):
+            if A[i, j] != 0.0:
+                return 0.0
+    return a
+
+
+@kernel
+def begin(wing, A, X, rows, beta):
+    """P ← XA + βP; at the beginning and after a reset, A is a multiple of I."""
+    P, d = wing[0], A.shape[0]
+    a = _multiple(A)
+    if a == 0.0:
+        blas.products_with(A, X, rows, beta, P)
+    else:
+        _add_rows(a, X, rows, d, beta, P)
+
+
+@kernel
+def _add_rows(a, X, rows, d, beta, P):
+    """P ← aX + βP."""
+    for j in range(rows):
+        x, p = X[j, :d], P[j, :d]
+        if beta == 0.0:
+            for i in range(d):
+                p[i] = a * x[i]
+        else:
+            for i in range(d):
+                p[i] = a * x[i] + beta * p[i]
+
+
+@kernel
+def gram(wing, X, done, rows, d):
+    """Begin a leaf of so many rows: G[s, t] ← p_sᵀx_t."""
+    blas.product(wing[0], done, rows, X, done, rows, d, wing[2])
+
+
+@kernel
+def eliminate(wing, j, rows, done, h, sign):
+    """Take row j of the leaf out of those after it, and put down its χ and √h.
+
+    Leaves u_jᵀx_s in G[j, s] for the s after j.
+    """
+    _, _, G, _, chi, root = wing
+    chi[done + j] = G[j, j]
+    for s in range(j + 1, rows):
+        f = sign * h * G[j, s]
+        for i in range(s, rows):
+            G[s, i] += f * G[j, i]
+    root[done + j] = h**0.5  # only now: the next row's χ need not wait for it
+    for s in range(j + 1, rows):
+        G[j, s] *= root[done + j]
+
+
+@kernel
+def _invert(G, root, done, rows, sign, T):
+    """T ← the matrix with U = TP: u_t = √h_t·(p_t + σ Σ_{s<t} (u_sᵀx_t)·u_s)."""
+    for t in range(rows):
+        for j in range(rows):
+            T[t, j] = 0.0
+        T[t, t] = 1.0
+        for s in range(t):
+            f = sign * G[s, t]
+            for j in range(s + 1):
+                T[t, j] += f * T[s, j]
+        for j in range(t + 1):
+            T[t, j] *= root[done + t]
+
+
+@kernel
+def expand(wing, done, rows, sign, d):
+    """End a leaf: U ← TP for its first rows."""
+    P, U, G, T, _, root = wing
+    _invert(G, root, done, rows, sign, T)
+    blas.add_product(1.0, T, rows, P, done, rows, d, 0.0, U, done)
+
+
+@kernel
+def push(wing, X, W, done, span, rows, sign, d):
+    """Make P good for the next rows, after the last ``span`` ones; W is scratch."""
+    P, U, _, _, _, _ = wing
+    blas.product(X, done, rows, U, done - span, span, d, W)  # W = XUᵀ
+    blas.add_product(sign, W, rows, U, done - span, span, d, 1.0, P, done)
+
+
+@kernel
+def fold(wing, A, rows, sign, d):
+    """A ← A + σUᵀU, in its lower triangle."""
+    blas.add_squares(sign, wing[1], rows, d, A)
+
+
+@kernel
+def mirror(A):
+    """Copy the lower triangle to the upper one, in squares that stay in cache."""
+    d = A.shape[0]
+    for top in range(0, d, 32):
+        for left in range(0, top + 1, 32):
+            for i in range(top, min(top + 32, d)):
+                for j in range(left, min(left + 32, i)):
+                    A[j, i] = A[i, j]

@@ -1,0 +1,141 @@
+"""Compiled code that is kept between processes, and never outlives the sources it was made of."""
+
+import hashlib
+import inspect
+import warnings
+from collections.abc import Callable
+from functools import cache, cached_property
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from onlinear._numerics.linalg import kernel
+
+__all__ = ["Kept", "compiled", "fingerprint"]
+
+
+def compiled(
+    template: Callable[..., Any],
+    name: str,
+    mark: str | None,
+    module: str,
+    options: dict[str, Any],
+    **names: Any,
+) -> Any:
+    """Compile a template with some of its global names bound anew.
+
+    Numba keeps the result on disk under the template's file and the name given here, so the name
+    carries a mark of the sources (see :func:`fingerprint`). Without a mark it is compiled anew in
+    each process, as everything is where no folder for the cache is writable.
+    """
+    name = f"{name}_{mark}"
+    function = FunctionType(template.__code__, {**template.__globals__, **names}, name)
+    function.__qualname__ = name
+    function.__module__ = module
+    try:
+        return kernel(function, cache=mark is not None, **options)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        _warn_once()
+        return kernel(function, **options)
+
+
+class Kept:
+    """A function of this package called from Python, compiled on first use; it frees the lock."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    @cached_property
+    def _compiled(self) -> Any:
+        own = self.function
+        return compiled(own, own.__name__, _mark(_package()), own.__module__, {"nogil": True})
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return self._compiled(*arguments)
+
+
+@cache
+def _package() -> bytes:
+    """Return the sources of this package, hashed, but for the command and the papers' scripts.
+
+    A step that stands there is known by what it reaches, as those outside the package are.
+    """
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for file in sorted(root.rglob("*.py")):
+        if file.relative_to(root).parts[0] not in {"_cli", "papers"}:
+            digest.update(file.read_bytes())
+    return digest.digest()
+
+
+def fingerprint(function: Callable[..., Any]) -> str | None:
+    """Hash the sources a compiled step depends on; None if that cannot be told.
+
+    A step typed at a prompt has no file.
+    Numba's disk cache looks only at the file of the compiled function; with the hash in the name,
+    an edit of a kernel, of a learner, or of a file a step imports from can never be answered with
+    the code from before it.
+    """
+    code = function.__code__
+    if not Path(code.co_filename).is_file():
+        return None
+    digest = hashlib.sha256(_package())
+    digest.update(f"{function.__qualname__} {code.co_firstlineno}".encode() + code.co_code)
+    try:
+        for item in sorted(_reached(function, set())):
+            digest.update(item)
+    except ValueError:
+        return None
+    return _mark(digest.digest())
+
+
+def _mark(digest: bytes) -> str:
+    return digest.hex()[:16]
+
+
+def _reached(value: Any, seen: set[int]) -> set[bytes]:
+    """Return the files and constants a step depends on, itself or through what it calls."""
+    value = getattr(value, "py_func", value)
+    if id(value) in seen or _foreign(value):
+        return set()
+    seen.add(id(value))
+    if isinstance(value, FunctionType):
+        inner = inspect.getclosurevars(value)
+        used = [*inner.globals.values(), *inner.nonlocals.values()]
+        for module in used.copy():
+            if isinstance(module, ModuleType) and not _foreign(module):
+                used += [vars(module).get(name) for name in value.__code__.co_names]
+        reached = {Path(value.__code__.co_filename).read_bytes()}
+        return reached.union(*(_reached(each, seen) for each in used))
+    if isinstance(value, np.ndarray):
+        return {value.tobytes()}
+    if value is None or isinstance(value, (bool, int, float, str, tuple)):
+        return {repr(value).encode()}
+    if isinstance(value, ModuleType):
+        return set()
+    raise ValueError(f"no telling whether {value!r} has changed")
+
+
+def _foreign(value: Any) -> bool:
+    """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache knows."""
+    name = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
+    return isinstance(value, (type, BuiltinFunctionType, np.ufunc)) or (
+        isinstance(value, (FunctionType, ModuleType))
+        and str(name).split(".")[0] in {"builtins", "functools", "math", "numba", "numpy"}
+    )
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "onlinear finds no folder to keep compiled code in, and compiles in every process: "
+        "set NUMBA_CACHE_DIR to a folder that can be written to",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,204 @@
+"""The projection on a ball in the metric of Σ⁻¹, for learners that keep ‖w‖ ≤ R.
+
+    argmin over ‖u‖ ≤ R of (u − w)ᵀΣ⁻¹(u − w)  =  (I + αΣ)⁻¹w  with α such that ‖·‖ = R
+
+1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's iteration on it rises to the root from α = 0 without
+overshooting. A factorisation of I + αΣ for each of its steps costs O(d³). Lanczos' recursion
+
+    β_k q_{k+1} = Σq_k − α_k q_k − β_{k−1}q_{k−1},   q_0 = w/‖w‖
+
+costs O(d²) a vector, and with T, the tridiagonal matrix of the α_k and β_k, the steps are made on
+
+    u = R·Qy,   (I + αT)y = (‖w‖/R)e₁,   ‖y‖ = 1
+
+in O(k) each. What u leaves, ‖(I + αΣ)u − w‖ = R·α·β_k|y_k|, bounds its error, since I + αΣ ≥ I. For
+a given α it is what conjugate gradients find, whose iterates lengthen with k (Steihaug): the root
+rises with k, and Newton's steps go on from where they were.
+
+The q_k do not stay orthogonal in floating point. The residual does not need it: the recursion holds
+to rounding (Paige); and functions of T keep the moments of Σ, so that ‖Qy‖ is ‖y‖ nonetheless
+(Druskin & Knizhnerman), which is checked. It takes a few vectors more, possibly more than d; they
+cost less than making the q_k orthogonal.
+
+Paige, Linear Algebra Appl. 34, 1980; Druskin & Knizhnerman, Comput. Math. Math. Phys. 31, 1991;
+Steihaug, SIAM J. Numer. Anal. 20, 1983.
+"""
+
+import math
+
+from onlinear._numerics.linalg import (
+    axpy,
+    cholesky,
+    dot,
+    kernel,
+    norm,
+    scale,
+    shift,
+    solve_lower,
+    solve_upper,
+    symv,
+)
+
+__all__ = ["SCRATCH", "project_ellipsoid"]
+
+MORE = 32  # vectors beyond d, and at most 2d in all, before Cholesky's method is taken
+SCRATCH = MORE + 13  # rows beside d: MORE + 1 vectors, and six arrays of up to 2d numbers
+NEWTON_STEPS = 100  # the secular equation needs about five
+COARSE = 0.5  # of R: what u may leave when the first Newton step is made; for the next its square
+ROUNDING = 1e-16
+FINE = 16.0  # roundings that u may leave in the end, beside the α‖Σ‖ that T has
+STEEP = 4e3  # α‖Σ‖ from which Cholesky's factors are better: they keep the digits of a graded Σ
+
+
+@kernel
+def project_ellipsoid(S, w, radius, work):
+    """w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w), nothing if ‖w‖ ≤ radius.
+
+    ``work`` holds d + SCRATCH rows.
+    """
+    length = norm(w)
+    if length > radius and not by_lanczos(S, w, length, radius, work):
+        by_cholesky(S, w, radius, work)
+
+
+@kernel
+def by_lanczos(S, w, length, radius, work):
+    """Project w, which is of the given length, and return True; or False, and w is untouched.
+
+    A Newton step is made whenever u leaves little enough for it to be worth one, and steps to the
+    end when it leaves no more than rounding.
+    """
+    n = w.size
+    most = min(2 * n, n + MORE)
+    flat = work.reshape(work.size)
+    diagonal, beside, y = flat[:most], flat[most : 2 * most], flat[2 * most : 3 * most]
+    pivot, below = flat[3 * most : 4 * most], flat[4 * most : 5 * most]
+    forward = flat[5 * most : 6 * most]
+    Q = work[12 : most + 13]
+    for j in range(n):
+        Q[0, j] = w[j] / length
+    forward[0] = length / radius
+    alpha = reach = 0.0  # reach is about ‖Σ‖
+    coarse = COARSE
+    for k in range(most):
+        q, z = Q[k], Q[k + 1]
+        symv(S, q, z)
+        if k > 0:
+            axpy(-beside[k - 1], Q[k - 1], z)
+        diagonal[k] = dot(q, z)
+        axpy(-diagonal[k], q, z)
+        beside[k] = norm(z)
+        reach = max(reach, diagonal[k] + beside[k])
+        factorise(diagonal, beside, alpha, k, k, pivot, below, forward)
+        for _ in range(NEWTON_STEPS):
+            left = alpha * beside[k] * abs(forward[k] * pivot[k])
+            fine = ROUNDING * (FINE + alpha * reach)
+            if left > max(coarse, fine):
+                break
+            size, slope = solve(diagonal, beside, k, pivot, below, forward, y)
+            better = alpha + (size - 1.0) / slope
+            if left <= fine and (size <= 1.0 + fine or better == alpha):
+                return combine(Q, k + 1, y, fine, radius, z, w)
+            if not 0.0 <= better * reach <= STEEP:
+                return False
+            alpha = better
+            coarse *= coarse
+            factorise(diagonal, beside, alpha, 0, k, pivot, below, forward)
+        else:
+            return False
+        scale(1.0 / beside[k], z, z)
+    return False
+
+
+@kernel
+def combine(Q, rows, y, fine, radius, u, w):
+    """w ← R·Qy and True if ‖Qy‖ = 1, by way of u; else False."""
+    scale(0.0, w, u)
+    add_rows(Q, rows, y, u)
+    size = norm(u)
+    if not abs(size - 1.0) <= 16.0 * fine:
+        return False
+    scale(radius / size, u, w)
+    return True
+
+
+@kernel
+def add_rows(Q, rows, c, z):
+    """z ← z + Σ c_i q_i, four rows at a time."""
+    whole = rows - rows % 4
+    for i in range(0, whole, 4):
+        c0, c1, c2, c3 = c[i], c[i + 1], c[i + 2], c[i + 3]
+        for j in range(z.size):
+            z[j] += (c0 * Q[i, j] + c1 * Q[i + 1, j]) + (c2 * Q[i + 2, j] + c3 * Q[i + 3, j])
+    for i in range(whole, rows):
+        c0 = c[i]
+        for j in range(z.size):
+            z[j] += c0 * Q[i, j]
+
+
+@kernel
+def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
+    """Rows first..last of I + αT = LDLᵀ and of f = L⁻¹·f_0e₁, given those before.
+
+    ``pivot`` holds 1/D_ii, ``below`` L_i+1,i, ``forward`` f.
+    """
+    for i in range(first, last + 1):
+        left = 1.0 + alpha * diagonal[i]
+        if i > 0:
+            side = alpha * beside[i - 1]
+            below[i - 1] = side * pivot[i - 1]
+            left -= side * below[i - 1]
+            forward[i] = -below[i - 1] * forward[i - 1]
+        pivot[i] = 1.0 / left
+
+
+@kernel
+def solve(diagonal, beside, k, pivot, below, forward, y):
+    """y ← (I + αT)⁻¹f_0e₁ = L⁻ᵀD⁻¹f; return ‖y‖ and ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖²."""
+    y[k] = forward[k] * pivot[k]
+    squares = y[k] * y[k]
+    for i in range(k - 1, -1, -1):
+        y[i] = forward[i] * pivot[i] - below[i] * y[i + 1]
+        squares += y[i] * y[i]
+    a = b = total = 0.0  # entries of L⁻¹y and L⁻¹Ty
+    for i in range(k + 1):
+        bend = diagonal[i] * y[i]  # (Ty)_i
+        if i < k:
+            bend += beside[i] * y[i + 1]
+        if i > 0:
+            bend += beside[i - 1] * y[i - 1]
+            a *= below[i - 1]
+            b *= below[i - 1]
+        a = y[i] - a
+        b = bend - b
+        total += a * b * pivot[i]
+    return math.sqrt(squares), total / squares
+
+
+@kernel
+def by_cholesky(S, w, radius, work):
+    """Project w by a Cholesky factorisation of I + αΣ for every Newton step."""
+    n = w.size
+    u, z, U = work[0], work[1], work[2 : n + 2]
+    alpha = 0.0
+    for _ in range(NEWTON_STEPS):
+        for i in range(n):
+            u[i] = w[i]
+            for j in range(n):
+                U[i, j] = alpha * S[i, j]
+        shift(1.0, U)
+        cholesky(U, 1.0, 0.0)
+        solve_lower(U, u)
+        solve_upper(U, u)  # u = (I + αΣ)⁻¹w
+        length = norm(u)
+        scale(1.0 / length, u, u)
+        if length <= radius * (1.0 + 4e-16):
+            break
+        symv(S, u, z)
+        solve_lower(U, z)
+        solve_upper(U, z)  # z = (I + αΣ)⁻¹Σu/‖u‖
+        better = alpha + (length / radius - 1.0) / dot(u, z)
+        if not alpha < better < math.inf:
+            break
+        alpha = better
+    scale(radius, u, w)

@@ -1,0 +1,278 @@
+"""The second-order learners in dual form: a growing Cholesky factor in place of Σ.
+
+With examples z_i kept and K(z, x) for zᵀx, what a learner believes of its next label is
+
+    C_ij = ρ_i K(z_i, z_j) for i < j,   C_ii = ρ_i K(z_i, z_i) + r_i       C = LLᵀ
+    q = L⁻¹(ρ_i K(z_i, x))_i,   m = qᵀz,   χ = ρ K(x, x) − qᵀq            z = L⁻¹y
+
+where ρ is the prior's variance in the round (1/b, and 1/c more each round against a drifting
+target), and r the noise the learner takes the label to have. m and χ are xᵀw and xᵀΣx of the linear
+learner, whose round is then a row more,
+
+    L ← [L 0; qᵀ √(χ + r)],   z ← [z; (y − m)/√(χ + r)]
+
+so that a round costs n²/2 multiplications for n examples, and nothing is ever subtracted from a
+matrix. The rows of L stand end to end; there is room for some more, and a step that finds none says
+so (the rule FULL) before it writes anything.
+
+With a budget the oldest example goes. Time then counts from about the oldest that is kept: ρ_i,
+which grows by 1/c a round, is set back for all once the oldest has aged by half the budget, or the
+prior would in the end say nothing. That is a factorisation anew, n³/3 every n/2 rounds.
+
+Moroshko, thesis section 3.3 (Figure 3.3 has the same numbers by other sums); Rasmussen & Williams,
+Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear._engine.step import DOMAIN, FINE, FULL, OVERFLOW
+from onlinear._numerics.linalg import ROUNDING, dot, kernel
+from onlinear.kernels import GIVEN, similarities, similarity
+
+__all__ = [
+    "MOST",
+    "RULES",
+    "SCRATCH",
+    "Dual",
+    "believe",
+    "check_factor",
+    "coefficients",
+    "dual",
+    "remember",
+    "see",
+    "solve_columns",
+    "solve_rows",
+]
+
+SCRATCH = 4  # rows: K(z_i, x), q, K(z_i, z_0), and K(x, x) of a kernel from outside
+MOST = 1e10  # of ρ·K(x, x): beyond, χ is known to fewer than five digits
+RULES = (
+    "needs ρ·K(x, x) ≤ 1e10, ρ = 1/b (+ t/c) being the prior's variance, or rounding would eat the "
+    "digits (smaller rows, or a larger b or c, cure it), got {value:g}",
+    "needs a kernel that is an inner product (positive semi-definite), got a variance of {value:g}",
+)
+
+
+class Dual(NamedTuple):
+    """Rounds learnt, examples kept, ρ, the kernel's numbers; ρ_i, z, L and the examples."""
+
+    t: np.ndarray
+    n: np.ndarray
+    prior: np.ndarray
+    form: np.ndarray
+    rho: np.ndarray
+    z: np.ndarray
+    L: np.ndarray
+    Z: np.ndarray
+
+
+def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
+    """Begin with no example and ρ = 1/b, with room for some."""
+    return Dual(
+        np.zeros(1),
+        np.zeros(1),
+        np.full(1, 1.0 / b),
+        np.array(form),
+        np.zeros(room),
+        np.zeros(room),
+        np.zeros(room * (room + 1) // 2),
+        np.zeros((room, d)),
+    )
+
+
+@kernel
+def see(form, Z, n, x, work):
+    """K(z_i, x) into the first row of scratch (a kernel from outside is there); return K(x, x)."""
+    if form[0] == GIVEN:
+        return work[3, 0]
+    similarities(form, Z, n, x, work[0])
+    return similarity(form, x, x)
+
+
+@kernel
+def solve_rows(L, n, q):
+    """q ← L⁻¹q, the rows of L standing end to end."""
+    start = 0
+    for i in range(n):
+        q[i] = (q[i] - dot(L[start : start + i], q[:i])) / L[start + i]
+        start += i + 1
+
+
+@kernel
+def solve_columns(L, n, q):
+    """q ← L⁻ᵀq."""
+    start = n * (n + 1) // 2
+    for i in range(n - 1, -1, -1):
+        start -= i + 1
+        a = q[i] / L[start + i]
+        q[i] = a
+        for j in range(i):
+            q[j] -= a * L[start + j]
+
+
+@kernel
+def believe(state, drift, x, work):
+    """q into the second row of scratch; return m, χ, a rule and the value that breaks it."""
+    _, n, prior, form, rho, z, L, Z = state
+    size = int(n[0])
+    q = work[1][:size]
+    variance = (prior[0] + drift) * see(form, Z, size, x, work)
+    if not math.isfinite(variance):
+        return 0.0, 0.0, OVERFLOW, variance
+    if variance > MOST:
+        return 0.0, 0.0, DOMAIN, variance
+    for i in range(size):
+        q[i] = rho[i] * work[0, i]
+    solve_rows(L, size, q)
+    chi = variance - dot(q, q)
+    noise = ROUNDING * (3 + size) * abs(variance)
+    if chi < -10.0 * noise or variance < 0.0:
+        return 0.0, 0.0, DOMAIN + 1, chi
+    return dot(q, z[:size]), max(chi, 0.0), FINE, 0.0
+
+
+@kernel
+def remember(state, drift, b, budget, x, e, pivot, work):
+    """Add the example x with the residual e; FULL or OVERFLOW untouched.
+
+    Beyond the budget the oldest example goes.
+    """
+    t, n, prior, _, rho, z, L, Z = state
+    size = int(n[0])
+    if not math.isfinite(e * e):
+        return OVERFLOW
+    if size == z.size:
+        return FULL
+    root = math.sqrt(pivot)
+    start = size * (size + 1) // 2
+    for i in range(size):
+        L[start + i] = work[1, i]
+    L[start + size] = root
+    z[size] = e / root
+    prior[0] += drift
+    rho[size] = prior[0]
+    for j in range(x.size):
+        Z[size, j] = x[j]
+    size += 1
+    if size > budget:
+        forget_oldest(rho, z, L, Z, size, work)
+        size -= 1
+        aged = rho[0] - 1.0 / b
+        if drift > 0.0 and aged > (size // 2 + 0.5) * drift:
+            set_back(aged, rho, z, L, size)
+            prior[0] -= aged
+    n[0] = size
+    t[0] += 1
+    return FINE
+
+
+@kernel
+def forget_oldest(rho, z, L, Z, n, work):
+    """Take the first of n examples out: the rest as if it had never been there.
+
+    Without its first row and column C is L₂L₂ᵀ + llᵀ, l being the rest of the first column: plane
+    rotations of l into L₂ make that L₂'L₂'ᵀ, and turn z as they do a row of L. Each row is turned
+    into the place of the one above; four at a time, as every element waits for the one before.
+    """
+    lost = z[0]
+    whole = n - (n - 1) % 4
+    for i in range(1, whole, 4):
+        up = i * (i - 1) // 2 - 1
+        first = up + i + 1
+        second = first + i + 1
+        third = second + i + 2
+        fourth = third + i + 3
+        l0, l1, l2, l3 = L[first], L[second], L[third], L[fourth]
+        for k in range(1, i):
+            c, s = work[0, k], work[2, k]
+            a0, a1, a2, a3 = L[first + k], L[second + k], L[third + k], L[fourth + k]
+            L[up + k] = c * a0 + s * l0
+            L[first + k - 1] = c * a1 + s * l1
+            L[second + k - 1] = c * a2 + s * l2
+            L[third + k - 1] = c * a3 + s * l3
+            l0, l1, l2, l3 = c * l0 - s * a0, c * l1 - s * a1, c * l2 - s * a2, c * l3 - s * a3
+        lost = turn(L, z, i, i, l0, lost, work)
+        lost = turn(L, z, i + 1, i, l1, lost, work)
+        lost = turn(L, z, i + 2, i, l2, lost, work)
+        lost = turn(L, z, i + 3, i, l3, lost, work)
+    for i in range(whole, n):
+        lost = turn(L, z, i, 1, L[i * (i + 1) // 2], lost, work)
+    for i in range(1, n):
+        rho[i - 1] = rho[i]
+        for j in range(Z.shape[1]):
+            Z[i - 1, j] = Z[i, j]
+    blank(rho, z, L, Z, n - 1)
+
+
+@kernel
+def turn(L, z, i, start, l, lost, work):
+    """Turn row i from column ``start`` on, find its own rotation, turn z_i; return what is lost."""
+    row, up = i * (i + 1) // 2, i * (i - 1) // 2 - 1
+    for k in range(start, i):
+        c, s, a = work[0, k], work[2, k], L[row + k]
+        L[up + k] = c * a + s * l
+        l = c * l - s * a
+    root = math.sqrt(L[row + i] * L[row + i] + l * l)
+    c, s = L[row + i] / root, l / root
+    work[0, i], work[2, i] = c, s
+    L[up + i] = root
+    kept = z[i]
+    z[i - 1] = c * kept + s * lost
+    return c * lost - s * kept
+
+
+@kernel
+def blank(rho, z, L, Z, n):
+    """Zero the place of example n: a state is the same however it was reached."""
+    rho[n] = 0.0
+    z[n] = 0.0
+    start = n * (n + 1) // 2
+    for j in range(n + 1):
+        L[start + j] = 0.0
+    for j in range(Z.shape[1]):
+        Z[n, j] = 0.0
+
+
+@kernel
+def set_back(aged, rho, z, L, n):
+    """ρ_i ← ρ_i − aged: C from L, its share ρ_iK(z_i, z_j) made smaller, and L from C, in place."""
+    start = n * (n + 1) // 2
+    for i in range(n - 1, -1, -1):  # from the last row, which no other needs
+        start -= i + 1
+        row = L[start : start + i + 1]
+        z[i] = dot(row, z[: i + 1])  # y_i
+        for j in range(i, -1, -1):
+            other = j * (j + 1) // 2
+            row[j] = dot(row[: j + 1], L[other : other + j + 1])  # C_ij
+    start = 0
+    for i in range(n):
+        row = L[start : start + i + 1]
+        row[i] -= 1.0  # the noise
+        for j in range(i + 1):
+            row[j] *= 1.0 - aged / rho[j]
+        row[i] += 1.0
+        for j in range(i):
+            other = j * (j + 1) // 2
+            row[j] = (row[j] - dot(row[:j], L[other : other + j])) / L[other + j]
+        row[i] = math.sqrt(row[i] - dot(row[:i], row[:i]))
+        z[i] = (z[i] - dot(row[:i], z[:i])) / row[i]
+        start += i + 1
+    for i in range(n):
+        rho[i] -= aged
+
+
+def check_factor(L: np.ndarray, n: int) -> None:
+    """Refuse n rows of a factor, end to end, whose diagonal is not positive."""
+    if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > 0):
+        raise ValueError("its factor L has a diagonal that is not positive")
+
+
+def coefficients(state: Dual) -> np.ndarray:
+    """Return α with Σ α_i K(z_i, x) = xᵀw."""
+    n = int(state.n[0])
+    alpha = state.z[:n].copy()
+    solve_columns(state.L, n, alpha)
+    return np.asarray(state.rho[:n] * alpha)

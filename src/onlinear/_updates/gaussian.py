@@ -1,0 +1,187 @@
+"""States the learners share, and the recursion of the second-order ones.
+
+Each learner adds its own scalars and its prediction to
+
+    v = Σx,  χ = xᵀv,  e = y − xᵀw
+    w ← w + e·v / (r + χ)
+    Σ ← Σ − vvᵀ / (r + χ)
+
+and, against a drifting target, Σ ← Σ + I/c before a round that is not the first.
+
+Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onlinear._engine.step import FINE, OVERFLOW
+from onlinear._numerics.linalg import (
+    axpy,
+    dot,
+    kernel,
+    observe,
+    observe_later,
+    rounding_of,
+    shift,
+    shift_and_round,
+    subtract_square,
+    subtract_square_and_multiply,
+    symv,
+    within,
+)
+
+__all__ = [
+    "Gaussian",
+    "Weights",
+    "drifted",
+    "follow",
+    "follow_later",
+    "gaussian",
+    "learn",
+    "learn_later",
+    "look",
+    "moves",
+    "put_off",
+    "see",
+    "settle",
+    "weights",
+]
+
+WIDE = 96  # columns from which one pass over Σ a round is faster than two
+
+_symv, _subtract_square = within(symv), within(subtract_square)
+
+
+class Weights(NamedTuple):
+    """Rounds learnt and weights: all a first-order learner has."""
+
+    t: np.ndarray
+    w: np.ndarray
+
+
+def weights(d: int) -> Weights:
+    """Begin with w = 0."""
+    return Weights(np.zeros(1), np.zeros(d))
+
+
+class Gaussian(NamedTuple):
+    """Rounds learnt, weights, Σ: the mean and covariance of a belief about the truth."""
+
+    t: np.ndarray
+    w: np.ndarray
+    S: np.ndarray
+
+
+def gaussian(d: int, precision: float) -> Gaussian:
+    """Begin with w = 0 and Σ = I / precision."""
+    return Gaussian(np.zeros(1), np.zeros(d), np.eye(d) / precision)
+
+
+@kernel(inline="always")
+def learn(state, x, e, v, chi, r, u):
+    """Learn the residual e at x, given v = Σx and χ = xᵀv; return FINE, or OVERFLOW untouched."""
+    t, w, S = state
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    observe(S, x, v, chi, r, u)  # Σ ← Σ − vvᵀ/(r+χ),  v ← v/(r+χ)
+    axpy(e, v, w)
+    t[0] += 1
+    return FINE
+
+
+@kernel(inline="always")
+def see(state, x, work):
+    """v ← Σx, v being work[0], Σ first taking what the round before has put off."""
+    _, _, S = state
+    v, u, owed = work[0], work[1], work[2]
+    if owed[0] == 0.0:
+        _symv(S, x, v)
+    else:
+        subtract_square_and_multiply(u, S, x, v)
+        owed[0] = 0.0
+
+
+@kernel(inline="always")
+def learn_later(state, x, e, chi, r, work):
+    """As :func:`learn` after :func:`see`, but the update of a wide Σ is put off.
+
+    The next round makes it in one pass with its Σx. The engine has it settled when rounds end.
+    """
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    return learn_given(state, x, e, chi, r, rounding_of(state[2], x), work)
+
+
+@kernel(inline="always")
+def learn_given(state, x, e, chi, r, rough, work):
+    """The same, given what rounding can make of χ."""
+    t, w, S = state
+    v, u = work[0], work[1]
+    if observe_later(S, x, v, chi, r, rough, u):
+        put_off(S, work)
+    axpy(e, v, w)
+    t[0] += 1
+    return FINE
+
+
+@kernel(inline="always")
+def put_off(S, work):
+    """Σ ← Σ − uuᵀ, u being work[1]: now, or if Σ is wide in the next round."""
+    u, owed = work[1], work[2]
+    if u.size >= WIDE and u.size % 4 == 0:
+        owed[0] = 1.0
+    else:
+        _subtract_square(u, S)
+
+
+@kernel(inline="always")
+def follow_later(state, drift, x, e, chi, work):
+    """Σ ← Σ_{t−1} + I/c, then learn the residual e, as :func:`learn_later`."""
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    return learn_given(state, x, e, chi, 1.0, shift_and_round(drift, state[2], x), work)
+
+
+def settle(state, work):
+    """Make the update of Σ that :func:`learn_later` has put off, if any."""
+    u, owed = work[1], work[2]
+    if owed[0] != 0.0:
+        subtract_square(u, state[2])
+        owed[0] = 0.0
+
+
+@kernel(inline="always")
+def moves(e, chi, r):
+    """Return h and k of Σ ← Σ − h·vvᵀ, w ← w + k·v: as :func:`learn`, for a block."""
+    h = 1.0 / (r + chi)
+    return h, e * h
+
+
+@kernel(inline="always")
+def look(state, c, x, v):
+    """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and what is to be added to Σ_{t−1}."""
+    _, _, S = state
+    symv(S, x, v)
+    return drifted(state, c, x, v)
+
+
+@kernel(inline="always")
+def drifted(state, c, x, v):
+    """The same, given v = Σ_{t−1}x."""
+    t, _, _ = state
+    drift = 1.0 / c if t[0] > 0.0 else 0.0
+    if drift > 0.0:
+        axpy(drift, x, v)
+    return dot(x, v), drift
+
+
+@kernel(inline="always")
+def follow(state, drift, x, e, v, chi, u):
+    """Σ ← Σ_{t−1} + I/c, then learn the residual e; FINE, or OVERFLOW untouched."""
+    _, _, S = state
+    if not math.isfinite(chi * e):
+        return OVERFLOW
+    shift(drift, S)
+    return learn(state, x, e, v, chi, 1.0, u)

@@ -1,0 +1,174 @@
+"""Ridge systems whose penalty is weighed anew in every round: those of CIRR, OSLOG, their bounds.
+
+    v = Mb,    M = (aD⁻¹ + S)⁻¹ = √D B⁻¹ √D,    B = aI + √D S √D,    S = A + xxᵀ
+
+All of D moves in every round, but most of it does not matter: the less D_i S_ii is beside a, the
+less weight i has to do with the others. Let s be the small ones, D_i S_ii ≤ a·``small``, and r the
+rest, k of them. Only B_rr is factorised; v_r and v_s are brought into line by turns,
+
+    v_r = M_rr (b_r − S_rs v_s),    M_rr = (aD_r⁻¹ + S_rr)⁻¹ by the factor
+    v_i = D_i (b_i − Σ_{j≠i} S_ij v_j) / (a + D_i S_ii)    for every i in s
+
+With z = D^{−½}v, a turn that moves z_s by δ leaves of the system Bz = √D b the residual −Fδ, F
+being those columns of √D S √D, less its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most n·small. As
+√D S √D is positive and B is it plus aI, FᵀB⁻¹F is at most aE(1 + √E)²: in the norm of M⁻¹, v is off
+by about √(aE)‖δ‖ at most, whatever the data. That is the check: turns end when it is rounding
+beside √(bᵀMb), the norm of v itself. The next turn moves z_s by at most E‖δ‖, so two to four turns
+do it. Should they not, or where too few are small for it to be worth while, all weights are taken
+to matter.
+
+A turn costs n² + 2k², the factor k³/3. A weight that rests at a floor of 1e-12 is small, so where
+few inputs matter a round is O(n²). Nothing is kept from a round to the next.
+
+A ``system`` is (√D, A, x, a, order, U): order holds the numbers of the weights, r first, and U the
+factor in its first k² entries; :func:`factorise` sets both.
+"""
+
+import math
+
+from onlinear._numerics.linalg import axpy, cholesky, dot, kernel, solve_lower, solve_upper
+
+__all__ = ["FIGURES", "ROUNDING", "SCRATCH", "SMALL", "factorise", "solve", "weigh"]
+
+SMALL = 1e-5  # D_i S_ii / a up to which a weight is small; a factor of ten is half a turn
+FEW = 8  # so few small weights, or less than a quarter of all, are not worth the turns
+TURNS = 8
+ROUNDING = 3e-17  # the share of √(bᵀMb) that v may be off
+FIGURES = 1e-10  # the same for what only the figures of a bound depend on
+LOST = 1e-13  # a pivot below this share of its diagonal entry has no digits left
+SCRATCH = 3  # rows that solve() needs
+
+
+@kernel
+def weigh(w, floor, root):
+    """root ← √D."""
+    for i in range(w.size):
+        root[i] = math.sqrt(max(abs(w[i]), floor))
+
+
+@kernel
+def factorise(system, small):
+    """Order the weights and factorise B_rr; return k, or −1 if the numbers do not fit."""
+    root, A, x, a, order, U = system
+    n = x.size
+    k, last = 0, n
+    trace = 0.0
+    for i in range(n):
+        size = root[i] * root[i] * (A[i, i] + x[i] * x[i])
+        trace += size
+        if size > small * a:
+            order[k] = i
+            k += 1
+        else:
+            last -= 1
+            order[last] = i
+    if not math.isfinite(trace):
+        return -1
+    if n - k < max(FEW, n // 4):
+        k = n
+        for i in range(n):
+            order[i] = i
+    C = U.reshape(U.size)[: k * k].reshape((k, k))
+    for p in range(k):
+        i = int(order[p])
+        if k == n:
+            _fill(root[i], x[i], root[p:], x[p:], A[i, p:], C[p, p:])
+        else:
+            _fill_from(order[p:k], root[i], x[i], root, x, A[i], C[p, p:])
+        C[p, p] += a
+    # every pivot of aI + a positive matrix is at least a
+    return k if cholesky(C, a, LOST * n) else -1
+
+
+@kernel
+def _fill(r, s, root, x, row, out):
+    """out ← a row of √D S √D, from its weight's √D and x."""
+    for j in range(out.size):
+        out[j] = r * root[j] * (row[j] + s * x[j])
+
+
+@kernel
+def _fill_from(columns, r, s, root, x, row, out):
+    """The same of some columns."""
+    for p in range(out.size):
+        j = int(columns[p])
+        out[p] = r * root[j] * (row[j] + s * x[j])
+
+
+@kernel
+def solve(system, k, b, share, v, scratch):
+    """v ← Mb, off by a ``share`` of its norm at most but for rounding; return k.
+
+    If the turns do not come to rest, all weights are taken to matter from then on: the factor is
+    made anew, and k is n, or −1 if the numbers do not fit.
+    """
+    root, _, _, _, _, U = system
+    n = b.size
+    if k < n and not _settle(system, k, b, share, v, scratch):
+        k = factorise(system, -1.0)
+    if k == n:
+        for i in range(n):
+            v[i] = root[i] * b[i]
+        solve_lower(U, v)
+        solve_upper(U, v)
+        for i in range(n):
+            v[i] *= root[i]
+    return k
+
+
+@kernel
+def _settle(system, k, b, share, v, scratch):
+    """v ← Mb by turns; return whether they came to rest."""
+    root, A, x, a, order, U = system
+    n = b.size
+    C = U.reshape(U.size)[: k * k].reshape((k, k))
+    of_large, of_small, z = scratch[0], scratch[1], scratch[2, :k]  # S_·r v_r, S_·s v_s, z_r
+    most = 0.0  # aE
+    for j in range(k, n):
+        i = int(order[j])
+        v[i] = 0.0
+        most += root[i] * root[i] * (A[i, i] + x[i] * x[i])
+    for i in range(n):
+        of_small[i] = 0.0
+    for _ in range(TURNS):
+        for j in range(k):
+            i = int(order[j])
+            z[j] = root[i] * (b[i] - of_small[i])
+        solve_lower(C, z)
+        solve_upper(C, z)
+        for j in range(k):
+            i = int(order[j])
+            v[i] = root[i] * z[j]
+        _multiply(A, x, order[:k], v, of_large)
+        moved = 0.0  # ‖δ‖²
+        for j in range(k, n):
+            i = int(order[j])
+            D, own, old = root[i] * root[i], A[i, i] + x[i] * x[i], v[i]
+            v[i] = D * (b[i] - of_large[i] - (of_small[i] - own * old)) / (a + D * own)
+            if D > 0.0:
+                moved += (v[i] - old) * ((v[i] - old) / D)
+        if most * moved <= share * share * dot(b, v):
+            return True
+        _multiply(A, x, order[k:], v, of_small)
+    return False
+
+
+@kernel
+def _multiply(A, x, rows, v, out):
+    """out ← Σ over i in ``rows`` of v_i·(row i of A + xxᵀ), four at a time."""
+    whole = rows.size - rows.size % 4
+    along = 0.0
+    for j in range(out.size):
+        out[j] = 0.0
+    for m in range(0, whole, 4):
+        e, f, g, h = int(rows[m]), int(rows[m + 1]), int(rows[m + 2]), int(rows[m + 3])
+        a, b, c, d = v[e], v[f], v[g], v[h]
+        p, q, r, s = A[e], A[f], A[g], A[h]
+        along += (a * x[e] + b * x[f]) + (c * x[g] + d * x[h])
+        for j in range(out.size):
+            out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
+    for m in range(whole, rows.size):
+        i = int(rows[m])
+        along += v[i] * x[i]
+        axpy(v[i], A[i], out)
+    axpy(along, x, out)

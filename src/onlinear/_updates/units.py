@@ -1,0 +1,305 @@
+"""Rows in raw units, for a learner that sees all of them, past ones too, in the present units.
+
+A learner's weights are those of u = [1, (x − m)/s], m and s being near the running mean and
+deviation of each column (without intercept, u = x/s and s² the running mean square). When they have
+moved by more than a little, m and s are moved, and what the learner has learnt is expressed anew,
+exactly: column i of every row seen, u_i, becomes g·u_i + h, so
+
+    w_i ← w_i/g,  w_0 ← w_0 − h·w_i        Σ ← LΣLᵀ, L being that map of w
+    A ← MAMᵀ,  b ← Mb                      of sums A = Σuuᵀ, b = Σyu, M being that map of u
+
+O(d) a column. Thus the past is never left in old units, and what a learner adds in every round, as
+drift, is isotropic in present ones. Only the prior stays behind; where the variance s² has moved by
+a factor since the prior of a column was made, it is made anew by a rank-one update,
+
+    Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ     p the precision of the prior, s₀² the variance then
+
+A column that has shown one value only is inert, u_i = 0, and gets a prior when it shows another.
+
+Everything commutes with powers of two exactly, with other factors and with shifts to rounding.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from onlinear._numerics.linalg import axpy, inner, kernel, scale
+
+__all__ = [
+    "FORGETFUL",
+    "GAUSSIAN",
+    "SUMS",
+    "Follows",
+    "awaken_gaussian",
+    "copy_back",
+    "express",
+    "keep_copy",
+    "measure",
+    "move",
+    "moved",
+    "rescale_gaussian",
+    "reweigh_gaussian",
+    "reweigh_if_more",
+    "variance",
+]
+
+SLACK = 1.0491  # factor of its variance within which a column's unit stays (not a ratio of rows),
+SHIFT = 0.02  # and of its deviation, by which its mean may be off
+STALE = 2.1907  # factor of its variance beyond which its prior is made anew
+LEAST = 0.01  # of its precision must be left to a weight when a prior is taken away
+CONSTANT = 1e-290  # a variance below this is that of a constant: squares have no digits there
+
+
+class Follows(NamedTuple):
+    """How the state of a learner follows a change of units; all but ``fresh`` are compiled.
+
+    ``fresh(state)``
+        The number that a column without history has in a state that has just begun.
+    ``parts(state)``
+        The arrays that change, each flat.
+    ``rescale(state, i, g, h)``
+        Column i of every row seen becomes g times itself plus h times column 0.
+    ``awaken(state, i, fresh)``
+        Give column i, which has been 0 in every row seen, the prior it began with.
+    ``reweigh(state, params, i, fresh, share, scratch)``
+        Add ``share`` of the prior of column i.
+    ``adapt(state, params, work)``
+        Finish, after units have changed.
+    """
+
+    fresh: Callable[..., float]
+    parts: Callable[..., tuple[Any, ...]]
+    rescale: Callable[..., None]
+    awaken: Callable[..., None]
+    reweigh: Callable[..., None]
+    adapt: Callable[..., None]
+
+
+# --- units ----------------------------------------------------------------------------------
+
+
+@inner
+def express(x, centre, scale, first, u):
+    """u ← x in units, after a 1 if ``first`` is 1; inert columns are 0."""
+    if first:
+        u[0] = 1.0
+    for j in range(x.size):
+        u[j + first] = (x[j] - centre[j]) / scale[j] if scale[j] > 0.0 else 0.0
+
+
+@inner
+def measure(x, n, mean, spread, first, new_mean, new_spread):
+    """Put down running means and variances with x as the n-th row; return whether they fit."""
+    total = 0.0
+    for j in range(x.size):
+        off = x[j] - mean[j]
+        new_mean[j] = mean[j] + off / n if first else 0.0
+        new_spread[j] = spread[j] + (off * (x[j] - new_mean[j]) - spread[j]) / n
+        total += new_spread[j] + x[j] * x[j]
+    return math.isfinite(total)
+
+
+@inner
+def _has_moved(mean, spread, centre, scale):
+    if spread < CONSTANT:
+        return False
+    if scale == 0.0:  # inert until now
+        return True
+    square = scale * scale
+    near = SLACK * spread >= square and spread <= SLACK * square
+    return not near or abs(mean - centre) > SHIFT * scale
+
+
+@inner
+def moved(mean, spread, centre, scale):
+    """Whether the units of a column are no longer those of its mean and variance."""
+    some = False
+    for j in range(mean.size):
+        some = some or _has_moved(mean[j], spread[j], centre[j], scale[j])
+    return some
+
+
+def move(follows: Follows) -> Any:
+    """Return the kernel that brings units, and a state in them, to present means and variances."""
+    _, _, rescale, awaken, reweigh, adapt = follows
+
+    @kernel
+    def bring(state, params, fresh, mean, spread, units, first, scratch, work):
+        centre, scale, prior = units
+        for j in range(mean.size):
+            if not _has_moved(mean[j], spread[j], centre[j], scale[j]):
+                continue
+            i, new = j + first, math.sqrt(spread[j])
+            if scale[j] == 0.0:
+                awaken(state, i, fresh)
+                scale[j], prior[j] = new, spread[j]
+            rescale(state, i, scale[j] / new, 0.0)
+            ratio = prior[j] / spread[j]
+            if ratio > STALE or ratio * STALE < 1.0:
+                reweigh(state, params, i, fresh, 1.0 - ratio, scratch)
+                prior[j] = spread[j]
+            rescale(state, i, 1.0, (centre[j] - mean[j]) / new)  # last: until then Σ may be vast
+            centre[j], scale[j] = mean[j], new
+        adapt(state, params, work)
+
+    return bring
+
+
+@inner
+def keep_copy(parts, room):
+    """Copy arrays to the beginning of ``room``."""
+    at = 0
+    for part in parts:
+        scale(1.0, part, room[at : at + part.size])
+        at += part.size
+
+
+@inner
+def copy_back(parts, room):
+    """Undo what was done to arrays since :func:`keep_copy`."""
+    at = 0
+    for part in parts:
+        scale(1.0, room[at : at + part.size], part)
+        at += part.size
+
+
+# --- states ---------------------------------------------------------------------------------
+
+
+@inner
+def _rescale_weights(w, i, g, h):
+    w[i] /= g
+    if h != 0.0:
+        w[0] -= h * w[i]
+
+
+@inner
+def rescale_gaussian(state, i, g, h):
+    """w ← Lw, Σ ← LΣLᵀ: see :class:`Follows`."""
+    w, S = state[1], state[2]
+    _rescale_weights(w, i, g, h)
+    for k in range(w.size):
+        S[i, k] /= g
+    S[i, i] /= g
+    for k in range(w.size):
+        S[k, i] = S[i, k]
+    if h != 0.0:
+        S[0, 0] += h * (h * S[i, i] - 2.0 * S[0, i])
+        for k in range(1, w.size):
+            S[0, k] -= h * S[i, k]
+            S[k, 0] = S[0, k]
+
+
+@inner
+def awaken_gaussian(state, i, fresh):
+    """w_i ← 0, Σ_i ← fresh·e_i: see :class:`Follows`."""
+    w, S = state[1], state[2]
+    w[i] = 0.0
+    for k in range(w.size):
+        S[i, k] = S[k, i] = 0.0
+    S[i, i] = fresh
+
+
+@inner
+def reweigh_gaussian(state, params, i, fresh, share, scratch):
+    """Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh: see :class:`Follows`."""
+    w, S = state[1], state[2]
+    more = share / fresh
+    left = 1.0 + more * S[i, i]
+    if left < LEAST:
+        return
+    scale(1.0, S[i], scratch)
+    axpy(-more * w[i] / left, scratch, w)
+    for j in range(w.size):
+        for k in range(w.size):
+            S[j, k] -= more / left * (scratch[j] * scratch[k])
+    for k in range(w.size):  # the same, without cancellation
+        S[i, k] = S[k, i] = scratch[k] / left
+
+
+@inner
+def reweigh_if_more(state, params, i, fresh, share, scratch):
+    """The same where a prior fades: what is left of it is never too much."""
+    if share > 0.0:
+        reweigh_gaussian(state, params, i, fresh, share, scratch)
+
+
+@inner
+def _nothing(state, params, work):
+    pass
+
+
+@inner
+def _no_prior(state, params, i, fresh, share, scratch):
+    pass
+
+
+@inner
+def _gaussian_parts(state):
+    return state[1], state[2].reshape(state[2].size)
+
+
+def variance(state: Any) -> float:
+    """Return Σ_00."""
+    return float(state[2][0, 0])
+
+
+GAUSSIAN = Follows(
+    variance, _gaussian_parts, rescale_gaussian, awaken_gaussian, reweigh_gaussian, _nothing
+)
+
+
+@inner
+def _parts_and_vector(state):
+    return state[1], state[2].reshape(state[2].size), state[3]
+
+
+@inner
+def _rescale_forgetful(state, i, g, h):
+    """The same where the largest u_i² is kept, too: at least as large as it can be."""
+    rescale_gaussian(state, i, g, h)
+    most = g * math.sqrt(state[3][i]) + abs(h)
+    state[3][i] = most * most
+
+
+@inner
+def _awaken_forgetful(state, i, fresh):
+    awaken_gaussian(state, i, fresh)
+    state[3][i] = 0.0
+
+
+FORGETFUL = Follows(  # their prior fades
+    variance, _parts_and_vector, _rescale_forgetful, _awaken_forgetful, reweigh_if_more, _nothing
+)
+
+
+@inner
+def _rescale_sums(state, i, g, h):
+    """w ← Lw, A ← MAMᵀ, b ← Mb."""
+    w, A, b = state[1], state[2], state[3]
+    _rescale_weights(w, i, g, h)
+    b[i] *= g
+    corner = A[i, i]
+    for k in range(w.size):
+        A[i, k] *= g
+    A[i, i] = g * g * corner
+    if h != 0.0:
+        b[i] += h * b[0]
+        A[i, i] += h * (2.0 * A[i, 0] + h * A[0, 0])
+        for k in range(w.size):
+            if k != i:
+                A[i, k] += h * A[0, k]
+    for k in range(w.size):
+        A[k, i] = A[i, k]
+
+
+@inner
+def _awaken_sums(state, i, fresh):
+    state[1][i] = fresh
+
+
+def _weight(state: Any) -> float:
+    return float(state[1][0])
+
+
+SUMS = Follows(_weight, _parts_and_vector, _rescale_sums, _awaken_sums, _no_prior, _nothing)

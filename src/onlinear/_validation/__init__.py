@@ -1,0 +1,1 @@
+"""What input is accepted, and the error messages for what is not."""

@@ -1,0 +1,1 @@
+"""Many learners on the same rows."""

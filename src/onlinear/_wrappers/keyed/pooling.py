@@ -1,0 +1,53 @@
+"""A key that is new begins with what the others have in common: their average weights.
+
+    w̄ = Σ_k a_k w_k / Σ_k a_k,    a_k = t_k / (t_k + d)
+
+t_k being the rows model k has learnt, of width d: one that has learnt little says little. The
+average is taken whenever the number of keys has come to be a power of two, 8 or more, right after
+the row that brought the last of them, so that it does not depend on how the stream is cut; and over
+models in the order of their keys, so that its last bit does not depend on where they are.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from onlinear._engine.step import HEAD
+from onlinear._learner.base import Learner
+
+__all__ = ["FIRST", "averaged", "check", "due"]
+
+FIRST = 8  # keys
+
+
+def check(model: Learner) -> None:
+    """Refuse a learner whose state has more in it than weights and Σ."""
+    fields = type(model._state)._fields
+    if not {"t", "w"} <= set(fields) <= {"t", "w", "S"}:
+        raise ValueError(
+            "Keyed needs pooled=False with a learner whose state is more than weights and Σ, got "
+            f"{type(model).__name__}"
+        )
+
+
+def due(keys: int) -> bool:
+    """Whether the average is to be taken when there come to be so many keys."""
+    return keys >= FIRST and keys & (keys - 1) == 0
+
+
+def averaged(model: Learner, start: np.ndarray, pieces: Iterable[np.ndarray]) -> np.ndarray:
+    """Return what new keys begin with, given all records; ``start`` is what they began with."""
+    state = model._state
+    first = HEAD + sum(array.size for array in state[: state._fields.index("w")])
+    t, d = HEAD + state._fields.index("t"), state.w.size
+    assert state._fields[0] == "t"
+    total, weight = np.zeros(d), 0.0
+    for rows in pieces:
+        share = rows[:, t] / (rows[:, t] + d)
+        total += (share[:, None] * rows[:, first : first + d]).sum(axis=0)
+        weight += float(share.sum())
+    if weight == 0.0:
+        return start
+    new = start.copy()
+    new[first : first + d] = total / weight
+    return new

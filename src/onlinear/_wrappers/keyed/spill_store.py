@@ -1,0 +1,173 @@
+"""Records on disk, by key: an SQLite file of its own, which goes when nobody needs it any more."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onlinear._state_files.key_codec import decoded, encoded
+from onlinear._wrappers.keyed.key_index import NONE, Batch, whole_batch
+
+__all__ = ["Store"]
+
+CACHE = 8192  # kilobytes of SQLite's own
+ROWS = 4096  # read at a time
+RUNS = 2**31  # their numbers begin again
+
+
+class Store:
+    """Records of ``size`` numbers by key, in a file in ``folder`` (None: that for temporary files).
+
+    A crash of the process loses nothing that a state file should have: this is memory, not a file
+    to keep.
+    """
+
+    def __init__(self, size: int, folder: str | None) -> None:
+        self.size = size
+        self._run = 0  # number of the last run begun
+        self._running = False
+        own = tempfile.mkdtemp(prefix="onlinear-", dir=folder)
+        path = Path(own) / "records.sqlite"
+        self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, _remove, self._base, own, os.getpid())
+        for setting in (
+            "journal_mode=TRUNCATE",
+            "synchronous=OFF",
+            "locking_mode=EXCLUSIVE",
+            f"cache_size=-{CACHE}",
+        ):
+            self._base.execute(f"PRAGMA {setting}")
+        self._base.execute("CREATE TABLE whole (key INTEGER PRIMARY KEY, record BLOB)")
+        self._base.execute("CREATE TABLE others (key BLOB PRIMARY KEY, record BLOB) WITHOUT ROWID")
+
+    def begin(self) -> None:
+        """Begin a run, which may be undone."""
+        self._undo()  # what an interrupt has left
+        self._run = (self._run + 1) % RUNS
+        self._base.execute("BEGIN")
+        self._running = True
+
+    def commit(self) -> None:
+        """Keep what the run did."""
+        self._base.execute(f"PRAGMA user_version = {self._run}")  # part of the transaction
+        self._base.execute("COMMIT")
+        self._running = False
+
+    @property
+    def committed(self) -> bool:
+        """Whether the last run is kept: the file says it, wherever an interrupt fell."""
+        (last,) = self._base.execute("PRAGMA user_version").fetchone()
+        return bool(last == self._run) and not (self._running and self._base.in_transaction)
+
+    def rollback(self) -> None:
+        """Undo the run."""
+        self._undo()
+        self._running = False
+
+    def _undo(self) -> None:
+        if self._base.in_transaction:
+            self._base.execute("ROLLBACK")
+
+    def put(self, keys: Batch, rows: np.ndarray) -> None:
+        """Write the records of keys: all of them, or none."""
+        with self._at_once():
+            for table, names, where in _tables(keys):
+                order = np.argsort(keys.whole) if table == "whole" else range(len(names))
+                self._base.executemany(
+                    f"INSERT OR REPLACE INTO {table} VALUES (?, ?)",
+                    ((names[k], rows[where[k]].tobytes()) for k in order),
+                )
+
+    def _at_once(self) -> "_AtOnce":
+        return _AtOnce(self._base, self._running)
+
+    def get(self, keys: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of the keys are here, and their records."""
+        found: list[int] = []
+        records: list[bytes] = []
+        for table, names, where in _tables(keys):
+            query = f"SELECT record FROM {table} WHERE key = ?"
+            execute = self._base.execute
+            order = np.argsort(keys.whole) if table == "whole" else range(len(names))
+            for k in order:
+                row = execute(query, (names[k],)).fetchone()
+                if row is not None:
+                    found.append(int(where[k]))
+                    records.append(row[0])
+        return np.array(found, dtype=np.int64), self._rows(records)
+
+    def remove(self, keys: Batch) -> None:
+        """Forget keys."""
+        with self._at_once():
+            for table, names, _ in _tables(keys):
+                self._base.executemany(
+                    f"DELETE FROM {table} WHERE key = ?", ((name,) for name in names)
+                )
+
+    def names(self) -> tuple[np.ndarray, list[Any]]:
+        """Return all keys: whole numbers, and others, each in order."""
+        whole, others = (
+            [key for (key,) in self._base.execute(f"SELECT key FROM {table} ORDER BY key")]
+            for table in ("whole", "others")
+        )
+        return np.array(whole, dtype=np.int64), [decoded(key) for key in others]
+
+    def pieces(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Return all keys and records, some at a time, whole numbers first, each in order."""
+        for table in ("whole", "others"):
+            cursor = self._base.execute(f"SELECT key, record FROM {table} ORDER BY key")
+            while some := cursor.fetchmany(ROWS):
+                names = [name for name, _ in some]
+                if table == "whole":
+                    keys = whole_batch(np.array(names, dtype=np.int64))
+                else:
+                    others = [decoded(name) for name in names]
+                    keys = Batch(NONE, NONE, others, np.arange(len(others)), len(others), NONE)
+                yield keys, self._rows([record for _, record in some])
+
+    def _rows(self, records: list[bytes]) -> np.ndarray:
+        return np.frombuffer(b"".join(records)).reshape(len(records), self.size)
+
+
+def _remove(base: sqlite3.Connection, folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # not a child's to remove
+        base.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tables(keys: Batch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
+    """Return which keys stand in which table, as it has them, and their rows."""
+    yield "whole", keys.whole.tolist(), keys.whole_rows
+    yield "others", [encoded(key) for key in keys.others], keys.other_rows
+
+
+class _AtOnce:
+    """Changes that are one, also while no run is on."""
+
+    def __init__(self, base: sqlite3.Connection, running: bool) -> None:
+        self._base, self._running = base, running
+
+    def __enter__(self) -> None:
+        self._own = not (self._running and self._base.in_transaction)
+        if self._own:
+            try:
+                if self._base.in_transaction:  # an interrupt fell before its end: still in memory
+                    self._base.execute("ROLLBACK")
+                self._base.execute("BEGIN")
+            except BaseException:
+                if self._base.in_transaction:
+                    self._base.execute("ROLLBACK")
+                raise
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if self._own:
+            if kind is None:
+                self._base.execute("COMMIT")
+            elif self._base.in_transaction:  # SQLite may have undone it by itself
+                self._base.execute("ROLLBACK")

@@ -1,0 +1,1 @@
+"""The parts of Auto: experts, their combination, outliers, the explanation."""

@@ -1,0 +1,79 @@
+"""The experts of Auto: LASERs of several speeds, some in present units and some in given ones.
+
+The last in given units is for a truth that jumps: it hardly drifts, but when it is surprised, by an
+error² nine times what it is used to beside its own uncertainty 1 + χ, it starts its Σ afresh.
+"""
+
+import math
+
+from onlinear._numerics.linalg import dot, inner, reset, symv
+from onlinear._updates.units import awaken_gaussian, move, rescale_gaussian
+from onlinear.algorithms import laser
+
+__all__ = ["ALERT", "GIVEN", "ROWS", "STANDARD", "change_units", "follow", "foresee"]
+
+STANDARD = (1.0, 1e3, 1e6, 1e9)  # the c of experts in present units,
+GIVEN = (0.1, 1e3, 1e6)  # and of those in given ones
+ALERT = len(STANDARD) + len(GIVEN) - 1  # the one that starts afresh
+FIRST_GIVEN = len(STANDARD)
+SURPRISE = 9.0
+USED_TO = 0.02  # the rate at which it gets used to errors,
+PATIENCE = 10.0  # and rows before it can be surprised again
+ROWS = 3  # of scratch
+
+_learn, _settle = inner(laser.step.function), inner(laser.step.settle)
+
+
+@inner
+def _rescale(state, i, g, h):
+    t, W, S = state
+    for k in range(FIRST_GIVEN):
+        rescale_gaussian((t, W[k], S[k]), i, g, h)
+
+
+@inner
+def _awaken(state, i, fresh):
+    t, W, S = state
+    for k in range(FIRST_GIVEN):
+        awaken_gaussian((t, W[k], S[k]), i, fresh)
+
+
+@inner
+def _reweigh(state, params, i, fresh, share, scratch):
+    t, W, S = state
+    for k in range(FIRST_GIVEN):
+        laser.reweigh((t, W[k], S[k]), (1.0, params[1][k]), i, fresh, share, scratch)
+
+
+change_units = move(laser.FOLLOWS._replace(rescale=_rescale, awaken=_awaken, reweigh=_reweigh))
+
+
+@inner
+def foresee(W, u, given, p):
+    """p ← what the experts predict, u being the row in present units."""
+    for k in range(W.shape[0]):
+        p[k] = dot(W[k], u if k < FIRST_GIVEN else given)
+
+
+@inner
+def follow(rounds, W, S, calm, c, u, given, y, work):
+    """Let the experts learn y."""
+    for k in range(W.shape[0]):
+        own, x = (rounds[k : k + 1], W[k], S[k]), u if k < FIRST_GIVEN else given
+        if k == ALERT:
+            _start_afresh_if_surprised(W[k], S[k], x, y, calm, work[0])
+        _learn(own, (1.0, c[k], 0.0, math.inf), x, y, work)
+        _settle(own, work)
+
+
+@inner
+def _start_afresh_if_surprised(w, S, x, y, calm, v):
+    """Σ ← I if the error is large; ``calm`` is what it is used to, and since how many rows."""
+    symv(S, x, v)
+    e = y - dot(w, x)
+    miss = e * e / (1.0 + dot(x, v))
+    if calm[1] > PATIENCE and miss > SURPRISE * calm[0]:
+        reset(1.0, S)
+        calm[1] = 0.0
+    calm[1] += 1.0
+    calm[0] += max(1.0 / calm[1], USED_TO) * (miss - calm[0])

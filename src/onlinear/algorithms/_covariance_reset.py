@@ -1,0 +1,165 @@
+"""When Σ has grown too certain: ARCOR's reset, in a learner and in its accounts.
+
+    λ_max(Σ̃⁻¹) > θ_i,  θ_i = Λ_i⁻¹(1 + 10⁻¹²)    →    Σ ← I,  i ← i + 1
+
+Eigenvalues are not computed. N = (θI − Σ⁻¹)⁻¹ is kept by the same rank-one formula as Σ, and
+θI − Σ̃⁻¹ stays positive exactly if xᵀNx < r. Where r − xᵀNx is itself within rounding, N has lost
+its digits, and until the next reset the test is a Cholesky factorisation of Σ̃ − I/θ.
+
+A state ends with Σ, N and (segment i, whether N is to be trusted); ``params`` are those of ARCOR.
+"""
+
+import math
+
+from onlinear._engine.bulk import LEAVE, RENEW, TAKE
+from onlinear._numerics.linalg import (
+    add_square,
+    cholesky,
+    dot,
+    kernel,
+    reset,
+    scale,
+    solve_lower,
+    solve_upper,
+    trace,
+)
+
+__all__ = [
+    "certainty",
+    "close",
+    "fate",
+    "others",
+    "plan",
+    "renew",
+    "start_afresh_if_too_certain",
+    "threshold",
+    "turn_other",
+]
+
+TIE = 1e-12  # λ_max above Λ⁻¹ by less than this share is a tie
+RESET = 2.0  # in place of "N is to be trusted": the block that is being taken ends with a reset
+UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is rounding
+
+
+def threshold(params, i):
+    """Return Λ_i⁻¹ with the tolerance for ties; the last threshold of a sequence stays."""
+    _, _, q, inverse = params
+    if inverse.size:
+        return inverse[max(1, min(int(i), inverse.size)) - 1] * (1.0 + TIE)
+    if math.isinf(q):
+        return math.inf
+    return (i ** (q - 1.0) + 1.0) * (1.0 + TIE)
+
+
+certainty = kernel(threshold)
+
+
+@kernel
+def _too_certain(x, square, r, theta, S, N, u, segment, U):
+    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given ‖x‖², u = Nx; N goes along if not."""
+    d = x.size
+    if segment[1]:
+        gap = r - dot(x, u)
+        if abs(gap) > UNDECIDED * trace(N) * square:
+            if gap <= 0.0:
+                return True
+            scale(math.sqrt(1.0 / gap), u, u)
+            add_square(u, N)  # N ← N + Nx xᵀN / (r − xᵀNx)
+            return False
+        segment[1] = 0.0
+    for i in range(d):
+        for j in range(d):
+            U[i, j] = S[i, j]
+        U[i, i] -= 1.0 / theta
+    return not cholesky(U, 0.0, 0.0)
+
+
+@kernel
+def start_afresh_if_too_certain(params, theta, x, square, S, N, u, segment, U):
+    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > θ, given ‖x‖², u = Nx; return whether it was."""
+    r, _, _, _ = params
+    if math.isinf(theta) or not _too_certain(x, square, r, theta, S, N, u, segment, U):
+        return False
+    _start_afresh(params, S, N, segment)
+    return True
+
+
+@kernel
+def _start_afresh(params, S, N, segment):
+    """Σ ← I and i ← i + 1."""
+    segment[0] += 1.0
+    segment[1] = 1.0
+    reset(1.0, S)
+    reset(1.0 / (certainty(params, segment[0]) - 1.0), N)
+
+
+@kernel
+def renew(params, S, N, segment, column, U):
+    """N ← (θI − Σ⁻¹)⁻¹ = (I + (θΣ − I)⁻¹)/θ, O(d³), after another change of Σ than a row's."""
+    theta, d = certainty(params, segment[0]), S.shape[0]
+    if math.isinf(theta):
+        return
+    for i in range(d):
+        scale(theta, S[i], U[i])
+        U[i, i] -= 1.0
+    segment[1] = 1.0 if cholesky(U, 0.0, 0.0) else 0.0
+    for i in range(d):
+        for j in range(d):
+            column[j] = 0.0
+        column[i] = 1.0
+        if segment[1]:
+            solve_lower(U, column)
+            solve_upper(U, column)
+        for j in range(i + 1):
+            N[i, j] = N[j, i] = column[j] / theta
+        N[i, i] += 1.0 / theta
+
+
+# --- in blocks of rows ----------------------------------------------------------------------
+
+
+def others(state, params):
+    """N goes along with Σ, unless nothing is ever reset."""
+    N, segment = state[-2], state[-1]
+    return (N,), 0 if math.isinf(certainty(params, segment[0])) else 1
+
+
+def turn_other(params, k, nu):
+    """What a row does to N ← N + Nx xᵀN / (r − xᵀNx); nothing if it is a reset."""
+    gap = params[0] - nu
+    return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
+
+
+@kernel(inline="always")
+def fate(state, params, square, beside):
+    """Whether a row of a block, of length² ``square``, is a reset, and so the block's last.
+
+    As in :func:`_too_certain`; where that is in doubt the step decides. Memory keeps tr(N).
+    """
+    N, segment = state[-2], state[-1]
+    _, wings, at, memory = beside
+    _, U, _, _, nu, _ = wings[0]
+    if math.isinf(certainty(params, segment[0])):
+        return TAKE
+    if memory[0] == 0.0:
+        memory[0] = trace(N)
+    gap = params[0] - nu[at]
+    if not abs(gap) > UNDECIDED * memory[0] * square:
+        return LEAVE
+    if gap <= 0.0:
+        segment[1] = RESET
+        return RENEW
+    memory[0] += dot(U[at], U[at])
+    return TAKE
+
+
+def plan(state, params, X, y, start, rows):
+    """All rows, as long as N is to be trusted."""
+    return rows if state[-1][1] else 0
+
+
+def close(state, params, X, start, rows):
+    """Reset after a block that ends so."""
+    S, N, segment = state[-3], state[-2], state[-1]
+    if segment[1] == RESET:
+        _start_afresh(params, S, N, segment)

@@ -1,0 +1,1 @@
+"""What every figure and table of the papers is run and shown with."""

@@ -1,0 +1,229 @@
+"""What both papers on drift do: parameters tuned on one stream, losses averaged over others."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear import Bank, Learner, replay
+from onlinear._evaluation.html.page import Table
+from onlinear.papers._harness import pictures
+from onlinear.papers._harness.outcome import Picture
+from onlinear.papers._harness.study import Study
+from onlinear.streams import paired
+
+__all__ = [
+    "Curves",
+    "Stream",
+    "below",
+    "compared",
+    "grid",
+    "picture",
+    "powers",
+    "readings",
+    "shown",
+    "totals",
+    "undecided",
+]
+
+Stream = dict[str, Any]  # arguments of streams.paired
+Families = Mapping[str, Sequence[Learner]]
+
+POINTS = 100  # of a curve
+FEW = 10  # repeats of other readings, at the most
+
+
+class Curves(NamedTuple):
+    """Learners after tuning, and their cumulative losses, repeats × points, at some rounds."""
+
+    tuned: dict[str, str]  # the parameters that were chosen, in words
+    losses: dict[str, np.ndarray]
+    rounds: np.ndarray
+
+    def total(self, name: str) -> float:
+        """Return the mean loss of all rounds."""
+        return float(self.losses[name][:, -1].mean())
+
+
+class _Trial(NamedTuple):
+    """Learners on one stream."""
+
+    stream: Stream
+    seed: int
+    learners: Sequence[Learner]
+
+
+def powers(least: float, most: float, step: float = 0.5) -> list[float]:
+    """Return powers of ten from 10^least to 10^most, the exponents so far apart."""
+    return [float(f"{10.0**k:.3g}") for k in np.arange(least, most + step / 2, step)]
+
+
+def compared(
+    study: Study, streams: Sequence[Stream], families: Families, repeats: int | None = None
+) -> list[Curves]:
+    """Tune each family on a stream of its own kind, then run the best on the repeats' streams."""
+    seeds = study.seeds[:repeats]
+    tuning = [
+        _Trial(stream, study.tuning_seed, learners)
+        for stream in streams
+        for learners in families.values()
+    ]
+    best = iter(study.map(_best, tuning))
+    tuned = [{name: next(best) for name in families} for _ in streams]
+    trials = [
+        _Trial(stream, seed, tuple(learners.values()))
+        for stream, learners in zip(streams, tuned, strict=True)
+        for seed in seeds
+    ]
+    losses = np.array(study.map(partial(_losses, points=POINTS), trials))
+    parts = losses.reshape(len(streams), len(seeds), *losses.shape[1:])
+    return [
+        Curves(
+            {name: _words(learners[name], families[name]) for name in families},
+            dict(zip(families, np.moveaxis(part, -1, 0), strict=True)),
+            _at(stream),
+        )
+        for stream, learners, part in zip(streams, tuned, parts, strict=True)
+    ]
+
+
+def _words(best: Learner, family: Sequence[Learner]) -> str:
+    """Return the parameters in which a family differs."""
+    params = [learner.get_params() for learner in family]
+    varied = {key: sorted({each[key] for each in params}) for key in params[0] if key != "on_bad"}
+    chosen = best.get_params()
+    return ", ".join(
+        f"{key} = {chosen[key]:g}{'*' * (chosen[key] in (values[0], values[-1]))}"
+        for key, values in varied.items()
+        if len(values) > 1
+    )
+
+
+def _best(trial: _Trial) -> Learner:
+    """Return the learner that loses least."""
+    return trial.learners[int(_losses(trial, 1)[-1].argmin())]
+
+
+def _losses(trial: _Trial, points: int) -> np.ndarray:
+    """Return cumulative losses, points × learners."""
+    X, y = paired(seed=trial.seed, **trial.stream)
+    run = replay(Bank(trial.learners, threads=1), X, y)
+    return np.asarray(run.cumulative_loss[_at(trial.stream, points) - 1])
+
+
+def _at(stream: Stream, points: int = POINTS) -> np.ndarray:
+    """Return the rounds that have a point, the last one always."""
+    rows = stream["rows"]
+    return np.arange(rows, 0, -max(1, rows // points))[::-1]
+
+
+def spread(losses: np.ndarray) -> float:
+    """Return half the width of the 95 % confidence interval of the mean of total losses."""
+    return float(pictures.NORMAL_95 * losses[:, -1].std(ddof=1) / np.sqrt(len(losses)))
+
+
+def below(curves: Curves, one: str, *others: str) -> bool:
+    """Tell whether one loses less than every other in the mean, beyond the chance of the draw.
+
+    Losses are compared stream by stream; the mean difference has to exceed its 95 % interval.
+    """
+    apart = [curves.losses[other] - curves.losses[one] for other in others]
+    return all(each[:, -1].mean() > spread(each) for each in apart)
+
+
+def shown(curves: Curves, *names: str) -> str:
+    """Return mean losses in words."""
+    return ", ".join(f"{name} {curves.total(name):,.0f}" for name in names or curves.losses)
+
+
+def undecided(curves: Curves, one: str, *others: str) -> str:
+    """Return in words against whom the draw decides: the mean is less, but not beyond chance."""
+    close = [
+        name
+        for name in others
+        if curves.total(one) < curves.total(name) and not below(curves, one, name)
+    ]
+    return f" ({one} against {' and '.join(close)}: too few streams to tell)" if close else ""
+
+
+# --- what is shown of it ------------------------------------------------------------------------
+
+
+def picture(
+    titles: Iterable[str], curves: Sequence[Curves], rows: int = 1, beside: str | None = None
+) -> Picture:
+    """Return a panel for each stream, and one below it with losses over those of one learner."""
+    columns = len(curves) // rows
+    figure, axes = pictures.new(rows + bool(beside), columns, height=2.5, sharex=True)
+    for k, (title, each) in enumerate(zip(titles, curves, strict=True)):
+        place, last = axes.flat[k], not beside and k >= len(curves) - columns
+        for look, (name, losses) in zip(pictures.LOOKS, each.losses.items(), strict=False):
+            pictures.band(place, each.rounds, losses, name, look)
+            if beside and name != beside:
+                below_it = axes[rows + k // columns, k % columns]
+                pictures.band(below_it, each.rounds, losses / each.losses[beside], name, look)
+        up = "" if k % columns else "cumulative squared loss"
+        pictures.plain(place, title, "round" * last, up)
+        place.set_yscale("log")
+    words = "Cumulative squared loss, mean of the repeats with its 95 % band, logarithmic."
+    if beside:
+        for k, place in enumerate(axes[-1]):
+            pictures.plain(place, "", "round", "" if k else f"the same / that of {beside}")
+            place.axhline(1, color="black", lw=0.8)
+            place.set_ylim(0.65, 1.5)
+        words += f" Below: divided by that of {beside} on the same stream, as far as it is near."
+    handles = axes.flat[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=6)
+    return Picture(figure, words)
+
+
+def totals(titles: Iterable[str], curves: Sequence[Curves]) -> Table:
+    """Return a table of the total losses, with what each learner was tuned to."""
+    rows = [
+        (title, name, each.tuned[name], f"{each.total(name):,.0f}", f"± {spread(losses):,.0f}")
+        for title, each in zip(titles, curves, strict=True)
+        for name, losses in each.losses.items()
+    ]
+    columns = ("stream", "learner", "tuned to", "loss", "95 %")
+    note = "* is an end of the grid."
+    return Table("Total squared loss", columns, rows, note, words=3)
+
+
+def grid(families: Families) -> Table:
+    """Return a table of the values that each learner's parameters were chosen from."""
+    rows = []
+    for name, learners in families.items():
+        params = [learner.get_params() for learner in learners]
+        for key in params[0]:
+            values = list(dict.fromkeys(each[key] for each in params))
+            if len(values) > 1:
+                rows.append((name, key, ", ".join(f"{value:g}" for value in values)))
+    return Table("What was tuned over", ("learner", "parameter", "values"), rows, words=3)
+
+
+def readings(
+    study: Study,
+    streams: Mapping[str, Stream],
+    otherwise: Mapping[str, Stream],
+    families: Families,
+) -> list[Table]:
+    """Tune and run everything again under other readings; return a table for each stream."""
+    other = [
+        (title, name, {**stream, **changed})
+        for title, stream in streams.items()
+        for name, changed in otherwise.items()
+        if "pairs" not in changed or "switch_every" in stream  # else it changes nothing
+    ]
+    curves = compared(study, [stream for _, _, stream in other], families, FEW)
+    tables = []
+    for title in streams:
+        rows = [
+            (name, *(f"{each.total(learner):,.0f}" for learner in families))
+            for (of, name, _), each in zip(other, curves, strict=True)
+            if of == title
+        ]
+        note = f"Means of {min(FEW, study.repeats)} streams, each learner tuned anew."
+        heading = f"Under other readings, {title}"
+        tables.append(Table(heading, ("reading", *families), rows, note))
+    return tables

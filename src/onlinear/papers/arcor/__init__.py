@@ -1,0 +1,1 @@
+"""Vaits & Crammer (2011): ARCOR."""

@@ -1,0 +1,1 @@
+"""Jamil & Bouchachia: CIRR and OSLOG."""

@@ -1,0 +1,106 @@
+"""AAR and ORR with the slips that give the rows Jamil & Bouchachia print for them.
+
+    ŷ = wᵀx, or wᵀx / (1 + xᵀAx) for AAR          A₀ = aI,  b₀ = 0
+    A ← (A + xxᵀ)⁻¹       "turned": A is inverted in every round, and added to as if it were not
+    A ← A + xxᵀ           "sums": A is never inverted
+    b ← b + yx
+    w ← Ab
+
+With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a these would be online ridge regression and AAR. Not for use:
+they are here to show where the printed numbers come from. As learners they need no loop of their
+own.
+
+B is A⁻¹ in the turned form, so that a round costs O(d²): the two swap their parts, A ← B − Bxxᵀ B /
+(1 + xᵀBx), B ← A + xxᵀ.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from onlinear._engine.step import FINE, OVERFLOW, Step
+from onlinear._learner.base import Algorithm, Learner
+from onlinear._numerics.linalg import axpy, dot, symv
+from onlinear._validation.checks import choice, number
+
+__all__ = ["MisusedInverse"]
+
+
+class MisusedParams(NamedTuple):
+    """The start, whether A is turned every round, and whether predictions are shrunk."""
+
+    a: float
+    turned: float
+    shrink: float
+
+
+class MisusedState(NamedTuple):
+    """Rounds learnt, weights, A, its inverse if A is turned, b = Σyx."""
+
+    t: np.ndarray
+    w: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+    b: np.ndarray
+
+
+def init(params: MisusedParams, d: int) -> MisusedState:
+    """Begin with A = aI."""
+    return MisusedState(
+        np.zeros(1), np.zeros(d), params.a * np.eye(d), np.eye(d) / params.a, np.zeros(d)
+    )
+
+
+@Step
+def step(state: Any, params: Any, x: Any, y: Any, work: Any) -> Any:
+    """One round."""
+    t, w, A, B, b = state
+    _, turned, shrink = params
+    v = work[0]
+    symv(A, x, v)
+    m = dot(w, x)
+    prediction = m / (1.0 + dot(x, v)) if shrink else m
+    if math.isnan(y):
+        return prediction, FINE
+    symv(B, x, v)
+    chi = dot(x, v)  # xᵀBx
+    if not (math.isfinite(chi) and math.isfinite(dot(w, w) + y * y * dot(x, x))):
+        return chi, OVERFLOW
+    for i in range(x.size):
+        for j in range(x.size):
+            before = A[i, j]
+            A[i, j] = B[i, j] - v[i] * v[j] / (1.0 + chi) if turned else before + x[i] * x[j]
+            if turned:
+                B[i, j] = before + x[i] * x[j]
+    axpy(y, x, b)
+    symv(A, b, w)
+    t[0] += 1
+    return prediction, FINE
+
+
+class MisusedInverse(Learner):
+    """Ridge regression that takes a matrix for its inverse.
+
+    Parameters
+    ----------
+    a : float, default 1.0
+        The matrix begins as a·I, a > 0.
+    form : {"turned", "sums"}, default "turned"
+        Whether it is inverted in every round, or in none.
+    shrink : bool, default False
+        Whether predictions are divided by 1 + xᵀAx, as AAR's are.
+    on_bad : {"raise", "skip"}, default "raise"
+        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+    """
+
+    a: float = 1.0
+    form: Literal["turned", "sums"] = "turned"
+    shrink: bool = False
+
+    algorithm = Algorithm(init, step)
+    _square = 2
+
+    def _params(self) -> MisusedParams:
+        turned = choice(self, "form", ("turned", "sums")) == "turned"
+        return MisusedParams(number(self, "a", above=0), float(turned), float(self.shrink))

@@ -1,0 +1,193 @@
+"""What Tables 2 and 3 of Jamil & Bouchachia share: measures, the protocol, and how to tune."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+
+import onlinear as ol
+from onlinear._evaluation.html.page import Table
+
+__all__ = [
+    "LEARNERS",
+    "ONLINE",
+    "Row",
+    "agrees",
+    "apart",
+    "blue",
+    "differing",
+    "digits",
+    "grids",
+    "misprinted",
+    "named",
+    "predicted",
+    "printed_beside",
+    "rmse",
+    "row",
+    "split",
+    "tuned",
+]
+
+ONLINE = ("AAR", "ORR", "CIRR", "OSLOG", "OGD", "ONS")
+LEARNERS = (*ONLINE, "BLUE")
+PENALTIES = 10.0 ** np.arange(-8, 2.25, 0.5)
+RATES = 2.0 ** np.arange(-14, 7)  # of OGD, where 1/max‖x‖² is the largest that is sound
+STEPS = 10.0 ** np.arange(-3, 1.25, 0.5)  # of ONS: gamma in units of 1/mean y²,
+PRIORS = 10.0 ** np.arange(-8, 1.25)  # and epsilon in units of mean y² · max‖x‖²
+
+
+class Row(NamedTuple):
+    """A row of the tables: measures of the errors y − ŷ, the last three their quartiles."""
+
+    rmse: float
+    r2: float
+    mae: float
+    low: float
+    middle: float
+    high: float
+
+
+END = "at the end of its grid"
+MEASURES = ("RMSE", "R²", "MAE", "LQE", "MQE", "UQE")
+
+
+def row(y: np.ndarray, predictions: np.ndarray) -> Row:
+    """Return the measures of the paper; its R² is the squared correlation of y and ŷ."""
+    error = y - predictions
+    return Row(
+        rmse(y, predictions),
+        float(np.corrcoef(y, predictions)[0, 1] ** 2),
+        float(np.abs(error).mean()),
+        *np.quantile(error, (0.25, 0.5, 0.75)).tolist(),
+    )
+
+
+def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
+    """Return the root of the mean squared error."""
+    return float(np.sqrt(np.mean((y - predictions) ** 2)))
+
+
+def apart(printed: str, value: float) -> float:
+    """Return how far a value is from a printed one, in units of the last printed digit.
+
+    >>> round(apart("1.19e5", 118_500), 9)
+    0.5
+    """
+    exponent = Decimal(printed).as_tuple().exponent
+    return abs(value - float(printed)) / 10.0 ** int(exponent)
+
+
+def agrees(printed: str, value: float) -> bool:
+    """Whether a value is within one unit of the last printed digit: rounded, or cut."""
+    return apart(printed, value) <= 1.0
+
+
+def split(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows and labels of the first quarter, and of the rest."""
+    q = len(y) // 4
+    return X[:q], y[:q], X[q:], y[q:]
+
+
+def predicted(
+    learners: Sequence[ol.Learner], X: np.ndarray, y: np.ndarray, threads: int | None = 1
+) -> np.ndarray:
+    """Return the predictions of fresh copies of the learners, one in each row.
+
+    A row that OGD refuses, because its step would overshoot, is predicted but not learnt.
+    """
+    return ol.replay(ol.Bank(learners, threads=threads), X, y).predictions.T
+
+
+def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return what least squares with an intercept says of the rows that it is fitted to."""
+    Z = np.column_stack([np.ones(len(y)), X])
+    best = ol.hindsight.BestFixed()
+    best.learn_many(Z, y)
+    return np.asarray(Z @ best.coef_)
+
+
+def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Learner]]:
+    """Return the learners to choose from; of the values of a each ``every``-th."""
+    longest, power = float(np.max(np.sum(X**2, axis=1))), float(np.mean(y**2))
+    penalties = PENALTIES[::every].tolist()
+    return {
+        "AAR": [ol.AAR(b=a) for a in penalties],
+        "ORR": [ol.Ridge(b=a) for a in penalties],
+        "CIRR": [ol.CIRR(a=a) for a in penalties],
+        "OSLOG": [ol.OSLOG(a=a) for a in penalties],
+        "OGD": [ol.OGD(eta=rate / longest, on_bad="skip") for rate in RATES.tolist()],
+        "ONS": [
+            ol.ONS(gamma=step / power, epsilon=prior * power * longest, on_bad="skip")
+            for step in STEPS.tolist()
+            for prior in PRIORS.tolist()
+        ],
+    }
+
+
+def tuned(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, ol.Learner]:
+    """Return of each algorithm the fresh learner whose parameters lost least on the rows."""
+    chosen = {}
+    for name, learners in grids(X, y, every).items():
+        losses = np.sum((y - predicted(learners, X, y)) ** 2, axis=1)
+        chosen[name] = learners[int(np.nanargmin(losses))]
+    return chosen
+
+
+def named(learner: ol.Learner, grid: Sequence[ol.Learner] = ()) -> str:
+    """Return the parameters that were tuned, and which of them are at an end of their grid."""
+    names = {"a": "a", "b": "a", "eta": "η", "gamma": "γ", "epsilon": "ε"}
+    words = []
+    for name, value in learner.get_params().items():
+        if name in names:
+            tried = [each.get_params()[name] for each in grid]
+            end = bool(tried) and value in (min(tried), max(tried))
+            words.append(f"{names[name]} = {value:.2g}" + (f" ({END})" if end else ""))
+    return ", ".join(words)
+
+
+def digits(value: float) -> str:
+    """Write a value with four digits."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def printed_beside(
+    heading: str,
+    printed: Mapping[str, Sequence[str]],
+    found: Mapping[str, Row],
+    caption: str,
+    within: slice,
+) -> Table:
+    """Return a table of some measures, the paper's beside those of the run."""
+    columns = [f"{name}, {whose}" for name in MEASURES[within] for whose in ("paper", "here")]
+    rows = []
+    for name, values in printed.items():
+        cells = [digits(value) for value in found[name]] if name in found else ["–"] * len(values)
+        pairs = zip(values[within], cells[within], strict=True)
+        rows.append([name, *(cell.replace("-", "−") for pair in pairs for cell in pair)])
+    return Table(heading, ["learner", *columns], rows, caption)
+
+
+def misprinted(printed: str, value: float) -> bool:
+    """Whether a value agrees with a printed one but for its sign or a power of ten.
+
+    >>> misprinted("2.41e-1", 0.02408), misprinted("2.95e-4", -2.947e-4), misprinted("1.2", 1.4)
+    (True, True, False)
+    """
+    others = [sign * value * 10.0**power for sign in (-1, 1) for power in (-2, -1, 0, 1, 2)]
+    return not agrees(printed, value) and any(agrees(printed, other) for other in others)
+
+
+def differing(printed: Mapping[str, Sequence[str]], found: Mapping[str, Row]) -> str:
+    """Return the cells that are more than one unit of the last printed digit apart, in words."""
+    slips: list[str] = []
+    others: list[str] = []
+    for name in found:
+        for measure, was, value in zip(MEASURES, printed[name], found[name], strict=True):
+            if not agrees(was, value):
+                cell = f"{name} {measure} {was.replace('-', '−')} (here {digits(value)})"
+                (slips if misprinted(was, value) else others).append(cell)
+    return (
+        f"By a sign or a power of ten alone, as a misprint would be: {'; '.join(slips) or 'none'}. "
+        f"Otherwise, and so not reproduced: {'; '.join(others) or 'none'}."
+    )

@@ -1,0 +1,366 @@
+"""Jamil & Bouchachia, Table 3: CIRR and OSLOG on the Istanbul Stock Exchange and an F-16.
+
+The claim
+---------
+ISE: 536 days, 8 stock indices (the Bovespa index is named twice), to predict the index of Istanbul
+in dollars. F-16: 13,750 observations of 40 attributes, to predict the ailerons' control. Parameters
+are tuned on the first quarter, and the table has the errors on the rest. All algorithms except CIRR
+fail to perform well on ISE (RMSE: CIRR .0063, OSLOG .0105, AAR .0187, OGD and ONS .019, ORR .0567),
+and on F-16 CIRR is best too (CIRR 1.97·10⁻⁴, OGD 5.32·10⁻⁴, AAR .761, OSLOG 2.81, ONS 2.73·10⁵, ORR
+2.58·10⁷). OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR.
+
+CIRR and OSLOG select attributes: during tuning they set the weight of the Nikkei index to 0, and
+those of F-16 but for attributes 1 to 10 and 39; these are removed. The others' ability to shrink is
+nowhere near: AAR and ORR give near zero weight to attributes 26, 30, 32 and 34 of F-16, which are
+removed for them, OGD and ONS to none. CIRR and OSLOG also have better computational efficiency than
+ORR, ONS, OGD and AAR.
+
+What is run
+-----------
+The paper's protocol: learners begin afresh on the last three quarters, with a = 10⁻⁵. CIRR and
+OSLOG are given the attributes they selected only, D has no floor, and OSLOG's first prediction is
+w₀ᵀx₁. BLUE is least squares with an intercept, fitted to the rows that it is scored on; R² is the
+squared correlation of y and ŷ. The parameters of OGD and ONS are not given. OGD has η = 10⁻⁵ on
+ISE, as a; on F-16 η = 1.55·10⁻⁶ was searched for so that the printed row comes out, so that its
+agreement says little. That step is too long for some rows of F-16, which are predicted here and not
+learnt. The rows of ONS are left out. Attributes 26, 30, 32 and 34 are left to AAR and ORR: in the
+first quarter they, and 28, are 0 in every row, so that their weights are 0 for any learner without
+saying anything of shrinkage, and removing them there changes nothing. Later a few rows are not 0;
+what the removal changes then is said with the claim on shrinkage.
+
+Then the same with AAR and ORR as they are defined, OSLOG's first prediction 0, a floor of 10⁻¹² in
+D and no attribute removed; with that and every learner tuned, by the least loss on the first
+quarter out of a grid from 10⁻⁸ to 100 for a (and grids of η, and of γ and ε); the same with the
+learners of the first quarter going on, as one would do it; and without the index of Istanbul in
+lira. With a large ε and a small γ ONS becomes OGD; its grid ends before that. A tuned value at an
+end of its grid would be marked in the table.
+
+What is selected is run as the paper did it, with a = 10⁻⁵ and no floor, on the first quarter; then
+on the first quarter begun at each of its first 40 rows in turn, and with its rows shuffled.
+
+Sensitivity is how many times a learner's RMSE on the last three quarters grows, at most, if its
+parameter is moved from the tuned one to a hundredth, to the hundredfold, and in steps of half a
+power of ten between (ε of ONS stays). Time is the best of three replays of the F-16 rows by the
+library's learners.
+
+The reading
+-----------
+The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are reproduced within one unit of the
+last printed digit in RMSE and R²; which attributes are left to CIRR and OSLOG is in the text. OGD's
+is on ISE; on F-16 RMSE is, R² is not quite, the library leaving out rows that overshoot. The rows
+of F-16 come from 7,154 observations, not from 13,750.
+
+The rows of AAR and ORR are not those of AAR and ORR. ORR's has the slip of Table 2, A ← (A + xxᵀ)⁻¹
+for A ← (A⁻¹ + xxᵀ)⁻¹. AAR's has another: ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never
+inverted. Both reproduce the printed rows. ORR's slip is in a version of R/ORR.R in the repository
+that the paper names, github.com/JamilWaqas/CR; AAR's was found by trying about twenty wrong updates
+until one gave the rows of ISE and F-16, and it is not the one that gives the row of Table 2.
+OSLOG's rows are ruined by the first of their predictions alone, w₀ᵀx₁ with w₀ = 1, made before
+anything was learnt; the paper's Remark 3 says that it is 0.
+
+Without slips, what fails is OGD on F-16, and ONS there if it begins afresh: attributes whose units
+differ by orders of magnitude are not scaled. OSLOG is a little better than ORR there. Superiority
+is taken to be 5 % less RMSE after proper tuning. What differs between the others is mostly the
+first rounds: learners that begin afresh pay for them, and hardly differ if they go on from the
+first quarter.
+
+Both selections come out as the paper has them, and both hang on the first row. The Nikkei index is
+not found to be irrelevant: it is 0 on the first day, so its weight is 0 after the first round, and
+with no floor a weight of 0 never returns. Begun on another day, what is lost is the indices that
+are 0 on that day, mostly none. It is the same with attributes 1 to 10 and 39 of F-16: begun at
+another row, those that are 0 in it are lost; and in another order of the rows the selection is
+another. How often is said with the claims.
+
+Whether the others shrink is counted by weights that are exactly 0, with no floor, as the paper ran
+it. Counted by weights that do next to nothing, with the floor, the lead is smaller: OGD has such
+weights too, of attributes so small that its steps have not reached them. Those that are exactly 0
+are of attributes that are 0 but for rows it skipped. Both counts are given.
+
+The list of ISE's inputs names the Bovespa index twice. One of the eight columns is in truth the
+index of Istanbul in lira, which is the label up to the exchange rate of the day: without it the
+error about doubles for all learners, and none is clearly better than the others.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+import onlinear as ol
+from onlinear.papers._harness.outcome import Claim, Outcome
+from onlinear.papers._harness.study import Study
+from onlinear.papers.cirr.data_sets import (
+    GONE,
+    KEPT,
+    RATES,
+    STARTS,
+    A,
+    SetSeen,
+    kept,
+    look,
+    seconds,
+    sensitivity,
+    slips,
+    weights,
+    zeros,
+)
+from onlinear.papers.cirr.printed import LIRA, PRINTED, pictures, remarks, tables
+from onlinear.papers.cirr.protocol import (
+    ONLINE,
+    agrees,
+    blue,
+    digits,
+    predicted,
+    rmse,
+    split,
+    tuned,
+)
+from onlinear.streams import Table as Data
+from onlinear.streams import load
+
+__all__ = ["PRINTED", "run"]
+
+SAME = ("CIRR", "OSLOG", "BLUE")  # rows that are to come out as printed, with nothing fitted
+CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the other's
+
+
+def run(study: Study) -> Outcome:
+    """Return the table as the paper ran it and as it should be, and what was selected."""
+    every = 2 if study.quick else 1
+    data = {
+        "ISE": load("istanbul_stock_exchange", study.folder, study.download),
+        "F-16": load("f16_ailerons", study.folder, study.download),
+    }
+    seen = {name: look(name, each.X, each.y, every) for name, each in data.items()}
+    ise = data["ISE"]
+    others = np.flatnonzero([name != LIRA for name in ise.names])
+    abroad = np.ascontiguousarray(ise.X[:, others])
+    early, known, rest, labels = split(abroad, ise.y)
+    chosen = list(tuned(early, known, every).values())
+    errors = [rmse(labels, each) for each in predicted(chosen, rest, labels)]
+    hidden = dict(zip(ONLINE, errors, strict=True))
+    hidden["BLUE"] = rmse(labels, blue(rest, labels))
+    F, labels = split(*data["F-16"][:2])[2:]
+    times = {name: seconds(each, F, labels) for name, each in seen["F-16"].chosen.items()}
+    numbers = {f"leak {name}": value for name, value in hidden.items()}
+    for which, each in seen.items():
+        for name in each.paper:
+            numbers[f"{which}, paper {name}"] = each.paper[name].rmse
+        for name in each.right:
+            numbers[f"{which}, right {name}"] = each.right[name].rmse
+        for name in ONLINE:
+            numbers[f"{which}, fair {name}"] = each.fair[name]
+            numbers[f"{which}, going {name}"] = each.going[name]
+    return Outcome(
+        [
+            *_values(seen, hidden),
+            *(claim for name in data for claim in _selected(name, data[name], study)),
+            _shrinkage(data["F-16"], seen["F-16"]),
+            _speed(times),
+        ],
+        pictures(seen, hidden),
+        tables(seen, hidden, times),
+        numbers,
+        remarks(seen),
+    )
+
+
+def _values(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[Claim]:
+    """Return the claims about the errors."""
+    ise, f16 = seen["ISE"], seen["F-16"]
+    same = {
+        which: all(
+            agrees(PRINTED[which][name][k], each.paper[name][k]) for name in SAME for k in (0, 1)
+        )
+        for which, each in seen.items()
+    }
+    claims = [
+        Claim(
+            f"rows of {which}",
+            f"{which}, RMSE and R² alone: "
+            + "; ".join(f"{name} {', '.join(PRINTED[which][name][:2])}" for name in SAME)
+            + " (to the last printed digit; the other cells that differ are in the remarks)",
+            same[which],
+            "; ".join(
+                f"{n} {digits(each.paper[n].rmse)}, {digits(each.paper[n].r2)}" for n in SAME
+            ),
+        )
+        for which, each in seen.items()
+    ]
+    claims += [
+        Claim(
+            f"OGD on {which}",
+            f"{which}, RMSE and R² alone: OGD {', '.join(PRINTED[which]['OGD'][:2])} (to the last "
+            f"printed digit, with η = {RATES[which]:g}{fitted})",
+            all(agrees(PRINTED[which]["OGD"][k], seen[which].paper["OGD"][k]) for k in (0, 1)),
+            f"{digits(seen[which].paper['OGD'].rmse)}, {digits(seen[which].paper['OGD'].r2)}",
+        )
+        for which, fitted in (("ISE", ""), ("F-16", ", fitted to this row"))
+    ]
+    fails = [
+        0.5 < each.right[name].rmse / float(PRINTED[which][name][0]) < 2
+        for which, each in seen.items()
+        for name in ("AAR", "ORR")
+    ]
+    grown = min(hidden[name] / ise.fair[name] for name in ONLINE)
+    wide = {n: [sensitivity(each, n) for each in seen.values()] for n in ONLINE}
+    return [
+        *claims,
+        Claim(
+            "AAR and ORR",
+            "AAR and ORR have RMSE .0187 and .0567 on ISE, .761 and 2.58·10⁷ on F-16 (taken to "
+            "hold within a factor of 2)",
+            all(fails),
+            "; ".join(
+                f"{which}: AAR {digits(each.right['AAR'].rmse)}, ORR "
+                f"{digits(each.right['ORR'].rmse)} (with the slips {each.paper['AAR'].rmse:.3g}, "
+                f"{each.paper['ORR'].rmse:.3g})"
+                for which, each in seen.items()
+            ),
+        ),
+        Claim(
+            "13,750 rows",
+            "F-16 has 13,750 observations",
+            f16.rows == 13_750,
+            f"the printed rows come from {f16.rows:,}",
+        ),
+        Claim(
+            "ISE",
+            "on ISE all but CIRR fail to perform well (all tuned, CIRR is 5 % below each)",
+            all(ise.fair["CIRR"] < CLEAR * ise.fair[n] for n in ONLINE if n != "CIRR"),
+            ", ".join(f"{name} {digits(ise.fair[name])}" for name in ONLINE),
+        ),
+        Claim(
+            "F-16",
+            "on F-16 CIRR predicts best, by the table (all tuned, it is 5 % below each)",
+            all(f16.fair["CIRR"] < CLEAR * f16.fair[n] for n in ONLINE if n != "CIRR"),
+            ", ".join(f"{name} {digits(f16.fair[name])}" for name in ONLINE),
+        ),
+        Claim(
+            "OSLOG",
+            "OSLOG does not predict as well as CIRR (on either set, by 5 %, both tuned)",
+            all(each.fair["CIRR"] < CLEAR * each.fair["OSLOG"] for each in seen.values()),
+            "; ".join(
+                f"{which}: OSLOG {digits(each.fair['OSLOG'])}, CIRR {digits(each.fair['CIRR'])}; "
+                "with the paper's constant and first prediction "
+                f"{digits(each.right['OSLOG, ŷ₁ = w₀ᵀx₁'].rmse)}, without it "
+                f"{digits(each.right['OSLOG'].rmse)}"
+                for which, each in seen.items()
+            ),
+        ),
+        Claim(
+            "sensitive",
+            "OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR (by "
+            "the most that their RMSE grows if it is moved up or down by up to a hundredfold)",
+            all(wide["CIRR"][k] < wide[n][k] for n in ONLINE if n != "CIRR" for k in (0, 1)),
+            "; ".join(
+                f"{n} {wide[n][0]:.3g} times on ISE, {wide[n][1]:.3g} on F-16" for n in ONLINE
+            ),
+        ),
+        Claim(
+            "inputs of ISE",
+            "none of the eight inputs of ISE is nearly the label itself (without the one in lira "
+            "the RMSE is within 10 %)",
+            grown < 1.1,
+            f"without {LIRA} the RMSE is at least {grown:.2f} times as large: "
+            + ", ".join(f"{name} {digits(hidden[name])}" for name in ONLINE),
+            ours=True,
+        ),
+    ]
+
+
+def _selected(which: str, data: Data, study: Study) -> list[Claim]:
+    """Return the claims about what is selected on the first quarter, and how firmly."""
+    X, y = split(data.X, data.y)[:2]
+    said = set(KEPT[which])
+    cirr, oslog = ol.CIRR(a=A, floor=0.0), ol.OSLOG(a=A, floor=0.0)
+    found = {"CIRR": kept(cirr, X, y), "OSLOG": kept(oslog, X, y)}
+    starts = [kept(cirr, X[s:], y[s:]) for s in range(STARTS)]
+    same = sum(each == starts[0] for each in starts)
+    usual = set(range(X.shape[1])) if which == "ISE" else said
+    by_zero = sum(
+        usual - each == usual & set(np.flatnonzero(X[s] == 0).tolist())
+        for s, each in enumerate(starts)
+    )
+    rng = np.random.default_rng(study.seed)
+    orders = [rng.permutation(len(y)) for _ in range(20 if study.quick else 100)]
+    shuffled = sum(kept(cirr, X[order], y[order]) == said for order in orders)
+    words = {
+        "ISE": "during tuning CIRR and OSLOG set the weight of the Nikkei index to 0",
+        "F-16": "during tuning CIRR and OSLOG set all weights of F-16 to 0 but those of attributes "
+        "1 to 10 and 39",
+    }
+    return [
+        Claim(
+            f"selection on {which}",
+            f"{words[which]} (run as the paper did it)",
+            all(each == said for each in found.values()),
+            "; ".join(f"{name}: not 0 are {_listed(each)}" for name, each in found.items()),
+        ),
+        Claim(
+            f"selection on {which}, other first rows",
+            f"what CIRR selects on {which} does not depend on the row it begins with (it is the "
+            f"same from each of the first {STARTS})",
+            same == len(starts),
+            f"the same in {same} of {len(starts)} ({100 * same / len(starts):.0f} %); in {by_zero} "
+            f"what is lost of {_listed(usual)} is what is 0 in the first row; in {shuffled} of "
+            f"{len(orders)} shuffles the selection is the paper's",
+            ours=True,
+        ),
+    ]
+
+
+def _shrinkage(data: Data, seen: SetSeen) -> Claim:
+    """Return the claim about the weights of the others, on F-16."""
+    F, labels, rest, later = split(data.X, data.y)
+    learners = {
+        **seen.chosen,
+        "AAR": ol.AAR(b=A),
+        "ORR": ol.Ridge(b=A),
+        "CIRR": ol.CIRR(a=A, floor=0.0),
+        "OSLOG": ol.OSLOG(a=A, floor=0.0),
+    }
+    number = {name: len(zeros(each, F, labels)) for name, each in learners.items()}
+    floored = {**learners, "CIRR": ol.CIRR(a=A), "OSLOG": ol.OSLOG(a=A)}
+    scale = np.sqrt(np.mean(F**2, axis=0) / np.mean(labels**2))
+    idle = {
+        name: int(np.sum((np.abs(weights(each, F, labels)) * scale <= 1e-9) & F.any(axis=0)))
+        for name, each in floored.items()
+    }
+    most = max(number[name] for name in ("AAR", "ORR", "OGD", "ONS"))
+    ridges = [*slips(), learners["AAR"], learners["ORR"]]
+    fewer = np.ascontiguousarray(np.delete(rest, GONE, axis=1))
+    changed = [
+        abs(rmse(later, without) / rmse(later, within) - 1)
+        for within, without in zip(
+            predicted(ridges, rest, later), predicted(ridges, fewer, later), strict=True
+        )
+    ]
+    return Claim(
+        "shrinkage",
+        "the ability of AAR, ORR, OGD and ONS to shrink is nowhere near CIRR's and OSLOG's "
+        "(ten weights of F-16 more that are 0, where the column is not)",
+        min(number["CIRR"], number["OSLOG"]) >= 10 + most,
+        "weights that are 0 after the first quarter, with no floor: "
+        + ", ".join(f"{name} {each}" for name, each in number.items())
+        + "; with the floor, weights that make up less than 10⁻⁹ of the labels: "
+        + ", ".join(f"{name} {each}" for name, each in idle.items())
+        + "; columns that are 0 throughout the first quarter, and are not counted: "
+        + _listed(set(np.flatnonzero(~F.any(axis=0)).tolist()))
+        + f"; on the last three quarters the RMSE of AAR and ORR without {_listed(set(GONE))} "
+        f"differs by {100 * max(changed[:2]):.2f} % with the slips, by "
+        f"{100 * max(changed[2:]):.2f} % without them",
+    )
+
+
+def _listed(columns: set[int]) -> str:
+    return ", ".join(str(column + 1) for column in sorted(columns)) or "none"
+
+
+def _speed(times: Mapping[str, float]) -> Claim:
+    mine = max(times["CIRR"], times["OSLOG"])
+    return Claim(
+        "speed",
+        "CIRR and OSLOG have better computational efficiency than ORR, ONS, OGD and AAR",
+        mine < min(times[name] for name in ("AAR", "ORR", "OGD", "ONS")),
+        "µs a row of F-16: " + ", ".join(f"{n} {1e6 * each:.2g}" for n, each in times.items()),
+    )

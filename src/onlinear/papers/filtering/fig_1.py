@@ -1,0 +1,239 @@
+"""Cesa-Bianchi, Conconi & Gentile (2003), Fig 1: filters that see the labels of what they forward.
+
+The claim
+---------
+On the first 70,000 stories of Reuters Corpus Volume 1 each of the 34 topics that 1 to 5 % of them
+have is a filtering task. RIDGE-FIL, which sees the label of a story only if it forwards it, has an
+average F-measure of .59; RIDGE-FULL, the same margin with no threshold and every label seen, .68:
+"hence the threshold compensates pretty well the partial feedback". The Perceptron, which sees
+every label too, has .61. Precision and recall of RIDGE-FULL are balanced, RIDGE-FIL's recall is
+higher than its precision, and in some cases RIDGE-FIL's F is slightly better than that of
+RIDGE-FULL. STAP, the apple tasting rule on top of RIDGE-FULL, performs poorly and is not in the
+plot.
+
+What is run
+-----------
+RCV1 is run if scikit-learn has it (sklearn.datasets.fetch_rcv1), which is never fetched from here;
+otherwise, and in a quick look, Reuters-21578 stands in: all its stories in the order of their
+dates, title and body. A topic that 1 to 5 % of the stories have is a task. Vectors are TF-IDF, (1
++ ln TF) ln(N/DF), of length 1; words of three stories or more, without stop words, digits made one
+sign.
+
+RIDGE-FULL is RidgeFilter(c=0, feedback="full"), RIDGE-FIL RidgeFilter() with the paper's c = 5,
+and STAP AppleTasting(RidgeFilter(c=0)) with the number of stories known. Only STAP decides by
+chance: it is what is repeated. F, precision and recall are taken over all decisions of a stream,
+from the first on. The second half is from the same runs. Averages are over topics, ± the standard
+error over topics.
+
+A second table has the same, but for STAP, for the stories that have a topic at all, as every story
+of RCV1 has.
+
+The reading
+-----------
+Reuters-21578 is not RCV1. It has less than a third of the stories, so that a topic has a few
+hundred relevant ones, where the paper's have 700 to 3,500; and about half of its stories have no
+topic. This is likely to decide about RIDGE-FIL: its threshold −√(5 ln t/N) comes up to 0 only as
+it forwards, and most of its false alarms are in the first half. On a longer stream they should
+weigh less, as the second half and the curve of F as stories come suggest; whether they would weigh
+as little as in the paper, only RCV1 can tell.
+
+That RIDGE-FIL compensates "pretty well" is read as at least four fifths of the F of RIDGE-FULL
+(the paper has .59/.68 = 87 %); "balanced" as averages less than .1 apart; "poor" as below
+RIDGE-FIL.
+
+The text does not say how topics are ordered in the figure: here the most frequent comes first.
+Words are not lemmatised, as they were for the paper. RCV1 as scikit-learn has it is stemmed, with
+weights from its first 23,149 stories and in the order of its identifiers, which is nearly that of
+the dates. RIDGE-FULL keeps n²/2 numbers for n stories and takes time as n³: 70,000 need 20 GB,
+more than thirty times the time of Reuters-21578, and a machine with twice that memory. Where there
+is less, as many of the first stories are run as go into half of it.
+
+The paper's Figure 2 is pseudo-code and has no numbers; what is wrong in it, and how its Theorem 1
+and Lemma 2 fare, is among the errata of the documentation.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from onlinear import streams
+from onlinear._evaluation.html.page import Table
+from onlinear.papers._harness.outcome import Claim, Outcome
+from onlinear.papers._harness.study import Study
+from onlinear.papers.filtering.newswire import (
+    FILTERS,
+    STORIES,
+    Scores,
+    Source,
+    Tasks,
+    scores,
+    tasks,
+)
+from onlinear.papers.filtering.newswire_pictures import balance, by_topic
+
+__all__ = ["run"]
+
+PAPER = {"RIDGE-FULL": ".68", "Perceptron": ".61", "RIDGE-FIL": ".59", "STAP": "poor"}
+PRETTY_WELL = 0.8  # of the F of RIDGE-FULL
+BALANCED = 0.1  # precision and recall are less apart than this
+
+
+def run(study: Study) -> Outcome:
+    """Run the filters on every task, on RCV1 or on what stands in for it."""
+    source = _source(study)
+    fewer = source._replace(labelled=True)
+    twice = source.name == "reuters21578" and not study.quick
+    task = tasks(source)
+    *certain, chance = FILTERS
+    work = [(each, name, 0) for each in (source, fewer)[: 1 + twice] for name in certain]
+    work += [(source, chance, seed) for seed in study.seeds]
+    done = dict(zip(work, study.map(scores, work), strict=True))
+    by_chance = [done[source, chance, seed] for seed in study.seeds]
+    shown = {name: done[source, name, 0] for name in certain}
+    mean = Scores(*(np.mean(each, axis=0) for each in zip(*by_chance, strict=True)))
+    found = shown | {chance: mean}
+    tables, numbers = [_averages(source, found)], _numbers("", found)
+    if twice:
+        others = {name: done[fewer, name, 0] for name in certain}
+        tables.append(_averages(fewer, others))
+        numbers |= _numbers("with a topic: ", others)
+    return Outcome(
+        _claims(task, found, [float(np.mean(each.f)) for each in by_chance]),
+        [by_topic(task, shown), balance(task, shown)],
+        [*tables, _each(task, shown)],
+        numbers,
+        _remarks(source, task, found),
+    )
+
+
+def _source(study: Study) -> Source:
+    """Return RCV1 if it is there, what stands in for it if not."""
+    if not study.quick:
+        source = Source("rcv1", study.folder)
+        try:
+            tasks(source)
+        except streams.DataNotFoundError:
+            pass
+        else:
+            return source
+    source = Source("reuters21578", study.folder, study.download)
+    return source._replace(first=3000, topics=4) if study.quick else source
+
+
+def _claims(task: Tasks, found: Mapping[str, Scores], by_chance: Sequence[float]) -> list[Claim]:
+    full, perceptron, fil, stap = found.values()
+    topics = len(task.topics)
+    F = {name: float(np.mean(each.f)) for name, each in found.items()}
+    share = F["RIDGE-FIL"] / F["RIDGE-FULL"]
+    late = float(np.nanmean(fil.late) / np.nanmean(full.late))
+    P, R = float(np.nanmean(full.precision)), float(np.mean(full.recall))
+    p, r = float(np.nanmean(fil.precision)), float(np.mean(fil.recall))
+    ahead = fil.f - full.f
+    best = int(np.argmax(ahead))
+    return [
+        Claim(
+            "perceptron",
+            "The Perceptron (.61) is inferior to RIDGE-FULL (.68), on average.",
+            F["RIDGE-FULL"] > F["Perceptron"],
+            f"{F['RIDGE-FULL']:.3f} against {F['Perceptron']:.3f}; RIDGE-FULL is ahead on "
+            f"{np.sum(full.f > perceptron.f)} of {topics} topics",
+        ),
+        Claim(
+            "compensation",
+            "RIDGE-FIL (.59) is close to RIDGE-FULL (.68): four fifths of it or more.",
+            share >= PRETTY_WELL,
+            f"{F['RIDGE-FIL']:.3f} of {F['RIDGE-FULL']:.3f} is {share:.0%}; in the second half "
+            f"{late:.0%}",
+        ),
+        Claim(
+            "balance",
+            "Precision and recall of RIDGE-FULL are balanced: averages less than .1 apart.",
+            abs(P - R) < BALANCED,
+            f"precision {P:.3f}, recall {R:.3f}",
+        ),
+        Claim(
+            "recall",
+            "RIDGE-FIL's recall is higher than its precision.",
+            r > p,
+            f"precision {p:.3f}, recall {r:.3f}; higher on {np.sum(fil.recall > fil.precision)} of "
+            f"{topics} topics",
+        ),
+        Claim(
+            "exceptions",
+            "On some topics RIDGE-FIL's F is slightly better than that of RIDGE-FULL.",
+            bool(ahead[best] > 0),
+            f"on {np.sum(ahead > 0)} of {topics}; on {task.topics[best]} it is {fil.f[best]:.3f} "
+            f"against {full.f[best]:.3f}",
+        ),
+        Claim(
+            "apple-tasting",
+            "STAP performs poorly: below RIDGE-FIL, on average.",
+            bool(np.mean(stap.f) < F["RIDGE-FIL"]),
+            f"{F['STAP']:.3f} against {F['RIDGE-FIL']:.3f}; from {min(by_chance):.3f} to "
+            f"{max(by_chance):.3f} in {len(by_chance)} runs",
+        ),
+    ]
+
+
+def _averages(source: Source, found: Mapping[str, Scores]) -> Table:
+    """Return the averages over topics of each filter."""
+    X, _, topics = tasks(source)
+    name = {"rcv1": "RCV1", "reuters21578": "Reuters-21578"}[source.name]
+    stories = f"{X.shape[0]:,} stories{' with a topic' * source.labelled}"
+    heading = f"{name}: {stories}, {X.shape[1]:,} words, {len(topics)} filtering tasks"
+    rows = [
+        (
+            name,
+            "every" if name in ("RIDGE-FULL", "Perceptron") else "of what is forwarded",
+            PAPER[name],
+            _mean(each.f),
+            _mean(each.late),
+            f"{np.nanmean(each.precision):.3f}",
+            f"{np.mean(each.recall):.3f}",
+            f"{np.mean(each.forwarded):.1%}",
+        )
+        for name, each in found.items()
+    ]
+    columns = ("filter", "label", "paper", "F", "second half", "precision", "recall", "forwarded")
+    return Table(heading, columns, rows, words=2)
+
+
+def _each(task: Tasks, found: Mapping[str, Scores]) -> Table:
+    """Return F of each topic."""
+    rows = [
+        (topic, f"{task.Y[:, k].sum():,}", *(f"{each.f[k]:.3f}" for each in found.values()))
+        for k, topic in enumerate(task.topics)
+    ]
+    return Table("F of each topic", ("topic", "relevant", *found), rows)
+
+
+def _mean(values: np.ndarray) -> str:
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return f"{np.mean(values):.3f}"
+    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}"
+
+
+def _numbers(prefix: str, found: Mapping[str, Scores]) -> dict[str, float]:
+    numbers = {f"{prefix}{name}": float(np.mean(each.f)) for name, each in found.items()}
+    late = {f"{prefix}{name}, second half": float(np.nanmean(s.late)) for name, s in found.items()}
+    return numbers | late
+
+
+def _remarks(source: Source, task: Tasks, found: Mapping[str, Scores]) -> list[str]:
+    """Return what of the paper's data is missing, and where false alarms come from."""
+    first, second = found["RIDGE-FIL"].alarms.mean(axis=0)
+    remarks = [
+        f"A topic has {task.Y.sum(axis=0).mean():,.0f} relevant stories on average. RIDGE-FIL has "
+        f"{first:,.0f} false alarms in the first half of the stream, {second:,.0f} in the second."
+    ]
+    if source.name == "reuters21578":
+        remarks.append(
+            "RCV1 was not run. This is Reuters-21578: the verdict is about the paper's words, "
+            "not about its figures."
+        )
+    elif len(task.Y) < STORIES:
+        remarks.append(
+            f"{len(task.Y):,} stories were run and not {STORIES:,}: the memory holds no more."
+        )
+    return remarks

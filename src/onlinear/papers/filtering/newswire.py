@@ -1,0 +1,126 @@
+"""News stories as filtering tasks: a topic each, TF-IDF vectors, and what filters reach on them.
+
+Cesa-Bianchi, Conconi & Gentile (2003), section 4.1.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+import onlinear as ol
+from onlinear import streams
+from onlinear._validation.checks import physical_memory
+from onlinear.filtering import Filter, FilterReplay
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["FILTERS", "STORIES", "Scores", "Source", "Tasks", "scores", "tasks"]
+
+STORIES = 70_000  # of RCV1, the first
+SHARE = (0.01, 0.05)  # of the stories that have the topic
+PARTS = 20  # of the stream, after each of which F is taken
+
+
+class Source(NamedTuple):
+    """Which stories: a data set, where it is, and how much of it."""
+
+    name: str  # "rcv1" or "reuters21578"
+    folder: Path | None = None
+    download: bool = False
+    first: int | None = None  # so many stories of the beginning, or all
+    labelled: bool = False  # only stories that have a topic at all
+    topics: int | None = None  # so many of the most frequent, or all
+
+
+class Tasks(NamedTuple):
+    """Vectors of length 1, a column of labels for each topic, the most frequent first."""
+
+    X: "csr_array"
+    Y: np.ndarray
+    topics: tuple[str, ...]
+
+
+@cache
+def tasks(source: Source) -> Tasks:
+    """Return the stories that have a word, and the topics that 1 to 5 % of them have."""
+    if source.name == "rcv1":
+        X, has, names = _rcv1(source)
+    else:
+        X, has, names = _reuters(source)
+    some = np.diff(X.indptr) > 0
+    X, has = X[some], has[some]
+    counts = has.sum(axis=0)
+    low, high = (share * len(has) for share in SHARE)
+    chosen = [k for k in np.argsort(-counts, kind="stable") if low <= counts[k] <= high]
+    chosen = chosen[: source.topics]
+    return Tasks(X, has[:, chosen], tuple(names[k] for k in chosen))
+
+
+def _rcv1(source: Source) -> tuple["csr_array", np.ndarray, list[str]]:
+    """Return vectors, labels and topics of RCV1: as many of the first stories as can be factored.
+
+    RIDGE-FULL keeps n²/2 numbers of n stories, and is refused half of the memory.
+    """
+    most = min(source.first or STORIES, int(math.sqrt(physical_memory() / 8)))
+    X, Y, topics = streams.load("rcv1", source.folder, source.download)
+    return X[:most], Y[:most].toarray().astype(bool), list(topics)
+
+
+def _reuters(source: Source) -> tuple["csr_array", np.ndarray, list[str]]:
+    """Return vectors, labels and topics of Reuters-21578."""
+    try:
+        from onlinear.text import CorpusTfidf
+    except ImportError as error:
+        raise streams.DataNotFoundError(f"stories cannot be made vectors: {error}") from None
+
+    texts, topics = streams.load("reuters21578", source.folder, source.download)
+    chosen = [i for i, each in enumerate(topics) if each or not source.labelled][: source.first]
+    names = sorted(set().union(*(topics[i] for i in chosen)))
+    has = np.array([[name in topics[i] for name in names] for i in chosen])
+    return CorpusTfidf().fit_transform([texts[i] for i in chosen]), has, names
+
+
+# by name, for so many stories and a seed: the last one decides by chance
+FILTERS: dict[str, Callable[[int, int], Filter]] = {
+    "RIDGE-FULL": lambda stories, seed: ol.RidgeFilter(c=0.0, feedback="full"),
+    "Perceptron": lambda stories, seed: ol.Perceptron(),
+    "RIDGE-FIL": lambda stories, seed: ol.RidgeFilter(),
+    "STAP": lambda stories, seed: ol.AppleTasting(
+        ol.RidgeFilter(c=0.0), horizon=stories, seed=seed
+    ),
+}
+
+
+class Scores(NamedTuple):
+    """What a filter reached on each topic, and the mean F of the stream so far."""
+
+    f: np.ndarray
+    late: np.ndarray  # F in the second half
+    precision: np.ndarray
+    recall: np.ndarray
+    forwarded: np.ndarray  # share of the stories
+    alarms: np.ndarray  # false ones, in the first half and in the second
+    growing: np.ndarray  # mean F after each twentieth of the stream
+
+
+def scores(item: tuple[Source, str, int]) -> Scores:
+    """Run a filter by its name, with a seed, on every task of a source."""
+    source, name, seed = item
+    X, Y, _ = tasks(source)
+    rows, middle = len(Y), len(Y) // 2
+    runs: list[FilterReplay] = ol.filter_replay(FILTERS[name](rows, seed), X, Y)
+    ends = [rows * part // PARTS for part in range(1, PARTS + 1)]
+    return Scores(
+        np.array([run.f_measure for run in runs]),
+        np.array([run[middle:].f_measure for run in runs]),
+        np.array([run.precision for run in runs]),
+        np.array([run.recall for run in runs]),
+        np.array([run.decisions.mean() for run in runs]),
+        np.array([[half.false_alarms for half in (run[:middle], run[middle:])] for run in runs]),
+        np.array([np.nanmean([run[:end].f_measure for run in runs]) for end in ends]),
+    )

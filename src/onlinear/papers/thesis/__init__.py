@@ -1,0 +1,1 @@
+"""Moroshko's thesis (2013): AAR, WEMM and LASER."""

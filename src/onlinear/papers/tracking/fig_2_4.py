@@ -1,0 +1,236 @@
+"""Herbster & Warmuth (2001), Figs 2, 3 and 4: Bregman divergences and projections.
+
+The claim
+---------
+Fig 4 shows the Bregman divergence of a convex function F: D(u, w) is how far F(u) is above the
+tangent of F at w, never negative, and 0 only for u = w (Proposition 21). Fig 2 shows why the
+nearest point of a ball is found by scaling (Theorem 5). For the unnormalised entropy and a box it
+is found by cutting each weight to the box (Theorem 6); for the relative entropy and the simplex
+with a floor by the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem
+7).
+
+All bounds of the paper rest on the generalised theorem of Pythagoras (Theorem 2): if p is the
+projection of w on a convex set and u is in the set, D(u, w) ≥ D(u, p) + D(p, w), with equality if
+the set is affine.
+
+What is run
+-----------
+Both figures are drawn from onlinear.bregman: Fig 2, which the paper has for the ball, for the other
+two sets too, and Fig 4 for all three functions. The statements are tried on random points w outside
+of the set and u inside, of 2 to 20 coordinates: the ball of radius 1, the box and the simplex with
+α = 0.3. The affine set is a hyperplane through u in a random direction; the projection on it is
+found by a search for the multiplier of the paper's (57).
+
+Fig 3 is transcribed line by line, as printed, and with the denominators of Claim 1 in lines 8 and
+15. Random weights of 2 to 40 coordinates come from three Dirichlet distributions, with parameters 5
+(weights much alike), 1 (uniform on the simplex) and 0.3 (a few large ones); α is uniform on (0, 1).
+
+The reading
+-----------
+Everything but Fig 3 holds as it stands, to rounding. In Fig 3 the denominators of lines 8 and 15
+have an α/n too many: they are to be the mass of the weights that are not lifted, 1 − (C% + L%) and
+1 − C%, as Claim 1 in the proof of Theorem 7 has them. As printed, the result does not sum to 1, or
+line 11 looks for the smallest of no weights at all. It is right only where nothing is to be done:
+how often that is depends on how weights and α are drawn, which is why there are three
+distributions.
+
+That a point is the projection is seen by itself too: points of the set on the way to u are farther
+from w. For the simplex there are two ways to the same point, Fig 3 with the right denominators and
+the library, which lifts weights until none is below the floor.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import matplotlib
+import numpy as np
+from matplotlib.ticker import NullFormatter
+
+from onlinear import bregman
+from onlinear._evaluation.html.page import Table
+from onlinear.papers._harness.outcome import Claim, Outcome, Picture
+from onlinear.papers._harness.pictures import LOOKS, STYLE, new, plain
+from onlinear.papers._harness.study import Study
+from onlinear.papers.tracking.bregman_pictures import divergences, projections
+from onlinear.papers.tracking.bregman_points import GEOMETRIES, Projected, figure_3, projected
+
+__all__ = ["run"]
+
+EQUAL = 1e-9  # relative: what rounding leaves of an equality, with room
+DRAWS = (5.0, 1.0, 0.3)  # parameters of the Dirichlet distributions
+MOST = 40  # weights that Figure 3 is given
+BINS = 10  # of α
+SHOWN = 150  # points in a picture
+
+
+class Lifting(NamedTuple):
+    """Figure 3 on random weights; or on many, each an array by point and draw."""
+
+    alpha: Any
+    lifted: Any  # whether a weight is below the floor
+    wrong: Any  # as printed
+    none: Any  # as printed: no result
+    gap: Any  # put right: how far from the projection
+    looks: Any  # put right: at how many weights the medians look, in n
+
+
+def run(study: Study) -> Outcome:
+    """Draw Figs 2 and 4, try Theorem 2 on random points, and Fig 3 as printed and put right."""
+    tried = study.map(partial(_tried, points=25 if study.quick else 100), study.seeds)
+    sides = Projected(*np.concatenate([points for points, _ in tried], axis=1).T)
+    cases = Lifting(*np.concatenate([some for _, some in tried], axis=1).T)
+    table = Table(
+        "Fig 3 as printed",
+        ("Dirichlet parameter", "right", "wrong", "no result", "right, if a weight is lifted"),
+        [_shares(cases, draw) for draw in range(len(DRAWS))],
+    )
+    pictures = [projections(), divergences(), _pythagoras(sides), _printed(cases)]
+    named = list(zip([f"{c:g}" for c in DRAWS], cases.wrong.T, cases.none.T, strict=True))
+    numbers = {
+        "most of the right side of Theorem 2": np.max(sides.parts / sides.whole),
+        "gap of the equality": np.max(np.abs(sides.parts_plane / sides.whole - 1)),
+        **{f"wrong, Dirichlet {name}": wrong.mean() for name, wrong, _ in named},
+        **{f"no result, Dirichlet {name}": none.mean() for name, _, none in named},
+    }
+    return Outcome([*_theorem_2(sides), *_figure_3(cases)], pictures, [table], numbers)
+
+
+def _tried(seed: int, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return Theorem 2's sides by geometry and point, and Figure 3 by draw and point."""
+    rng = np.random.default_rng(seed)
+    sides = [[projected(geometry, rng) for _ in range(points)] for geometry in GEOMETRIES]
+    return np.array(sides), np.array([[_case(rng, c) for _ in range(points)] for c in DRAWS])
+
+
+def _case(rng: np.random.Generator, concentration: float) -> Lifting:
+    n = int(rng.integers(2, MOST + 1))
+    w, alpha = rng.dirichlet(np.full(n, concentration)), rng.uniform()
+    right = bregman.project_simplex(w, alpha)
+    corrected, looked = figure_3(w, alpha, printed=False)
+    wrong = none = False
+    try:
+        wrong = bool(np.abs(figure_3(w, alpha, printed=True)[0] - right).max() > EQUAL)
+    except ValueError:
+        none = True
+    lifted, gap = bool(w.min() < alpha / n), float(np.abs(corrected - right).max())
+    return Lifting(alpha, lifted, wrong, none, gap, looked / n)
+
+
+def _theorem_2(sides: Projected) -> list[Claim]:
+    """Return the claims on divergences and projections; the last axis is the geometry."""
+    points = f"3 × {len(sides.whole)} points"
+    drawn = np.max(np.abs(sides.definition / sides.whole - 1))
+    most = np.max(sides.parts / sides.whole)
+    apart = np.max(np.abs(sides.parts_plane / sides.whole - 1))
+    nearer = np.sum(sides.farther < sides.nearest * (1 - EQUAL), axis=0)
+    nearest = "{} of " + f"{len(sides.whole)} other points of the set were nearer"
+    return [
+        Claim(
+            "fig-4",
+            "D(u, w) is F(u) less the tangent of F at w, and positive (Fig 4, Proposition 21)",
+            bool(drawn < EQUAL and np.min(sides.whole) > 0),
+            f"{points}: the difference is D to {drawn:.0e}, the least D is {sides.whole.min():.2g}",
+        ),
+        Claim(
+            "fig-2",
+            "The nearest point of a ball is γw/‖w‖ (Fig 2, Theorem 5)",
+            not nearer[0],
+            nearest.format(nearer[0]),
+        ),
+        Claim(
+            "theorem-6",
+            "The nearest point of a box, in unnormalised entropy, is w cut to it (Theorem 6)",
+            not nearer[1],
+            nearest.format(nearer[1]),
+        ),
+        Claim(
+            "theorem-2",
+            "D(u, w) ≥ D(u, p) + D(p, w) for the projection p on a convex set (Theorem 2)",
+            bool(most <= 1 + EQUAL),
+            f"{points}: the right side is {np.mean(sides.parts / sides.whole):.2f} of the left in "
+            f"the mean, at most {most:.5f}",
+        ),
+        Claim(
+            "theorem-2-affine",
+            "The two sides are equal if the set is affine (Theorem 2)",
+            bool(apart < EQUAL),
+            f"{points} and hyperplanes: equal to {apart:.0e}",
+        ),
+    ]
+
+
+def _figure_3(cases: Lifting) -> list[Claim]:
+    wrong, none = np.mean(cases.wrong, axis=0), np.mean(cases.none, axis=0)
+    shares = [
+        f"{w:.0%} wrong and {e:.0%} without a result at Dirichlet parameter {c:g}"
+        for c, w, e in zip(DRAWS, wrong, none, strict=True)
+    ]
+    return [
+        Claim(
+            "fig-3",
+            "The algorithm of Fig 3, as printed, gives the projection (Theorem 7)",
+            not (wrong.any() or none.any()),
+            f"{', '.join(shares)}; 3 × {len(cases.wrong)} random weights",
+        ),
+        Claim(
+            "theorem-7",
+            "It does so with the denominators of Claim 1, and in O(n) steps (Theorem 7)",
+            bool(np.max(cases.gap) < EQUAL and np.max(cases.looks) <= 2),
+            f"off by {np.max(cases.gap):.0e} at most; the medians look at "
+            f"{np.mean(cases.looks):.2f}n weights in the mean, {np.max(cases.looks):.2f}n at most",
+            ours=True,
+        ),
+    ]
+
+
+def _shares(cases: Lifting, draw: int) -> tuple[str, ...]:
+    wrong, none, lifted = (part[:, draw] for part in (cases.wrong, cases.none, cases.lifted))
+    failed = wrong + none
+    shares = (1 - failed.mean(), wrong.mean(), none.mean(), 1 - failed[lifted > 0].mean())
+    return (f"{DRAWS[draw]:g}", *(f"{share:.1%}" for share in shares))
+
+
+def _pythagoras(sides: Projected) -> Picture:
+    with matplotlib.rc_context(STYLE):
+        figure, axes = new(1, 3, height=2.5, sharey=True)
+        for k, (ax, geometry) in enumerate(zip(axes[0], GEOMETRIES, strict=True)):
+            whole = sides.whole[:SHOWN, k]
+            for parts, look, name in (
+                (sides.parts, LOOKS[0], "the set"),
+                (sides.parts_plane, LOOKS[1], "a hyperplane"),
+            ):
+                ratio = parts[:SHOWN, k] / whole
+                ax.plot(whole, ratio, look.marker, color=look.color, ms=2, alpha=0.7, label=name)
+            ax.set_xscale("log")
+            ax.xaxis.set_minor_formatter(NullFormatter())
+            plain(ax, f"{geometry.name},\n{geometry.region}", "D(u, w)", "")
+        axes[0, 0].set_ylabel("right side / left side")
+        axes[0, 0].set_ylim(0, 1.08)
+        lines = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*lines, title="p is the projection on", loc="outside lower center", ncols=2)
+    words = (
+        f"Theorem 2 for {len(whole)} random points w and u of each kind: with a convex set the "
+        "quotient of its sides is at most 1, with a hyperplane it is 1."
+    )
+    return Picture(figure, words)
+
+
+def _printed(cases: Lifting) -> Picture:
+    with matplotlib.rc_context(STYLE):
+        figure, axes = new(1, 2, height=2.3, sharey=True)
+        for draw, (c, look) in enumerate(zip(DRAWS, LOOKS, strict=False)):
+            alpha = cases.alpha[:, draw]
+            which = np.minimum((BINS * alpha).astype(int), BINS - 1)
+            for ax, part in zip(axes[0], (cases.wrong, cases.none), strict=True):
+                failed = np.bincount(which, part[:, draw], BINS)
+                share = failed / np.maximum(np.bincount(which, minlength=BINS), 1)
+                ax.plot((np.arange(BINS) + 0.5) / BINS, share, label=f"{c:g}", **look._asdict())
+        plain(axes[0, 0], "wrong", "α", "share of random weights")
+        plain(axes[0, 1], "no result: line 11 has no weight left", "α", "")
+        axes[0, 0].set_ylim(0, 1.02)
+        axes[0, 1].legend(title="Dirichlet parameter")
+    words = (
+        "Fig 3 as printed, on random weights. The more weights are below the floor α/n, the more "
+        "often its result is not the projection, or it ends without one."
+    )
+    return Picture(figure, words)

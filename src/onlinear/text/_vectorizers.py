@@ -1,0 +1,274 @@
+"""Documents as TF-IDF vectors of length 1: of a whole corpus, or of a stream that goes on.
+
+    x_i = (1 + ln TF_i) · ln(N / DF_i),  x_i = 0 where TF_i = 0        x ← x / ‖x‖
+
+TF_i is how often word i occurs in the document, DF_i how many of the N documents have it. Words of
+fewer than three documents are left out; a word of every document has weight ln 1 = 0. A document
+with no word that counts has a row of zeros. Rows are in CSR form, with sorted columns and no
+stored zeros.
+
+Cesa-Bianchi, Conconi & Gentile, Margin-based algorithms for information filtering, NIPS 2003,
+section 4.1. Two deviations: the paper leaves out words that "did not occur at least three times in
+the corpus", here three documents must have them; the paper lemmatises words, :func:`words` does
+not (give an ``analyzer`` that does).
+"""
+
+import copy
+import os
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+
+try:
+    from scipy.sparse import csr_array
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+except ImportError as error:
+    raise ImportError(
+        'onlinear.text needs scikit-learn and SciPy: pip install "onlinear[text]"'
+    ) from error
+
+from onlinear._state_files import file_format, model_codec
+from onlinear._validation.checks import LARGEST, number, whole
+from onlinear.text._tokens import Analyzer, tokens, words
+from onlinear.text._weights import occurrence, tfidf_rows
+
+__all__ = ["CorpusTfidf", "OnlineTfidf", "words"]
+
+WIDEST = 2**31 - 1  # the columns that scikit-learn's hash tells apart
+
+
+class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
+    """The vectors of the paper: words and document frequencies of a whole corpus.
+
+    A scikit-learn transformer; ``fit`` takes and ignores y for its pipelines.
+
+    Parameters
+    ----------
+    min_documents : int, default 3
+        Words of fewer documents are left out, min_documents ≥ 1.
+    analyzer : callable, optional
+        Takes a document, returns the list of its words; by default :func:`words`.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        The column of every word, in alphabetical order.
+    n_documents_ : int
+        N, empty documents included.
+    document_frequencies_ : array
+        DF of every column.
+
+    Examples
+    --------
+    >>> from onlinear.text import CorpusTfidf
+    >>> tfidf = CorpusTfidf(min_documents=2)
+    >>> X = tfidf.fit_transform(["wheat and corn", "corn, corn, oil", "crude oil", "the"])
+    >>> tfidf.get_feature_names_out()
+    array(['corn', 'oil'], dtype=object)
+    >>> X.toarray().round(3)
+    array([[1.   , 0.   ],
+           [0.861, 0.509],
+           [0.   , 1.   ],
+           [0.   , 0.   ]])
+    >>> import numpy as np
+    >>> nonempty = np.diff(X.indptr) > 0  # the rows that are not all zeros
+    >>> X[nonempty].shape
+    (3, 2)
+    """
+
+    def __init__(self, min_documents: int = 3, analyzer: Analyzer | None = None) -> None:
+        self.min_documents = min_documents
+        self.analyzer = analyzer
+
+    def fit(self, documents: Iterable[str], y: Any = None) -> Self:
+        """Take words and document frequencies from a corpus."""
+        self._fit(documents)
+        return self
+
+    def fit_transform(self, documents: Iterable[str], y: Any = None) -> csr_array:
+        """Return the rows of a corpus as ``fit`` then ``transform`` would, in one pass."""
+        return self._weighted(self._fit(documents))
+
+    def transform(self, documents: Iterable[str]) -> csr_array:
+        """Return the rows of any documents with N and DF of the corpus, its words only."""
+        counter = CountVectorizer(analyzer=list, vocabulary=self._fitted())
+        return self._weighted(csr_array(counter.transform(tokens(self, documents))))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the word of every column."""
+        return np.array(list(self._fitted()), dtype=object)
+
+    def _fit(self, documents: Iterable[str]) -> csr_array:
+        """Take words and document frequencies; return the counts of the words that stay."""
+        least = whole(self, "min_documents", least=1)
+        counter = CountVectorizer(analyzer=list)
+        counts = csr_array(counter.fit_transform(tokens(self, documents)))
+        frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+        stay = frequencies >= least
+        if not stay.any():
+            raise ValueError(
+                f"CorpusTfidf needs a word that at least min_documents={least} documents have, "
+                f"got none in {counts.shape[0]} documents"
+            )
+        names = counter.get_feature_names_out()[stay].tolist()
+        self.vocabulary_ = {word: column for column, word in enumerate(names)}
+        self.n_documents_ = int(counts.shape[0])
+        self.document_frequencies_ = frequencies[stay]
+        kept = counts[:, stay]
+        kept.sort_indices()  # scikit-learn leaves them in the order in which it met the words
+        return kept
+
+    def _fitted(self) -> dict[str, int]:
+        if not hasattr(self, "vocabulary_"):
+            raise NotFittedError("This CorpusTfidf instance is not fitted yet: call fit first")
+        return self.vocabulary_
+
+    def _weighted(self, counts: csr_array) -> csr_array:
+        return tfidf_rows(counts, self.n_documents_, self.document_frequencies_[counts.indices], 1)
+
+
+class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
+    """The vectors of a stream: document frequencies as of what was seen so far.
+
+    New words keep coming and the vectors must keep their width, so the column of a word is a hash
+    of it: nothing else has a place for words not seen yet. Words that share a column count as one
+    (with the default width and 30,000 words, one word in nine shares).
+
+    A document is counted before it is weighted: N ≥ DF ≥ 1. Words of fewer than ``min_documents``
+    documents so far weigh nothing, nor do words of all of them: the first rows are zeros, and
+    ``X[np.diff(X.indptr) > 0]`` picks the others.
+
+    Parameters
+    ----------
+    width : int, default 2**18
+        The number of columns, 1 ≤ width < 2³¹, of 8 bytes each.
+    min_documents : int, default 3
+        Words of fewer documents so far are left out, min_documents ≥ 1.
+    analyzer : callable, optional
+        Takes a document, returns the list of its words; by default :func:`words`.
+
+    Examples
+    --------
+    >>> from onlinear.text import OnlineTfidf
+    >>> tfidf = OnlineTfidf(min_documents=2)
+    >>> for document in ["wheat and corn", "corn, corn, oil", "crude oil", "the"]:
+    ...     tfidf.learn_one(document)
+    >>> tfidf.transform_one("corn, corn, oil").data.round(3)
+    array([0.861, 0.509])
+    >>> tfidf.learn_transform(["more oil", "gold"]).shape  # count each, then turn it into a row
+    (2, 262144)
+    >>> tfidf.save("words.onl")
+    >>> OnlineTfidf.load("words.onl").n_documents_
+    6
+    """
+
+    # DF of every column, then N: one array, so that one write counts a document or does not
+    _counted: np.ndarray | None = None
+
+    def __init__(
+        self, width: int = 2**18, min_documents: int = 3, analyzer: Analyzer | None = None
+    ) -> None:
+        self.width = width
+        self.min_documents = min_documents
+        self.analyzer = analyzer
+
+    def learn_one(self, document: str) -> None:
+        """Count the words of a document."""
+        self._count(self._hashed([document]))
+
+    def transform_one(self, document: str) -> csr_array:
+        """Return the vector of a document as of now, 1 × width; changes nothing."""
+        return self.transform([document])
+
+    def transform(self, documents: Iterable[str]) -> csr_array:
+        """Return the rows of documents, all as of now; changes nothing."""
+        least = whole(self, "min_documents", least=1)
+        counts, counted = self._hashed(documents), self._checked()
+        return tfidf_rows(counts, counted[-1], counted[counts.indices], least)
+
+    def learn_transform(self, documents: Iterable[str]) -> csr_array:
+        """Count a document, then turn it into a row, document after document.
+
+        The rows are, bit for bit, those of ``learn_one`` and ``transform_one`` in turn, in whatever
+        parts the documents come. If one is refused, none is counted.
+        """
+        least = whole(self, "min_documents", least=1)
+        counts, counted = self._hashed(documents), self._checked()
+        N = counted[-1] + 1 + np.arange(counts.shape[0])  # of each row, when its turn comes
+        DF = counted[counts.indices] + occurrence(counts.indices)
+        rows = tfidf_rows(counts, N, DF, least)
+        self._count(counts)
+        return rows
+
+    @property
+    def n_documents_(self) -> int:
+        """N, how many documents were counted."""
+        return int(self._checked()[-1])
+
+    @property
+    def document_frequencies_(self) -> np.ndarray:
+        """DF of every column so far, a copy."""
+        return self._checked()[:-1].copy()
+
+    def _checked(self) -> np.ndarray:
+        """Return what was counted, at first nothing, if the width still is as it was."""
+        width = whole(self, "width", least=1)
+        number(self, "width", least=1, most=WIDEST)
+        if self._counted is None:
+            return np.zeros(width + 1, dtype=np.int64)
+        if self._counted.shape != (width + 1,):
+            began = self._counted.size - 1
+            raise ValueError(f"OnlineTfidf began with width={began} and needs it, got {width=}")
+        return self._counted
+
+    def _hashed(self, documents: Iterable[str]) -> csr_array:
+        """Return how often each document has words of each column."""
+        width = self._checked().size - 1
+        found = tokens(self, documents)
+        first = next(found, None)
+        if first is None:  # no documents, which scikit-learn does not take
+            return csr_array((0, width))
+        hasher = HashingVectorizer(analyzer=list, n_features=width, alternate_sign=False, norm=None)
+        return csr_array(hasher.transform(chain([first], found)))
+
+    def _count(self, counts: csr_array) -> None:
+        counted = self._checked()
+        np.add.at(counted, np.append(counts.indices, np.full(counts.shape[0], -1)), 1)
+        self._counted = counted
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # counting writes into the array
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was counted to a file: versioned, checksummed, no pickle, all or nothing."""
+        if self.analyzer is not None:
+            raise ValueError(
+                "OnlineTfidf needs analyzer=None to be saved, as a state file holds no code, got "
+                f"analyzer={self.analyzer!r}: pickle it instead"
+            )
+        counted = self._checked()
+        params = {"width": counted.size - 1, "min_documents": whole(self, "min_documents", least=1)}
+        file_format.write(
+            path, {"transformer": "OnlineTfidf", "params": params}, {"counted": counted}
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what a file holds, exactly as it was saved, or raise a StateFileError."""
+        header, arrays = file_format.read(path)
+        with model_codec.refusing(path, "an OnlineTfidf"):
+            if header.get("transformer") != "OnlineTfidf":
+                raise ValueError("it holds something else")
+            tfidf = cls(header["params"]["width"], header["params"]["min_documents"])
+            whole(tfidf, "min_documents", least=1)
+            tfidf._counted = arrays["counted"]
+            counted = tfidf._checked()
+            most = min(counted[-1], LARGEST)
+            if not np.all((counted >= 0) & (counted <= most) & (counted == np.floor(counted))):
+                raise ValueError(f"its counts are not whole numbers from 0 to N = {counted[-1]:g}")
+            tfidf._counted = counted.astype(np.int64)
+        return tfidf
