@@ -342,7 +342,9 @@ class Step:
         """Compile a template of this module with some of its global names bound anew."""
         module = str(self.function.__module__).replace(".", "_")
         name = f"{template.__name__}_{module}_{self.function.__name__}"
-        return compiled(template, name, fingerprint(self.function), __name__, options, **names)
+        with_it = [self.settle, self._keep, *filter(callable, self.in_bulk or ())]
+        mark = fingerprint(self.function, *with_it)
+        return compiled(template, name, mark, __name__, options, **names)
 
     @cached_property
     def one(self) -> Any:

@@ -15,6 +15,8 @@ from onlinear._numerics.linalg import kernel
 
 __all__ = ["Kept", "compiled", "fingerprint"]
 
+VERSIONED = {"builtins", "functools", "llvmlite", "math", "numba", "numpy"}  # by Numba's cache
+
 
 def compiled(
     template: Callable[..., Any],
@@ -53,7 +55,7 @@ class Kept:
     @cached_property
     def _compiled(self) -> Any:
         own = self.function
-        return compiled(own, own.__name__, _mark(_package()), own.__module__, {"nogil": True})
+        return compiled(own, own.__name__, fingerprint(own), own.__module__, {"nogil": True})
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""
@@ -61,47 +63,43 @@ class Kept:
 
 
 @cache
-def _package() -> bytes:
-    """Return the sources of this package, hashed, but for the command and the papers' scripts.
-
-    A step that stands there is known by what it reaches, as those outside the package are.
-    """
+def _foundation() -> bytes:
+    """Return a hash of the sources that all compiled code is made of: arithmetic and loops."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]
-    for file in sorted(root.rglob("*.py")):
-        if file.relative_to(root).parts[0] not in {"_cli", "papers"}:
+    for package in ("_numerics", "_engine"):
+        for file in sorted((root / package).rglob("*.py")):
             digest.update(file.read_bytes())
     return digest.digest()
 
 
-def fingerprint(function: Callable[..., Any]) -> str | None:
-    """Hash the sources a compiled step depends on; None if that cannot be told.
+def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
+    """Hash the sources a compiled function depends on; None if that cannot be told.
 
-    A step typed at a prompt has no file.
-    Numba's disk cache looks only at the file of the compiled function; with the hash in the name,
-    an edit of a kernel, of a learner, or of a file a step imports from can never be answered with
-    the code from before it.
+    Those are the files of all it reaches, itself or through what it calls, and of ``others`` that
+    are compiled with it; and this package's arithmetic and loops. A function typed at a prompt has
+    no file. Numba's disk cache looks only at the file of the compiled function; with the hash in
+    the name, an edit of a kernel or of a file a step imports from can never be answered with the
+    code from before it, and an edit elsewhere compiles nothing anew.
     """
     code = function.__code__
     if not Path(code.co_filename).is_file():
         return None
-    digest = hashlib.sha256(_package())
+    digest = hashlib.sha256(_foundation())
     digest.update(f"{function.__qualname__} {code.co_firstlineno}".encode() + code.co_code)
+    seen: set[int] = set()
     try:
-        for item in sorted(_reached(function, set())):
+        for item in sorted(set().union(*(_reached(each, seen) for each in (function, *others)))):
             digest.update(item)
     except ValueError:
         return None
-    return _mark(digest.digest())
-
-
-def _mark(digest: bytes) -> str:
-    return digest.hex()[:16]
+    return digest.hexdigest()[:16]
 
 
 def _reached(value: Any, seen: set[int]) -> set[bytes]:
     """Return the files and constants a step depends on, itself or through what it calls."""
-    value = getattr(value, "py_func", value)
+    value = getattr(value, "py_func", value)  # of a compiled function
+    value = getattr(value, "_defn", value)  # of one of Numba's intrinsics
     if id(value) in seen or _foreign(value):
         return set()
     seen.add(id(value))
@@ -126,8 +124,7 @@ def _foreign(value: Any) -> bool:
     """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache knows."""
     name = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
     return isinstance(value, (type, BuiltinFunctionType, np.ufunc)) or (
-        isinstance(value, (FunctionType, ModuleType))
-        and str(name).split(".")[0] in {"builtins", "functools", "math", "numba", "numpy"}
+        isinstance(value, (FunctionType, ModuleType)) and str(name).split(".")[0] in VERSIONED
     )
 
 
