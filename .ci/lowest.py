@@ -1,0 +1,14 @@
+"""Print the lowest declared version of every package that users install, as constraints for pip."""
+
+import re
+import tomllib
+from pathlib import Path
+
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+EXTRAS = ("sklearn", "river", "spark", "text")  # of the others, which are tools, any version does
+DECLARED = re.compile(r"(?P<name>[\w-]+)>=(?P<version>[\d.]+)")
+
+extras = [PROJECT["optional-dependencies"][extra] for extra in EXTRAS]
+for requirement in sorted({*PROJECT["dependencies"], *sum(extras, [])}):
+    name, version = DECLARED.match(requirement).groups()
+    print(f"{name}=={version}.*")
