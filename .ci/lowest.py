@@ -8,7 +8,9 @@ PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text
 EXTRAS = ("sklearn", "river", "spark", "text")  # of the others, which are tools, any version does
 DECLARED = re.compile(r"(?P<name>[\w-]+)>=(?P<version>[\d.]+)")
 
-extras = [PROJECT["optional-dependencies"][extra] for extra in EXTRAS]
-for requirement in sorted({*PROJECT["dependencies"], *sum(extras, [])}):
+requirements = set(PROJECT["dependencies"])
+for extra in EXTRAS:
+    requirements.update(PROJECT["optional-dependencies"][extra])
+for requirement in sorted(requirements):
     name, version = DECLARED.match(requirement).groups()
     print(f"{name}=={version}.*")
