@@ -1,5 +1,6 @@
 """Tables, rows and labels: what is accepted, turned into float64 arrays."""
 
+import math
 import warnings
 from typing import Any
 
