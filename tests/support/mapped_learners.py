@@ -6,7 +6,7 @@ from table import manhattan, stream
 
 import onlinear as ol
 from onlinear.features import Mapped, Nystroem, RandomFourier
-from onlinear.kernels import RBF, Linear, Polynomial
+from onlinear.kernels import RBF, Polynomial
 
 X, Y = stream(60)
 MAPS = {

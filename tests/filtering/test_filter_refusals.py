@@ -1,0 +1,187 @@
+"""What filters refuse: bad rows, parameters that cannot be, altered files."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from filters import FILTERS, described, every_filter, stream
+from scipy.sparse import csr_array
+
+import onlinear as ol
+from onlinear.kernels import RBF
+
+
+@every_filter
+def test_bad_input_is_named_and_changes_nothing(name):
+    X, y, _ = stream(60)
+    f = FILTERS[name]()
+    ol.filter_replay(f, X, y)
+    before = described(f)
+    bad = X.copy()
+    bad[7, 2] = math.nan
+    with pytest.raises(ValueError, match=r"(?i)nan in row 7, column 2"):
+        ol.filter_replay(f, bad, y)
+    with pytest.raises(ValueError, match=r"(?i)nan in row 7, column 2"):
+        ol.filter_replay(f, csr_array(bad), y)
+    for call in (f.decide, f.margin, lambda x: f.feedback(x, 1)):
+        with pytest.raises(ValueError, match=r"(?i)nan in"):
+            call(bad[7])
+        with pytest.raises(ValueError, match="needs 4 features, as the first row had, got 3"):
+            call([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"needs labels −1 or \+1 \(or .*\), got 0\.5 in row 9"):
+        ol.filter_replay(f, X, np.where(np.arange(60) == 9, 0.5, y))
+    with pytest.raises(ValueError, match="as many rows as each other"):
+        ol.filter_replay(f, X, y[:9])
+    assert described(f) == before
+
+
+@every_filter
+@pytest.mark.parametrize("size", [1e-320, 1e-160, 1e8, 1e60, 1e160, 1e308])
+def test_numbers_too_large_are_refused_or_stay_finite(name, size):
+    X, y, _ = stream(60)
+    for kind in (np.asarray, csr_array):
+        f = FILTERS[name]()
+        ol.filter_replay(f, X, y)
+        before = described(f)
+        rows = X.copy()
+        rows[5] *= size
+        try:
+            ol.filter_replay(f, kind(rows), y)
+        except ValueError:
+            assert described(f) == before
+        assert all(np.isfinite(array).all() for array in f._described()[1].values())
+        assert math.isfinite(f.margin(X[1]))
+
+
+def test_true_and_false_stand_for_the_labels():
+    X, y, _ = stream(60)
+    runs = [ol.filter_replay(ol.RidgeFilter(), X, labels) for labels in (y, y > 0)]
+    np.testing.assert_array_equal(runs[0].decisions, runs[1].decisions)
+
+
+@every_filter
+def test_an_interrupt_leaves_the_filter_as_it_was(name, monkeypatch):
+    X, y, _ = stream(200)
+    f = FILTERS[name]()
+    ol.filter_replay(f, X[:50], y[:50])
+    before, calls = described(f), []
+
+    def interrupt(*args, **kwargs):
+        calls.append(1)
+        if len(calls) > 20:
+            raise KeyboardInterrupt
+        return answer(*args, **kwargs)
+
+    kind = "onlinear.filtering._filter.Filter._answer"
+    answer = ol.Filter._answer
+    monkeypatch.setattr(kind, interrupt)
+    if name == "ridge-full-dual":
+        monkeypatch.setattr(
+            "onlinear.filtering._sparse_ridge.SparseRidge.reweigh", lambda self: interrupt_now()
+        )
+    with pytest.raises(KeyboardInterrupt):
+        ol.filter_replay(f, X, y)
+    assert described(f) == before
+
+
+def interrupt_now():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ol.SimpleFilter(c=-1), "SimpleFilter needs a finite number 0 ≤ c, got c=-1"),
+        (lambda: ol.RidgeFilter(a=0), "RidgeFilter needs a finite number 0 < a, got a=0"),
+        (lambda: ol.RidgeFilter(feedback="some"), "got feedback='some'"),
+        (lambda: ol.RidgeFilter(form="sparse"), "got form='sparse'"),
+        (lambda: ol.RidgeFilter(kernel="rbf"), "needs a kernel such as"),
+        (lambda: ol.RidgeFilter(kernel=RBF(), form="primal"), "needs no form with a kernel"),
+        (lambda: ol.PRidgeFilter(p=1.5), "0 ≤ p ≤ 1, got p=1.5"),
+        (lambda: ol.PRidgeFilter(seed=-1), "needs a seed that is a whole number ≥ 0"),
+        (lambda: ol.PRidgeFilter(horizon=0.5), "got horizon=0.5"),
+        (lambda: ol.AppleTasting(ol.AAR()), "needs a base that is a filter"),
+        (lambda: ol.filter_replay(ol.AAR(), [[1.0]], [1]), "needs a filter, got AAR"),
+        (lambda: ol.RidgeFilter().decide(csr_array(np.eye(2))), "one row"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(make, words):
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
+        make()
+
+
+def test_a_base_is_copied(tmp_path):
+    base = ol.Perceptron()
+    f = ol.AppleTasting(base)
+    ol.filter_replay(f, *stream(20)[:2])
+    assert base.seen_ == 0
+    ol.filter_replay(base, *stream(20)[:2])
+    f.save(tmp_path / "f.onl")
+    assert described(ol.load(tmp_path / "f.onl")) == described(f)
+
+
+def test_a_seed_that_is_a_function_cannot_be_saved(tmp_path):
+    f = ol.PRidgeFilter(seed=lambda t: 0.5)
+    with pytest.raises(ValueError, match="needs a number for its seed to be saved"):
+        f.save(tmp_path / "f.onl")
+
+
+def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
+    for f in (ol.PRidgeFilter(np.float32(0.5), horizon=np.int64(7)), ol.SimpleFilter(np.int32(3))):
+        f.decide([1.0])
+        f.save(tmp_path / "f.onl")
+        assert ol.load(tmp_path / "f.onl").get_params() == f.get_params()
+    model = ol.CRRLS(reset_every=np.int64(7))
+    model.save(tmp_path / "m.onl")
+    assert ol.load(tmp_path / "m.onl").reset_every == 7
+
+
+@every_filter
+def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
+    from onlinear._state_files import file_format
+
+    X, y, _ = stream(60)
+    f = FILTERS[name]()
+    ol.filter_replay(f, csr_array(X), y)
+    path = tmp_path / "f.onl"
+    f.save(path)
+    header, arrays = file_format.read(path)
+    for change in (
+        {"counts": {**header["counts"], "seen_": -1}},
+        {"filter": "Nothing"},
+        {"waiting": 3},
+        {"waiting": {"x": "abc"}},
+        {"features": 10**12},
+        {"features": 3} if name != "simple" else {"features": -1},
+        {"counts": {**header["counts"], "labels_": 1000}},
+        {"features": "4"},
+        {"params": {"x": 1}},
+    ):
+        file_format.write(path, {**header, **change}, arrays)
+        with pytest.raises(ol.StateFileError, match="does not describe"):
+            ol.load(path)
+    for array in arrays:
+        file_format.write(path, header, {**arrays, array: arrays[array][:-1]})
+        with pytest.raises(ol.StateFileError, match="does not describe"):
+            ol.load(path)
+        spoilt = {**arrays, array: np.where(arrays[array] == arrays[array].flat[0], np.nan, 1.0)}
+        file_format.write(path, header, spoilt)
+        with pytest.raises(ol.StateFileError, match="does not describe"):
+            ol.load(path)
+
+
+def test_the_sparse_form_takes_no_more_memory_than_it_says():
+    """n²/2 numbers, the entries of the rows, and a few vectors of the width."""
+    rng = np.random.default_rng(0)
+    d, n = 50_000, 300
+    columns = rng.integers(d, size=(n, 20))
+    X = csr_array(
+        (np.full(n * 20, 20**-0.5), columns.ravel(), np.arange(0, 20 * n + 1, 20)), (n, d)
+    )
+    f = ol.RidgeFilter(c=0.0, feedback="full")
+    ol.filter_replay(f, X, np.where(np.arange(n) % 3, 1, -1))
+    model = f._model
+    assert model.L.size < 1.6 * n * n / 2
+    numbers = sum(a.size for a in vars(model).values() if isinstance(a, np.ndarray))
+    assert numbers < 1.6 * (n * n / 2 + 2 * 20 * n + 2 * n) + 5 * d
