@@ -21,9 +21,9 @@ that fades (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
 
 AAR, cut to the largest label, AROWR and WEMM run on each. Every bound is evaluated after each of
 some rounds, with the Y, A, S and L of the rounds so far, against the u of the stream. The learner
-of Orabona et al. is in none of the five papers; its bound is evaluated, with U = ‖u‖. Beside the
-table's rows stand the certificates, which are the bounds in the sharper form they have on the
-stream at hand.
+of Orabona et al. is the online Newton step (the thesis says so in chapter 1), which is ONS in the
+library. It is not run here; its bound is evaluated, with U = ‖u‖. Beside the table's rows stand the
+certificates, which are the bounds in the sharper form they have on the stream at hand.
 
 The last row is tried on a single example x = y = 1 as well, for several b.
 
