@@ -196,3 +196,26 @@ def test_egpm_is_eg_on_the_inputs_and_their_negatives():
         rtol=1e-12,
         atol=1e-14,
     )
+
+
+def test_laser_in_a_kernel_space_without_drift_or_shrinkage_is_kernel_ridge():
+    X, y = gaussian(np.random.default_rng(0))
+    kernel, b = ol.kernels.RBF(gamma=0.3), 0.5
+    K = np.exp(-0.3 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    expected = [0.0] + [
+        K[t, :t] @ np.linalg.solve(K[:t, :t] + b * np.eye(t), y[:t]) for t in range(1, len(y))
+    ]
+    model = ol.KernelLASER(kernel, b=b, c=math.inf, shrink=False)
+    assert_allclose(predictions(model, X, y), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("eta", [0.01, 0.5, 20.0])
+def test_nlms_with_the_whole_step_is_implicit_gradient_descent(eta):
+    """The next weights minimise ½‖v − w‖² + η(vᵀx − y)², which is solved here as it stands."""
+    X, y = gaussian(np.random.default_rng(0))
+    w, expected = np.zeros(4), []
+    for x, label in zip(X, y, strict=True):
+        expected.append(w @ x)
+        w = np.linalg.solve(np.eye(4) + 2 * eta * np.outer(x, x), w + 2 * eta * label * x)
+    model = ol.NLMS(eta=1.0, epsilon=1 / (2 * eta))
+    assert_allclose(predictions(model, X, y), expected, rtol=1e-9, atol=1e-12)
