@@ -7,7 +7,7 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, features, filtering, hindsight, kernels, scaling, streams
+from onlinear import bregman, extend, features, filtering, hindsight, kernels, scaling, streams
 from onlinear._evaluation.certificate import Certificate
 from onlinear._evaluation.certified import Certified, certificate
 from onlinear._evaluation.regret_plot import regret_plot
@@ -109,6 +109,7 @@ __all__ = [
     "StateFileError",
     "bregman",
     "certificate",
+    "extend",
     "features",
     "filter_replay",
     "filtering",
