@@ -146,10 +146,10 @@ class LMS(Learner):
             return tally[FACTOR] * (path.loss + path.squares / eta), path.moved
 
         return Guarantee(
-            statement="R = max η‖x‖², loss ≤ 4/(2 − R)² · comparator",
+            statement="loss ≤ 4/(2 − R)² · comparator, R = max η‖x‖²",
             comparator=f"min over u of loss of u + {1 / eta:g}·‖u‖²",
             account=Account("LMS", begin, bound, (eta,)),
-            given=f"R = max η‖x‖², loss ≤ 4/(2 − R)² · (loss of u + {1 / eta:g}·‖u‖²)",
+            given=f"loss ≤ 4/(2 − R)² · (loss of u + {1 / eta:g}·‖u‖²), R = max η‖x‖²",
             price=price,
         )
 
@@ -168,10 +168,9 @@ def main() -> None:
     )
 
     proof = ol.certificate(LMS(eta=0.03), X, y)
-    print(
-        f"certificate:  loss {proof.loss[-1]:.1f}, at most {proof.ceiling[-1]:.1f} by the theorem"
-    )
-    print(f"              {proof.theorem} = {proof.comparator[-1]:.1f}")
+    print(f"certificate:  loss {proof.loss[-1]:.1f}, at most {proof.ceiling[-1]:.1f}")
+    print(f"              {proof.theorem}")
+    print(f"              comparator {proof.comparator[-1]:.1f}: {proof.against}")
     print(f"              holds in every round: {proof.holds.all()}")
 
     model = LMS(eta=0.03).fit(X[:2500], y[:2500])
