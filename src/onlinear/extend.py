@@ -68,7 +68,8 @@ Bounds
 """
 
 from onlinear._engine.bulk import Bulk
-from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
+from onlinear._engine.step import Step, Tally
 from onlinear._learner.base import Algorithm, Learner, SecondOrder
 from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
@@ -120,7 +121,7 @@ from onlinear._updates.gaussian import (
     weights,
 )
 from onlinear._updates.units import GAUSSIAN
-from onlinear._validation.checks import asked, choice, limit, number, whole
+from onlinear._validation.parameters import asked, choice, limit, number, whole
 
 __all__ = [
     "COMPARATOR",
