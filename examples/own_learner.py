@@ -132,6 +132,7 @@ class LMS(Learner):
     eta: float = 0.01
 
     algorithm = Algorithm(init, step, (TOO_LONG,))
+    _poor_score = True  # so slow that scikit-learn's checks are not to ask for R² > 0.5
 
     def _params(self) -> LMSParams:
         return LMSParams(number(self, "eta", above=0))
