@@ -7,14 +7,15 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, features, filtering, hindsight, kernels, scaling, streams
+from onlinear import bregman, extend, features, filtering, hindsight, kernels, scaling, streams
 from onlinear._evaluation.certificate import Certificate
 from onlinear._evaluation.certified import Certified, certificate
 from onlinear._evaluation.regret_plot import regret_plot
-from onlinear._evaluation.replay import BankReplay, Replay, replay
+from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.report import report
 from onlinear._learner.base import Learner, load
 from onlinear._learner.merging import merge
+from onlinear._learner.replay_result import BankReplay, Replay
 from onlinear._state_files.file_format import StateFileError
 from onlinear._validation.checks import NotFittedError
 from onlinear._wrappers.bank.bank import Bank
@@ -108,6 +109,7 @@ __all__ = [
     "StateFileError",
     "bregman",
     "certificate",
+    "extend",
     "features",
     "filter_replay",
     "filtering",

@@ -1,20 +1,14 @@
 """What the README, the guide and the guide for contributors show is true."""
 
-import doctest
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from documents import blocks, shown
 from places import ROOT
-from table import state, stream
-
-import onlinear as ol
 
 GUIDE = sorted(f"docs/guide/{file.name}" for file in (ROOT / "docs" / "guide").glob("*.md"))
 
@@ -65,25 +59,3 @@ def test_the_page_on_the_command_is_true_of_the_table_of_the_guide():
 
 def test_the_first_page_has_the_commands_of_the_readme():
     assert blocks("README.md", "bash")[:2] == blocks("docs/index.md", "bash")
-
-
-def test_the_skeleton_for_a_new_algorithm_is_a_whole_learner(tmp_path):
-    (skeleton,) = blocks("CONTRIBUTING.md")
-    file = tmp_path / "lms.py"
-    file.write_text(skeleton)
-    spec = importlib.util.spec_from_file_location("lms", file)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["lms"] = module
-    spec.loader.exec_module(module)
-    X, y = stream(50)
-    assert doctest.testmod(module) == (0, 3)
-    model = module.LMS(eta=0.3).fit(X, y)
-    singly = module.LMS(eta=0.3)
-    w = np.zeros(5)
-    for row, label in zip(X, y, strict=True):
-        w += 0.3 * (label - w @ row) * row
-        singly.learn_one(row, label)
-    np.testing.assert_allclose(model.coef_, w, rtol=1e-9)
-    assert state(singly) == state(model)
-    model.save("lms.onl")
-    assert state(ol.load("lms.onl")) == state(model)

@@ -17,13 +17,13 @@ from onlinear._cli.read_ahead import ahead
 from onlinear._cli.signals import Stop
 from onlinear._cli.source import Block, Source
 from onlinear._cli.tally import Tally
-from onlinear._evaluation.replay import Replay
 from onlinear._evaluation.report.comparison import Contest, Entry, comparison
 from onlinear._evaluation.report.downsampling import Curves
 from onlinear._evaluation.report.recorder import COMPARED
 from onlinear._evaluation.report.running_sums import Sums, best_fixed
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.replay_result import Replay
 from onlinear.algorithms import Auto
 from onlinear.hindsight import BestFixed
 from onlinear.scaling import Standardized

@@ -16,10 +16,11 @@ from onlinear import hindsight
 from onlinear._cli.contest_table import show
 from onlinear._engine.threads import usable_cores
 from onlinear._evaluation.certified import certificate
-from onlinear._evaluation.replay import Replay, replay
+from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.comparison import Contest, Entry, comparison, thinned
 from onlinear._evaluation.report.running_sums import Sums
 from onlinear._learner.base import Learner
+from onlinear._learner.replay_result import Replay
 from onlinear.algorithms import LASER, NLMS, RLS, Auto, Ridge
 from onlinear.streams import rotating
 

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from onlinear._evaluation.replay import Replay
 from onlinear._learner.base import Learner
+from onlinear._learner.replay_result import Replay
 
 __all__ = ["Plain", "Telling"]
 

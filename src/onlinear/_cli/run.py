@@ -16,8 +16,8 @@ from onlinear._cli.signals import Stop
 from onlinear._cli.snapshot import Snapshot
 from onlinear._cli.source import Block, Place, Source
 from onlinear._cli.tally import Tally
-from onlinear._evaluation.replay import Replay
 from onlinear._learner.base import Learner
+from onlinear._learner.replay_result import Replay
 
 __all__ = ["Run"]
 

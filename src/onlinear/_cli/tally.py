@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._evaluation.replay import Replay
 from onlinear._evaluation.report.data_problems import FIRST, MOST_KINDS
 from onlinear._evaluation.report.resumable_recorder import Found
 from onlinear._evaluation.report.running_sums import Sums
+from onlinear._learner.replay_result import Replay
 from onlinear._state_files.model_codec import count
 
 __all__ = ["BEGINNING", "Tally"]

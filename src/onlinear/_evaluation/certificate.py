@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._evaluation.replay import Replay
 from onlinear._learner.bounds.guarantee import BROKEN, LOSSES, VALUE, Guarantee, Path
+from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 
 __all__ = ["TOLERANCE", "Certificate", "given", "reason", "within"]

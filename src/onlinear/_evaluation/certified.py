@@ -12,7 +12,7 @@ import numpy as np
 
 from onlinear._engine.threads import BLAS_THREADS_PAY, beside, blas_threads, usable_cores
 from onlinear._evaluation.certificate import Certificate, given, reason, within
-from onlinear._evaluation.replay import Engine, Replay, replay
+from onlinear._evaluation.replay import Engine, replay
 from onlinear._learner.base import FLOAT, Learner, _full_name
 from onlinear._learner.bounds.guarantee import (
     AT,
@@ -26,6 +26,7 @@ from onlinear._learner.bounds.guarantee import (
 )
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.parameters import _same
+from onlinear._learner.replay_result import Replay
 from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
 

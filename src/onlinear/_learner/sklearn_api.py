@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from onlinear._learner.measures import r_squared
 from onlinear._learner.parameters import Parameters
 from onlinear._validation import checks
 
@@ -48,7 +49,7 @@ class Estimator(Parameters):
         return self._run(X, None, learn=False)[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R² of :meth:`predict` on these rows: 1 is perfect, 0 is the mean of y."""
+        """Return R² = 1 − SSE/SST of :meth:`predict` on these rows: 0 is that of the mean of y."""
         predictions = self.predict(X)
         y = checks.labels(y, predictions.size)
         if not np.isfinite(y).all():
@@ -57,11 +58,7 @@ class Estimator(Parameters):
         weight = checks.labels(given, y.size) * ~np.isnan(predictions)  # a skipped row has none
         if not np.any(weight > 0):
             raise ValueError("score needs a row that can be predicted and has a weight, got none")
-        error = np.sum(weight * np.nan_to_num(y - predictions) ** 2)
-        spread = np.sum(weight * (y - np.average(y, weights=weight)) ** 2)
-        if spread == 0.0:
-            return 1.0 if error == 0.0 else 0.0
-        return float(1.0 - error / spread)
+        return r_squared(y, predictions, weight)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the learner to scikit-learn (only it calls this)."""

@@ -12,12 +12,12 @@ import numpy as np
 from onlinear._engine.progress import bar
 from onlinear._engine.step import BAD_INPUT, Outcome
 from onlinear._evaluation.certified import Certified
-from onlinear._evaluation.replay import Replay
 from onlinear._evaluation.report.data_problems import Skipped, words_of
 from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
 from onlinear._evaluation.report.running_sums import Sums, best_fixed
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 from onlinear.algorithms import Auto
 from onlinear.hindsight import BestFixed

@@ -12,13 +12,13 @@ import numpy as np
 
 from onlinear._evaluation.html.charts import figure, line, scaled, share
 from onlinear._evaluation.html.page import Chart, Figures, Page, Part, Table, Words
-from onlinear._evaluation.replay import Replay
 from onlinear._evaluation.report.data_problems import Problem, odd_columns
 from onlinear._evaluation.report.losses import loss_parts
 from onlinear._evaluation.report.recorder import FIXED, has_intercept
 from onlinear._evaluation.report.resumable_recorder import Found, Story
 from onlinear._evaluation.report.weights import weight_parts
 from onlinear._learner.base import Learner
+from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 from onlinear.algorithms import Auto
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._evaluation.replay import Replay
 from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.replay_result import Replay
 
 __all__ = ["Sums", "best_fixed"]
 

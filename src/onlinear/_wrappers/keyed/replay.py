@@ -10,7 +10,7 @@ import numpy as np
 from onlinear._engine.progress import bar
 from onlinear._engine.segments import Segments
 from onlinear._engine.status import FINE, Outcome
-from onlinear._evaluation.replay import Replay
+from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import pooling
 from onlinear._wrappers.keyed.event_loop import EventRun

@@ -54,18 +54,20 @@ MEASURES = ("RMSE", "R²", "MAE", "LQE", "MQE", "UQE")
 
 def row(y: np.ndarray, predictions: np.ndarray) -> Row:
     """Return the measures of the paper; its R² is the squared correlation of y and ŷ."""
-    error = y - predictions
-    return Row(
-        rmse(y, predictions),
-        float(np.corrcoef(y, predictions)[0, 1] ** 2),
-        float(np.abs(error).mean()),
-        *np.quantile(error, (0.25, 0.5, 0.75)).tolist(),
-    )
+    run = _run(y, predictions)
+    return Row(run.rmse, run.correlation2, run.mae, *run.error_quartiles.tolist())
 
 
 def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
     """Return the root of the mean squared error."""
-    return float(np.sqrt(np.mean((y - predictions) ** 2)))
+    return _run(y, predictions).rmse
+
+
+def _run(y: np.ndarray, predictions: np.ndarray) -> ol.Replay:
+    """Return a run in which every row counts: without one of the predictions it has no measure."""
+    if np.isnan(predictions).any():  # of a row that Replay would leave out
+        predictions = np.full(y.size, np.nan)
+    return ol.Replay(predictions, y, np.zeros(0, dtype=np.intp))
 
 
 def apart(printed: str, value: float) -> float:

@@ -1,0 +1,285 @@
+"""What a replay returns: predictions beside labels, and the measures of their errors."""
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onlinear._learner import measures, replay_html
+
+__all__ = ["BankReplay", "Replay"]
+
+QUARTILES = ("lower quartile of y − ŷ", "median", "upper quartile")
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What happened in a replay, row by row.
+
+    Measures leave out bad rows that were skipped; they are NaN if no row is left. ``run[rows]`` is
+    the replay of some rows only, ``rows`` being a slice, a mask or an array of row numbers:
+    ``run[100:].rmse`` is the error after the first hundred rows.
+
+    Attributes
+    ----------
+    predictions : array
+        The prediction of each row, made before its label was learnt; NaN for a bad row that was
+        skipped and could not be predicted.
+    labels : array
+        The labels.
+    bad_rows : array of int
+        Rows that were skipped (only with ``on_bad="skip"``).
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=1000, d=3, degrees=0.1)
+    >>> run = ol.replay(ol.LASER(c=1000.0, shrink=False), X, y)
+    >>> run
+    <Replay of 1000 rows: mean squared error 0.0136471>
+    >>> round(run.rmse, 3), round(run[100:].rmse, 3)
+    (0.117, 0.103)
+    """
+
+    predictions: np.ndarray
+    labels: np.ndarray
+    bad_rows: np.ndarray
+
+    def __len__(self) -> int:
+        return int(self.predictions.size)
+
+    def __getitem__(self, rows: Any) -> "Replay":
+        """Return the replay of some rows: a slice, a mask or an array of row numbers."""
+        rows = _several(rows, "rows, as in run[100:]; run.predictions[i] is that of row i")
+        skipped = np.zeros(len(self), dtype=bool)
+        skipped[self.bad_rows] = True
+        return Replay(self.predictions[rows], self.labels[rows], np.flatnonzero(skipped[rows]))
+
+    @cached_property
+    def _scored(self) -> tuple[np.ndarray, np.ndarray]:
+        """The labels and predictions that measures are taken of."""
+        missing = np.isnan(self.labels) | np.isnan(self.predictions)
+        missing[self.bad_rows] = True
+        if not missing.any():
+            return self.labels, self.predictions
+        return self.labels[~missing], self.predictions[~missing]
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """Squared error of each row; NaN where a bad row was skipped."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            losses = np.asarray((self.labels - self.predictions) ** 2)
+        losses[self.bad_rows] = np.nan
+        return losses
+
+    @cached_property
+    def cumulative_loss(self) -> np.ndarray:
+        """Sum of the losses up to and with each row; skipped rows count as 0."""
+        with np.errstate(over="ignore"):
+            return np.cumsum(np.nan_to_num(self.losses, nan=0.0, posinf=np.inf))
+
+    @cached_property
+    def mse(self) -> float:
+        """Mean squared error."""
+        return measures.mean_squared_error(*self._scored)
+
+    @cached_property
+    def rmse(self) -> float:
+        """Root of the mean squared error, in the units of the labels."""
+        return measures.root_mean_squared_error(*self._scored)
+
+    @cached_property
+    def mae(self) -> float:
+        """Mean absolute error."""
+        return measures.mean_absolute_error(*self._scored)
+
+    @cached_property
+    def r2(self) -> float:
+        """R² = 1 − SSE/SST: 1 is perfect, 0 is as good as the mean of the labels.
+
+        If the labels are all the same it is 1 if every prediction is exact and otherwise 0, as in
+        scikit-learn and in ``score``. It is not the R² of Jamil & Bouchachia, which is
+        ``correlation2``: that one forgives predictions that are off by a constant or a factor.
+        """
+        return measures.r_squared(*self._scored)
+
+    @cached_property
+    def correlation2(self) -> float:
+        """Squared correlation of predictions and labels: the R² of Jamil & Bouchachia's tables.
+
+        NaN if the predictions or the labels are all the same.
+        """
+        return measures.squared_correlation(*self._scored)
+
+    @cached_property
+    def error_quartiles(self) -> np.ndarray:
+        """Quartiles of the errors y − ŷ, with their sign: lower, median, upper.
+
+        They are LQE, MQE and UQE of Jamil & Bouchachia's tables.
+        """
+        return measures.quartiles_of_error(*self._scored)
+
+    def __repr__(self) -> str:
+        """Show the size and the loss."""
+        skipped = self.bad_rows.size
+        note = f", {skipped} skipped" if skipped else ""
+        mean = "of no row" if np.isnan(self.mse) else f"{self.mse:.6g}"
+        return f"<Replay of {len(self)} rows{note}: mean squared error {mean}>"
+
+    def _repr_html_(self) -> str:
+        """Show the measures and the error over time, in a notebook."""
+        quartiles = self.error_quartiles.tolist()
+        return replay_html.run_page(
+            self.losses,
+            len(self.bad_rows),
+            {
+                "RMSE": self.rmse,
+                "MAE": self.mae,
+                "R²": self.r2,
+                "correlation²": self.correlation2,
+                **dict(zip(QUARTILES, quartiles, strict=True)),
+            },
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BankReplay:
+    """What happened in the replay of a bank, row by row: a column for each learner.
+
+    Measures are arrays with an entry for each learner, and leave out the rows that it skipped.
+    ``run[rows]`` is the replay of some rows only, ``run[rows, k]`` the :class:`Replay` of learner k
+    in these rows, and ``run[rows, some]`` that of several learners, by a slice, mask or array.
+
+    Attributes
+    ----------
+    predictions : array
+        The predictions of each row, made before its label was learnt; NaN where a learner skipped a
+        bad row that it could not predict.
+    labels : array
+        The labels, one a row.
+    skipped : array of bool
+        Where a learner skipped a row (only with its ``on_bad="skip"``).
+    learners : tuple of str
+        The learners with their parameters, as text.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=1000, d=3, degrees=0.1)
+    >>> bank = ol.Bank([ol.LASER(c=c, shrink=False) for c in (10.0, 1000.0)])
+    >>> run = ol.replay(bank, X, y)
+    >>> run[100:].rmse.round(3)
+    array([0.122, 0.103])
+    >>> run[100:, 1]
+    <Replay of 900 rows: mean squared error 0.0106369>
+    """
+
+    predictions: np.ndarray
+    labels: np.ndarray
+    skipped: np.ndarray
+    learners: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __getitem__(self, where: Any) -> Any:
+        """Return the replay of some rows; with a second index, of one learner or of some."""
+        some: Any
+        rows, some = where if isinstance(where, tuple) and len(where) == 2 else (where, slice(None))
+        rows = _several(rows, "rows, as in run[100:]; run[:, k] is that of learner k")
+        try:
+            one = operator.index(some)
+        except TypeError:
+            some = _several(some, "learners, as in run[:, 1:3]")
+            names = np.array(self.learners, dtype=object)
+            return BankReplay(
+                self.predictions[rows][:, some],
+                self.labels[rows],
+                self.skipped[rows][:, some],
+                tuple(names[some]) if self.learners else (),
+            )
+        return self.learner(one)[rows]
+
+    def learner(self, k: int) -> Replay:
+        """Return what happened to learner k, as if it had been replayed alone."""
+        return Replay(self.predictions[:, k], self.labels, np.flatnonzero(self.skipped[:, k]))
+
+    def _each(self, what: Callable[[Replay], Any]) -> list[Any]:
+        return [what(self.learner(k)) for k in range(self.predictions.shape[1])]
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """Squared errors of each row; NaN where a bad row was skipped."""
+        return np.column_stack(self._each(lambda run: run.losses))
+
+    @cached_property
+    def cumulative_loss(self) -> np.ndarray:
+        """Sums of the losses up to and with each row; skipped rows count as 0."""
+        return np.column_stack(self._each(lambda run: run.cumulative_loss))
+
+    @cached_property
+    def mse(self) -> np.ndarray:
+        """Mean squared error of each learner."""
+        return np.array(self._each(lambda run: run.mse))
+
+    @cached_property
+    def rmse(self) -> np.ndarray:
+        """Root of the mean squared error of each learner."""
+        return np.array(self._each(lambda run: run.rmse))
+
+    @cached_property
+    def mae(self) -> np.ndarray:
+        """Mean absolute error of each learner."""
+        return np.array(self._each(lambda run: run.mae))
+
+    @cached_property
+    def r2(self) -> np.ndarray:
+        """R² of each learner; see :attr:`Replay.r2`."""
+        return np.array(self._each(lambda run: run.r2))
+
+    @cached_property
+    def correlation2(self) -> np.ndarray:
+        """Squared correlation of each learner's predictions with the labels."""
+        return np.array(self._each(lambda run: run.correlation2))
+
+    @cached_property
+    def error_quartiles(self) -> np.ndarray:
+        """Quartiles of the errors y − ŷ, a row for each learner: lower, median, upper."""
+        return np.array(self._each(lambda run: run.error_quartiles)).reshape(-1, 3)
+
+    def __repr__(self) -> str:
+        """Show the size and the least loss."""
+        (rows, learners), skipped = self.predictions.shape, int(self.skipped.sum())
+        note = f", {skipped} skipped" if skipped else ""
+        least = "of no row"
+        if not np.isnan(self.mse).all():
+            best = int(np.nanargmin(self.mse))
+            least = f"{self.mse[best]:.6g}, of learner {best}"
+        return (
+            f"<BankReplay of {rows} rows by {learners} learners{note}: least mean squared error "
+            f"{least}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the measures of each learner, in a notebook."""
+        count = self.predictions.shape[1]
+        return replay_html.bank_page(
+            len(self),
+            self.learners or [f"learner {k}" for k in range(count)],
+            self.skipped.sum(axis=0),
+            {"RMSE": self.rmse, "MAE": self.mae, "R²": self.r2, "correlation²": self.correlation2},
+        )
+
+
+def _several(index: Any, what: str) -> Any:
+    """Return an index that picks some of many, or say how to write one."""
+    if isinstance(index, slice):
+        return index
+    array = np.asarray(index)
+    whole = array.dtype.kind in "biu" or array.size == 0
+    if isinstance(index, tuple) or array.ndim != 1 or not whole:
+        raise TypeError(f"a replay needs a slice, mask or array of {what}; got {index!r}")
+    return array if array.size else array.astype(np.intp)

@@ -1,0 +1,185 @@
+"""Write a learner of your own: everything it needs, to be imported from here.
+
+A learner is two functions, ``init`` and ``step``, and a class that names its parameters. The step
+is one round, compiled by Numba; the class then has ``predict_one`` and ``learn_one``,
+``onlinear.replay``, ``Keyed``, ``Bank``, ``Late``, ``save`` and ``load``, and the scikit-learn and
+river interfaces. ``docs/extend.md`` is the guide, ``examples/own_learner.py`` a skeleton to copy,
+with a theorem.
+
+>>> import math
+>>> from typing import NamedTuple
+>>> from onlinear.extend import FINE, OVERFLOW, Algorithm, Learner, Step, axpy, dot, number, weights
+>>> class LMSParams(NamedTuple):
+...     eta: float
+>>> def init(params, d):
+...     return weights(d)  # the state: t, the number of rounds, and w = 0
+>>> @Step
+... def step(state, params, x, y, work):
+...     t, w = state
+...     m = dot(w, x)
+...     if math.isnan(y):  # no label: predict, change nothing
+...         return m, FINE
+...     pace = params[0] * (y - m)
+...     if not math.isfinite(pace * dot(x, x)):  # refuse before anything is written
+...         return pace, OVERFLOW
+...     axpy(pace, x, w)  # w ← w + η (y − xᵀw) x
+...     t[0] += 1
+...     return m, FINE
+>>> class LMS(Learner):
+...     eta: float = 0.01
+...     algorithm = Algorithm(init, step)
+...     def _params(self):
+...         return LMSParams(number(self, "eta", above=0))
+>>> model = LMS(eta=0.5)
+>>> model.learn_one([1.0, 0.0], 2.0)
+>>> model.predict_one([3.0, 0.0])
+3.0
+
+The learner
+    ``Algorithm`` (``init``, ``step``, the rules a row may break), ``Learner``, and ``SecondOrder``
+    for one whose state has a matrix S = Σ.
+The step
+    ``Step`` makes a function a step. It returns a value and ``FINE``, ``OVERFLOW``, or
+    ``DOMAIN + k`` if the row breaks rule k of the ``Algorithm``. ``Bulk`` says how second-order
+    rounds can be taken in blocks of rows, which is faster from 64 columns; no learner needs it.
+Checks of parameters
+    ``number``, ``whole``, ``limit`` (a positive number, or None for infinity) and ``choice`` check
+    a parameter and return it; ``asked`` lets them check the arguments of a function.
+States
+    ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
+    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` change the units of the latter.
+Second-order rounds
+    ``see`` sets work[0] to Σx, and ``learn`` makes the update of w and Σ. ``learn_later`` is faster
+    where Σ is wide: it leaves the update of Σ to the next round, or to ``settle``. ``moves``
+    returns the same update as the two numbers that ``Bulk`` needs.
+Linear algebra
+    ``kernel`` compiles a function that steps call. Vectors: ``dot``, ``norm``, ``axpy``, ``scale``,
+    ``extremes``, ``finite``; numbers: ``clipped``; symmetric matrices: ``symv``, ``add_square``,
+    ``subtract_square``, ``shift``, ``reset``, ``trace``, ``observe``; factors: ``cholesky``,
+    ``solve_lower``, ``solve_upper``.
+Bounds
+    ``Guarantee`` states a theorem, and ``unknown`` that there is none. ``Account`` says how the
+    bound is kept up to date: by a ``Tally``, a step that sees rows and labels only and enters
+    ``COMPARATOR``, ``FACTOR`` and ``EXTRA`` of loss ≤ factor · comparator + extra. ``tallied`` and
+    ``competitor`` return its state, ``compete`` takes a row into the least squares of hindsight,
+    ``enter`` writes the three numbers, ``broke`` notes that a hypothesis fails and ``lose`` that
+    the arithmetic does. ``Path`` is a sequence of predictors to price; ``STAYS`` says that it may
+    not move. ``inside_ball`` and ``cut_to`` are for comparators in a ball.
+"""
+
+from onlinear._engine.bulk import Bulk
+from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
+from onlinear._engine.step import Step, Tally
+from onlinear._learner.base import Algorithm, Learner, SecondOrder
+from onlinear._learner.bounds.guarantee import (
+    COMPARATOR,
+    EXTRA,
+    FACTOR,
+    STAYS,
+    Guarantee,
+    Path,
+    broke,
+    compete,
+    competitor,
+    cut_to,
+    enter,
+    inside_ball,
+    lose,
+    tallied,
+    unknown,
+)
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import (
+    add_square,
+    axpy,
+    cholesky,
+    clipped,
+    dot,
+    extremes,
+    finite,
+    kernel,
+    norm,
+    observe,
+    reset,
+    scale,
+    shift,
+    solve_lower,
+    solve_upper,
+    subtract_square,
+    symv,
+    trace,
+)
+from onlinear._updates.gaussian import (
+    Gaussian,
+    Weights,
+    gaussian,
+    learn,
+    learn_later,
+    moves,
+    see,
+    settle,
+    weights,
+)
+from onlinear._updates.units import GAUSSIAN
+from onlinear._validation.parameters import asked, choice, limit, number, whole
+
+__all__ = [
+    "COMPARATOR",
+    "DOMAIN",
+    "EXTRA",
+    "FACTOR",
+    "FINE",
+    "GAUSSIAN",
+    "OVERFLOW",
+    "STAYS",
+    "Account",
+    "Algorithm",
+    "Bulk",
+    "Gaussian",
+    "Guarantee",
+    "Learner",
+    "Path",
+    "SecondOrder",
+    "Step",
+    "Tally",
+    "Weights",
+    "add_square",
+    "asked",
+    "axpy",
+    "broke",
+    "choice",
+    "cholesky",
+    "clipped",
+    "compete",
+    "competitor",
+    "cut_to",
+    "dot",
+    "enter",
+    "extremes",
+    "finite",
+    "gaussian",
+    "inside_ball",
+    "kernel",
+    "learn",
+    "learn_later",
+    "limit",
+    "lose",
+    "moves",
+    "norm",
+    "number",
+    "observe",
+    "reset",
+    "scale",
+    "see",
+    "settle",
+    "shift",
+    "solve_lower",
+    "solve_upper",
+    "subtract_square",
+    "symv",
+    "tallied",
+    "trace",
+    "unknown",
+    "weights",
+    "whole",
+]
