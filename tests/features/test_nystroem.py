@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from kernel_cases import KERNELS, each_kernel
 from mapped_learners import X, gram
 from numpy.testing import assert_allclose, assert_array_equal
 from small_streams import within_unit_ball
-from table import KERNELS, each_kernel
 
 import onlinear as ol
 from onlinear.features import Mapped, Nystroem

@@ -1,7 +1,6 @@
 """Every learner with its default and another setting, and streams inside its domain."""
 
 import numpy as np
-import pytest
 
 import onlinear as ol
 from onlinear.kernels import RBF, Linear, Polynomial, register
@@ -11,12 +10,6 @@ from onlinear.kernels import RBF, Linear, Polynomial, register
 def manhattan(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A kernel of the user's own: the Laplacian one."""
     return np.exp(-np.abs(Z - x).sum(axis=1))
-
-
-KERNELS = [Linear(), Polynomial(3, coef0=0.5, gamma=2.0), RBF(), RBF(gamma=3.0), manhattan]
-each_kernel = pytest.mark.parametrize(
-    "kernel", KERNELS, ids=lambda kernel: getattr(kernel, "__name__", repr(kernel))
-)
 
 
 # a default that the common stream below satisfies, and one other setting
