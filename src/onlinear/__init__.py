@@ -60,7 +60,7 @@ from onlinear.filtering import (
 )
 from onlinear.scaling import Standardized
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 __all__ = [
     "AAR",
