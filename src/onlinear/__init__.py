@@ -1,4 +1,4 @@
-"""Learn linear predictors from streams whose truth drifts.
+"""Online linear regression for data whose relationships drift.
 
 >>> import onlinear as ol
 >>> model = ol.LASER(b=1.0, c=100.0)
@@ -7,7 +7,17 @@
 >>> model.learn_one([1.0, 2.0], 3.0)
 """
 
-from onlinear import bregman, extend, features, filtering, hindsight, kernels, scaling, streams
+from onlinear import (
+    algorithms,
+    bregman,
+    extend,
+    features,
+    filtering,
+    hindsight,
+    kernels,
+    scaling,
+    streams,
+)
 from onlinear._evaluation.certificate import Certificate
 from onlinear._evaluation.certified import Certified, certificate
 from onlinear._evaluation.regret_plot import regret_plot
@@ -22,32 +32,7 @@ from onlinear._wrappers.bank.bank import Bank
 from onlinear._wrappers.keyed.keyed import Keyed, KeyStatistics
 from onlinear._wrappers.late.late import Late
 from onlinear._wrappers.late.pending import LateCounts
-from onlinear.algorithms import (
-    AAR,
-    ARCOR,
-    AROWR,
-    CIRR,
-    CRRLS,
-    EG,
-    EGPM,
-    EGU,
-    GD,
-    LASER,
-    LEARNERS,
-    NLMS,
-    OGD,
-    ONS,
-    OSLOG,
-    RLS,
-    WEMM,
-    Auto,
-    DriftNetwork,
-    KernelAAR,
-    KernelGD,
-    KernelLASER,
-    KernelWEMM,
-    Ridge,
-)
+from onlinear.algorithms import *  # noqa: F403 (every learner, as its __all__ lists them)
 from onlinear.filtering import (
     AppleTasting,
     Filter,
@@ -63,36 +48,13 @@ from onlinear.scaling import Standardized
 __version__ = "0.10.0"
 
 __all__ = [
-    "AAR",
-    "ARCOR",
-    "AROWR",
-    "CIRR",
-    "CRRLS",
-    "EG",
-    "EGPM",
-    "EGU",
-    "GD",
-    "LASER",
-    "LEARNERS",
-    "NLMS",
-    "OGD",
-    "ONS",
-    "OSLOG",
-    "RLS",
-    "WEMM",
     "AppleTasting",
-    "Auto",
     "Bank",
     "BankReplay",
     "Certificate",
     "Certified",
-    "DriftNetwork",
     "Filter",
     "FilterReplay",
-    "KernelAAR",
-    "KernelGD",
-    "KernelLASER",
-    "KernelWEMM",
     "KeyStatistics",
     "Keyed",
     "Late",
@@ -102,7 +64,6 @@ __all__ = [
     "PRidgeFilter",
     "Perceptron",
     "Replay",
-    "Ridge",
     "RidgeFilter",
     "SimpleFilter",
     "Standardized",
@@ -123,3 +84,4 @@ __all__ = [
     "scaling",
     "streams",
 ]
+__all__ += algorithms.__all__

@@ -1,4 +1,4 @@
-"""Every learner, one file per box in a paper."""
+"""Every learner, one file per box in a paper. ``__all__`` below is the one list of them."""
 
 from onlinear._learner.base import Learner
 from onlinear.algorithms.aar import AAR
@@ -24,35 +24,6 @@ from onlinear.algorithms.oslog import OSLOG
 from onlinear.algorithms.ridge import Ridge
 from onlinear.algorithms.rls import RLS
 from onlinear.algorithms.wemm import WEMM
-
-LEARNERS: dict[str, type[Learner]] = {
-    learner.__name__: learner
-    for learner in (
-        AAR,
-        ARCOR,
-        AROWR,
-        CIRR,
-        CRRLS,
-        EG,
-        EGPM,
-        EGU,
-        GD,
-        LASER,
-        NLMS,
-        OGD,
-        ONS,
-        OSLOG,
-        RLS,
-        Ridge,
-        WEMM,
-        Auto,
-        DriftNetwork,
-        KernelAAR,
-        KernelGD,
-        KernelLASER,
-        KernelWEMM,
-    )
-}
 
 __all__ = [
     "AAR",
@@ -80,3 +51,7 @@ __all__ = [
     "KernelWEMM",
     "Ridge",
 ]
+
+LEARNERS: dict[str, type[Learner]] = {
+    name: globals()[name] for name in __all__ if name != "LEARNERS"
+}
