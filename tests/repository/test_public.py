@@ -76,9 +76,9 @@ def test_a_kernel_documents_every_parameter_and_an_example(kernel):
     assert ">>> " in documented
 
 
-def test_the_readme_names_every_filter():
-    readme = (ROOT / "README.md").read_text()
-    assert [name for name in ol.Filter._classes if f"`{name}`" not in readme] == []
+def test_the_page_of_learners_names_every_filter():
+    page = (ROOT / "docs" / "learners.md").read_text()
+    assert [name for name in ol.Filter._classes if f"`{name}`" not in page] == []
 
 
 def test_state_and_parameter_tuples_have_names_of_their_own():
@@ -92,14 +92,26 @@ def test_state_and_parameter_tuples_have_names_of_their_own():
 
 
 def test_the_version_is_the_changelogs_newest():
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    newest = re.search(r"^## \[(\S+)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert newest is not None
     assert newest.group(1) == ol.__version__
 
 
-def test_the_readme_names_every_learner():
-    readme = (ROOT / "README.md").read_text()
-    assert [name for name in ol.LEARNERS if f"`{name}`" not in readme] == []
+def test_the_page_of_learners_names_every_learner():
+    page = (ROOT / "docs" / "learners.md").read_text()
+    assert [name for name in ol.LEARNERS if f"`{name}`" not in page] == []
+
+
+def test_the_readme_is_short_and_every_folder_of_the_package_is_explained():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 180
+    entries = {
+        entry.name + ("/" if entry.is_dir() else "")
+        for entry in Path(ol.__file__).parent.iterdir()
+        if entry.name != "__pycache__"
+    }
+    assert len(entries) <= 25
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    assert [entry for entry in entries if f"| `{entry}`" not in page] == []
 
 
 def test_the_page_on_guarantees_names_every_learner():
