@@ -1,0 +1,53 @@
+"""onlinear run, started here or in a process of its own, and data for it."""
+
+import subprocess
+import sys
+
+import numpy as np
+from typer.testing import CliRunner
+
+from onlinear._cli.app import app
+
+COMMAND = [sys.executable, "-m", "onlinear"]
+D = 3
+
+
+def stream(rows, d=D, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, d))
+    w = np.cumsum(rng.standard_normal((rows, d)) * 0.02, axis=0)
+    return X, (X * w).sum(axis=1) + 0.1 * rng.standard_normal(rows)
+
+
+def lines_of(X, y):
+    header = ",".join([*(f"x{j}" for j in range(X.shape[1])), "y"])
+    rows = (",".join(map(repr, row)) for row in np.column_stack([X, y]).tolist())
+    return "\n".join([header, *rows, ""])
+
+
+def run(*args, stdin=None, code=0):
+    """Run the command here; return what it said."""
+    result = CliRunner().invoke(app, ["run", *map(str, args)], input=stdin)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    if code:
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+    return result.output
+
+
+def spawn(*args, **options):
+    return subprocess.Popen(
+        [*COMMAND, "run", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
+
+
+def pipe(text, *args, code=0):
+    """Run the command on standard input; return what came out."""
+    done = subprocess.run(
+        [*COMMAND, "run", "-", *map(str, args)], input=text.encode(), capture_output=True
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout.decode()
