@@ -1,7 +1,7 @@
 """One page for each algorithm, from its docstrings, and a page that lists them all.
 
-Which algorithms there are, the registry says; what each is for, the README's tables; what is
-guaranteed, ``docs/guarantees.md``. Nothing here names one of them.
+The registry says which algorithms there are, ``docs/learners.md`` what each is for, and
+``docs/guarantees.md`` what is guaranteed. Nothing here names one of them.
 """
 
 import inspect
@@ -17,6 +17,7 @@ from site_pages.links import ROOT, Pages, slug
 __all__ = ["Bound", "algorithms", "bounds", "files", "groups", "index_page", "navigation", "page"]
 
 LINE = re.compile(r"^\| (?P<names>`\w+`(?:, `\w+`)*) \| (?P<what>[^|]*)", re.M)
+GUIDE = re.compile(r" \(\[[^\]]*\]\([^)]*\)\)")  # a link to the guide, which leads from docs/ only
 
 
 class Bound(NamedTuple):
@@ -57,14 +58,15 @@ def _kind(cls: type) -> str:
 
 
 def groups() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return, for each kind, what algorithms are for and which, in the README's order."""
+    """Return, for each kind, what algorithms are for and which, as ``docs/learners.md`` has it."""
     known = algorithms()
     grouped: dict[str, list[tuple[str, list[str]]]] = {}
     seen: set[str] = set()
-    for line in LINE.finditer((ROOT / "README.md").read_text()):
+    for line in LINE.finditer((ROOT / "docs" / "learners.md").read_text()):
         names = [name for name in re.findall(r"\w+", line["names"]) if name in known]
         if names and seen.isdisjoint(names):
-            grouped.setdefault(_kind(known[names[0]]), []).append((line["what"].strip(), names))
+            what = GUIDE.sub("", line["what"]).strip()
+            grouped.setdefault(_kind(known[names[0]]), []).append((what, names))
             seen |= set(names)
     for name in known.keys() - seen:
         grouped.setdefault(_kind(known[name]), []).append(("", [name]))
@@ -181,7 +183,8 @@ def index_page() -> str:
     parts = [
         "# Algorithms",
         "Each page has the equations, the parameters, an example, a figure drawn when this site "
-        "was built, and what is guaranteed. If you know nothing else, take [`Auto`](auto.md).",
+        "was built, and what is guaranteed. [Which learner?](../learners.md) helps to choose. If "
+        "in doubt, use [`Auto`](auto.md).",
     ]
     for kind, lines in groups().items():
         rows = [
