@@ -26,15 +26,15 @@ class Scene(NamedTuple):
 
 
 def _turning(model: ol.Learner, degrees: float = 0.5, rows: int = 2000, d: int = 6) -> Scene:
-    """A truth that turns at a steady pace."""
+    """True weights that turn at a steady pace."""
     X, y = ol.streams.rotating(rows, d, degrees)
-    words = f"{rows:,} rows of {d} inputs; the truth turns by {degrees:g}° a row"
+    words = f"{rows:,} rows of {d} features; the true weights turn by {degrees:g}° per row"
     best = ol.hindsight.best_drifting(X, y, b=1.0, c=30.0)
     return Scene(model, X, y, words, {"best drifting + 30·‖Δu‖²": best})
 
 
 def _switching(model: ol.Learner, rows: int = 1200, d: int = 6, segments: int = 4) -> Scene:
-    """A truth that stays for a while, and then is another; rows have length 1."""
+    """True weights that stay for a while and then change; rows have length 1."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -43,7 +43,7 @@ def _switching(model: ol.Learner, rows: int = 1200, d: int = 6, segments: int = 
     truth = np.repeat(truths, rows // segments, axis=0)
     y = np.sum(X * truth, axis=1) + 0.05 * rng.normal(size=rows)
     words = (
-        f"{rows:,} rows of {d} inputs and length 1; the truth is another every "
+        f"{rows:,} rows of {d} features and length 1; the true weights change every "
         f"{rows // segments} rows"
     )
     best = ol.hindsight.best_shifting(X, y, segments).loss
@@ -51,53 +51,53 @@ def _switching(model: ol.Learner, rows: int = 1200, d: int = 6, segments: int = 
 
 
 def _still(model: ol.Learner, rows: int = 1000, d: int = 6) -> Scene:
-    """A truth that stays; rows have length 1."""
+    """True weights that stay; rows have length 1."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     u = rng.normal(size=d)
     y = X @ (u / np.linalg.norm(u)) + 0.1 * rng.normal(size=rows)
-    return Scene(model, X, y, f"{rows:,} rows of {d} inputs and length 1; the truth stays")
+    return Scene(model, X, y, f"{rows:,} rows of {d} features and length 1; the true weights stay")
 
 
 def _sparse(model: ol.Learner, rows: int = 500, d: int = 40, few: int = 3) -> Scene:
-    """Many inputs, few of which matter."""
+    """Many features, few of which matter."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
     y = X[:, :few] @ [1.0, -2.0, 1.5] + 0.5 * rng.normal(size=rows)
-    words = f"{rows:,} rows of {d} inputs, {few} of which matter"
+    words = f"{rows:,} rows of {d} features, {few} of which matter"
     ridge = ol.replay(ol.AAR(), X, y).cumulative_loss
     return Scene(model, X, y, words, {"AAR": ridge})
 
 
 def _simplex(model: ol.Learner, rows: int = 2000, d: int = 40, *, signs: bool = False) -> Scene:
-    """Weights that sum to 1, on few of many inputs within [0, 1]."""
+    """Weights that sum to 1, on few of many features within [0, 1]."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0 if signs else 0.0, 1.0, size=(rows, d))
     weights = np.array([0.5, -0.3, 0.2]) if signs else np.array([0.5, 0.3, 0.2])
     y = np.clip(X[:, :3] @ weights + 0.05 * rng.normal(size=rows), -1.0 if signs else 0.0, 1.0)
     size = "sizes sum" if signs else "weights sum"
-    words = f"{rows:,} rows of {d} inputs, 3 of which matter; their {size} to 1"
+    words = f"{rows:,} rows of {d} features, 3 of which matter; their {size} to 1"
     return Scene(model, X, y, words)
 
 
 def _curved(model: ol.Learner, rows: int = 600, moves: float = 0.0) -> Scene:
-    """A wave over one input, which may move."""
+    """A wave over one feature, which may move."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(rows, 1))
     y = np.sin(2 * X[:, 0] + moves * np.arange(rows)) + 0.1 * rng.normal(size=rows)
-    words = f"{rows:,} rows of one input; the truth is a wave" + (", which moves" if moves else "")
+    words = f"{rows:,} rows of one feature; the true function is a {'moving ' * bool(moves)}wave"
     straight = ol.replay(ol.AAR(), X, y).cumulative_loss
     return Scene(model, X, y, words, {"AAR, linear": straight})
 
 
 def _odd_units(model: ol.Learner) -> Scene:
-    """A turning truth, the columns in odd units; beside it, LASER as it is."""
+    """True weights that turn, columns in odd units; beside it, LASER as it is."""
     X, y = ol.streams.rotating(rows=2000, d=4, degrees=0.5)
     raw = X * [1e3, 1.0, 1.0, 1e-3] + [0.0, 300.0, 0.0, 0.0]
-    words = "2,000 rows of 4 inputs in odd units; the truth turns by 0.5° a row"
+    words = "2,000 rows of 4 features in odd units; the true weights turn by 0.5° per row"
     plain = ol.replay(ol.LASER(c=30.0, shrink=False), raw, y).cumulative_loss
-    return Scene(model, raw, y, words, {"LASER, not standardised": plain})
+    return Scene(model, raw, y, words, {"LASER, not scaled": plain})
 
 
 def _plain(model: ol.Learner, rows: int = 1000, d: int = 5) -> Scene:
@@ -107,7 +107,8 @@ def _plain(model: ol.Learner, rows: int = 1000, d: int = 5) -> Scene:
     X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
     angle = np.arange(rows)[:, None] / 100 + np.arange(d)
     y = np.clip(np.sum(X * (1 + np.cos(angle)) / 2, axis=1), 0.0, 1.0)
-    return Scene(model, X, y, f"{rows:,} rows of {d} inputs; each weight swings, in 628 rows")
+    words = f"{rows:,} rows of {d} features; each weight oscillates with a period of 628 rows"
+    return Scene(model, X, y, words)
 
 
 WAVE = ol.kernels.RBF(gamma=2.0)
