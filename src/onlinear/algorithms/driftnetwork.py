@@ -22,7 +22,7 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, kernel
 from onlinear._updates.ball_projection import SCRATCH
 from onlinear._validation.checks import number, whole
-from onlinear.algorithms import arcor
+from onlinear.algorithms import _arcor_bound, arcor
 
 __all__ = ["DriftNetwork"]
 
@@ -68,7 +68,7 @@ def scratch(d: int) -> int:
     return max(d + SCRATCH, -(-(MOST + 1 + SCRATCH) * (MOST + 1) // d)) - (-(MOST + 1) // d)
 
 
-_learn, _bound = kernel(arcor.step.function), kernel(arcor.bound.function)
+_learn, _bound = kernel(arcor.step.function), kernel(_arcor_bound.bound.function)
 
 
 @kernel
