@@ -13,23 +13,23 @@ import pyarrow.compute as pc
 
 from onlinear._cli.errors import DataError, UsageError
 from onlinear._cli.row_faults import Fault, Faults
-from onlinear._cli.source import START, Block, Place, Source
+from onlinear._cli.source import START, Place, Source, SourceBlock
 
-__all__ = ["Columns", "Rows", "choose", "read", "split"]
+__all__ = ["Columns", "LabelledRows", "choose", "read", "split"]
 
 MOST = 1000  # categories of a column
 INDEX = "__index_level_0__"  # what pandas calls an index without a name, in Parquet
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledRows:
     """The rows of a block: inputs, labels (NaN: none), and why some cannot be used."""
 
     X: np.ndarray
     y: np.ndarray
     faults: Faults
 
-    def refuse_first(self, source: Source, block: Block) -> None:
+    def refuse_first(self, source: Source, block: SourceBlock) -> None:
         """Say what is wrong with the first row that cannot be used."""
         row = min(self.faults)
         where = source.where(block.before.plus(row))
@@ -73,7 +73,7 @@ class Columns:
                 listed = ", ".join(map(repr, sorted(names)))
                 raise DataError(f"the columns are not those the run began with: {words} {listed}")
 
-    def rows(self, block: Block) -> Rows:
+    def rows(self, block: SourceBlock) -> LabelledRows:
         """Return the inputs and labels of a block; a value that is missing is a fault."""
         table, faults = block.table, dict(block.faults)
         X = np.empty((len(table), len(self.names)))
@@ -88,7 +88,7 @@ class Columns:
         y = _floats(table[self.target])
         for row in np.flatnonzero(np.isinf(y)):
             faults.setdefault(int(row), Fault("infinity", self.target))
-        return Rows(X, y, faults)
+        return LabelledRows(X, y, faults)
 
     def _ones(
         self, name: str, values: tuple[str, ...], column: pa.ChunkedArray, faults: Faults
@@ -111,7 +111,9 @@ class Columns:
             faults.setdefault(row, Fault(rule, names[j]))
 
 
-def read(source: Source, columns: Columns, place: Place = START) -> Iterator[tuple[Block, Rows]]:
+def read(
+    source: Source, columns: Columns, place: Place = START
+) -> Iterator[tuple[SourceBlock, LabelledRows]]:
     """Yield the blocks of a source from a place on, and their rows."""
     for block in source.blocks(columns.types, place):
         yield block, columns.rows(block)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from onlinear._cli.errors import DataError
 
-__all__ = ["BLOCK", "BOM", "Text", "mark_of"]
+__all__ = ["BLOCK", "BOM", "RecordReader", "mark_of"]
 
 BLOCK = 1 << 22  # bytes read at once
 LONGEST = 1 << 26  # bytes of a record
@@ -31,7 +31,7 @@ class _Reader(Protocol):
     def close(self) -> None: ...
 
 
-class Text:
+class RecordReader:
     """A text file, or standard input (``"-"``), read record by record.
 
     A record ends at a line's end, but not within quotes (``quotes=False``: anywhere).

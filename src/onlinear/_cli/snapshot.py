@@ -16,24 +16,24 @@ from onlinear._cli.columns import Columns
 from onlinear._cli.errors import DataError
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.recording import Telling
+from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
-from onlinear._cli.tally import Tally
 from onlinear._learner.base import Learner, _full_name, load
 from onlinear._state_files import file_format, model_codec
 
-__all__ = ["Kept", "Snapshot", "read", "read_run"]
+__all__ = ["SavedRun", "Snapshot", "read", "read_run"]
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedRun:
     """What a snapshot holds."""
 
     model: Learner
     columns: Columns
     place: Place
-    tally: Tally
+    tally: RunFigures
     paths: list[str]
     mark: str
     out: str | None
@@ -95,7 +95,7 @@ class Snapshot:
         columns: Columns,
         source: Source,
         place: Place,
-        tally: Tally,
+        tally: RunFigures,
         output: Output,
         telling: Telling,
     ) -> None:
@@ -134,7 +134,7 @@ def read_run(path: str) -> dict[str, Any]:
     return dict(header["run"])
 
 
-def read(path: str) -> Kept:
+def read(path: str) -> SavedRun:
     """Return what a snapshot holds, or refuse it in words."""
     run = read_run(path)
     model = load(path)
@@ -144,7 +144,7 @@ def read(path: str) -> Kept:
             raise ValueError(f"its run has version {run['version']!r}, this reads {VERSION}")
         columns = run["columns"]
         told = {k.removeprefix("story."): v for k, v in arrays.items() if k.startswith("story.")}
-        kept = Kept(
+        kept = SavedRun(
             model,
             Columns(
                 str(columns["target"]),
@@ -154,7 +154,7 @@ def read(path: str) -> Kept:
                 tuple(map(str, columns["dropped"])),
             ),
             Place(*(model_codec.count(number) for number in run["place"])),
-            Tally.restored(run["tally"]),
+            RunFigures.restored(run["tally"]),
             list(map(str, run["paths"])),
             str(run["mark"]),
             None if run["out"] is None else str(run["out"]),

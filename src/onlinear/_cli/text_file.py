@@ -10,7 +10,7 @@ import pyarrow.csv
 
 from onlinear._cli.errors import DataError
 from onlinear._cli.parsing import CSV, Lines, Parsed, Types
-from onlinear._cli.record_splitter import BOM, Text, mark_of
+from onlinear._cli.record_splitter import BOM, RecordReader, mark_of
 
 __all__ = ["Records"]
 
@@ -24,7 +24,7 @@ class Records:
     def __init__(
         self, path: str, kind: str, delimiter: str, decimal: str, names: tuple[str, ...] | None
     ) -> None:
-        self.text = Text(path, quotes=kind == "csv")
+        self.text = RecordReader(path, quotes=kind == "csv")
         self.kind, self.delimiter, self.decimal, self.names = kind, delimiter, decimal, names
         self.name = self.text.name
         self.may_miss = kind == "jsonl"  # a key that is not there is a value that is missing

@@ -33,7 +33,14 @@ from onlinear.algorithms._auto.experts import GIVEN, STANDARD
 from onlinear.algorithms._auto.explain import explained
 from onlinear.algorithms._auto.labels import DROPPED, FIRST, SIZE
 from onlinear.algorithms._auto.outliers import EARLY
-from onlinear.algorithms._auto.readout import Regret, beliefs_of, line_of, regret_of
+from onlinear.algorithms._auto.readout import (
+    Regret,
+    beliefs_of,
+    line_of,
+    names_of_experts,
+    regret_of,
+    weights_of_experts,
+)
 from onlinear.algorithms._auto.rounds import (
     GUESS,
     LABELS,
@@ -298,6 +305,13 @@ class Auto(Learner):
         True
         """
         return regret_of(self._learnt(), self._numbers()[1])
+
+    def _names_of_experts(self) -> list[str]:
+        return names_of_experts(self._numbers()[1])
+
+    def _weights_of_experts(self) -> tuple[np.ndarray, np.ndarray]:
+        state, _ = self._learnt(), self._numbers()
+        return weights_of_experts(state)
 
     def explain(self) -> str:
         """Say in words and a table how fast the relationship changes, and which expert leads.

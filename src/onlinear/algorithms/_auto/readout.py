@@ -19,7 +19,7 @@ from onlinear.algorithms._auto.labels import (
     SINCE,
 )
 
-__all__ = ["Regret", "beliefs_of", "line_of", "names_of_experts", "regret_of"]
+__all__ = ["Regret", "beliefs_of", "line_of", "names_of_experts", "regret_of", "weights_of_experts"]
 
 
 class Regret(NamedTuple):
@@ -67,7 +67,7 @@ def line_of(state: Any) -> np.ndarray:
     return np.asarray(line)
 
 
-def _weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
+def weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return each expert's weight in the prediction, and those of the past labels and errors."""
     experts = state.rounds.size
     weights = state.trust @ state.V
@@ -87,7 +87,7 @@ def regret_of(state: Any, c: np.ndarray) -> Regret:
 def beliefs_of(state: Any, c: np.ndarray, rows: int, columns: int) -> Beliefs:
     """Return what Auto tells of itself."""
     labels, given = state.labels, c.size - len(STANDARD)
-    weights, past = _weights_of_experts(state)
+    weights, past = weights_of_experts(state)
     memories = [math.sqrt(c_k) for c_k in c[: len(STANDARD)]] + [math.nan] * given
     return Beliefs(
         rows=rows,

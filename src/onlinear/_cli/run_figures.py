@@ -11,14 +11,14 @@ from onlinear._evaluation.report.resumable_recorder import Found
 from onlinear._evaluation.report.running_sums import Sums
 from onlinear._state_files.model_codec import count
 
-__all__ = ["BEGINNING", "Tally"]
+__all__ = ["BEGINNING", "RunFigures"]
 
 OTHERS = "something else"
 BEGINNING = 100  # rows in which a learner begins
 
 
 @dataclass
-class Tally:
+class RunFigures:
     """Rows by what became of them, what they have cost, and the rows that were left out."""
 
     unlabelled: int = 0
@@ -94,7 +94,7 @@ class Tally:
         }
 
     @classmethod
-    def restored(cls, kept: dict[str, Any]) -> "Tally":
+    def restored(cls, kept: dict[str, Any]) -> "RunFigures":
         """Return what JSON describes, or refuse it."""
         sums = Sums(*map(float, kept["sums"]))
         lost, plain = map(float, kept["begun"])
