@@ -1,18 +1,21 @@
 """Accuracy on real streams: squared error over that of the running mean, each row predicted first.
 
-    python benchmarks/accuracy.py [--data FOLDER] [--only NAME ...] [--quick] [--picture FILE]
+    python benchmarks/accuracy.py [--data FOLDER] [--only NAME ...] [--rows N | --quick]
+                                  [--picture FILE]
 
 The folder has the sets below, or any .csv or .csv.gz of numbers under a header, in order of time,
 the target last. The first 100 rows are not scored. Contenders are those of benchmarks/peers.py. All
 but Auto run with x alone and with y_{t−1} beside it, and the better one counts (a y marks the
 latter); --lags 0 1 2 gives them y_{t−2}, too, which Auto() has. Peers run at their defaults and, as
 rows of their own ("tuned"), at the best of a grid that is printed, chosen in hindsight by set.
-Takes most of an hour; --quick takes 2,000 rows of each set, no grids and no trees: a minute.
+Takes most of an hour. --rows N takes the first N rows of each set, with the grids and without
+trees: with 5,000 some ten minutes. --quick takes 2,000 rows, no grids and no trees: a minute.
 """
 
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,16 +120,19 @@ def best(scores: Iterable[Score]) -> Score:
 
 
 def compare(
-    contenders: Sequence[Contender], streams: dict[str, Path], lags: Sequence[int], quick: bool
+    contenders: Sequence[Contender],
+    streams: dict[str, Path],
+    lags: Sequence[int],
+    length: int | None,
+    tune: bool,
 ) -> Rows:
-    """Return the scores at the defaults and, unless quick, the best of the grids."""
+    """Return the scores at the defaults and, if asked to tune, the best of the grids."""
     rows: Rows = {}
-    tune = not quick
     terminal = Console(stderr=True)
     with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         task = progress.add_task("", total=len(streams) * len(contenders))
         for name, path in streams.items():
-            stream = read(path, QUICK if quick else None)
+            stream = read(path, length)
             for contender in contenders:
                 progress.update(task, description=f"{name}: {contender.name}")
                 forms = lags if contender.lags else (0,)
@@ -151,6 +157,12 @@ def mean_ranks(errors: np.ndarray) -> np.ndarray:
 
 def in_words(settings: Settings) -> str:
     return " ".join(f"{name}={value}" for name, value in settings.items()) or "default"
+
+
+def print_versions(contenders: Iterable[Contender]) -> None:
+    names = {"sklearn": "scikit-learn"}
+    packages = sorted({names.get(each.package, each.package) for each in contenders})
+    print(", ".join(f"{package} {version(package)}" for package in packages))
 
 
 def print_grids(contenders: Iterable[Contender]) -> None:
@@ -199,10 +211,10 @@ def report(rows: Rows, ranks: dict[str, float], names: Sequence[str]) -> None:
     )
 
 
-def figures(rows: Rows, ranks: dict[str, float], quick: bool) -> list[tuple[str, float, str]]:
+def figures(rows: Rows, ranks: dict[str, float], whole: bool) -> list[tuple[str, float, str]]:
     """Return Auto's errors over the best weighted ridge's, of x alone, and its rank."""
     names = list(rows["Auto()"])
-    published = not quick and all(name in SETS for name in names)
+    published = whole and all(name in SETS for name in names)
     ridge = {name: min(rows[ridge][name].error for ridge in RIDGES) for name in names}
     if published:
         ridge = {name: min(SETS[name][1]) for name in names}
@@ -302,24 +314,28 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--only", nargs="+", metavar="NAME", default=[])
     parser.add_argument("--lags", type=int, nargs="+", default=[0, 1])
-    parser.add_argument("--quick", action="store_true")
+    shorter = parser.add_mutually_exclusive_group()
+    shorter.add_argument("--rows", type=int, metavar="N")
+    shorter.add_argument("--quick", action="store_true")
     parser.add_argument("--picture", type=Path, metavar="FILE")
     arguments = parser.parse_args()
-    quick = arguments.quick
+    tune = not arguments.quick
+    length = QUICK if arguments.quick else arguments.rows
     streams = find(arguments.data, arguments.only)
     contenders = [
         contender
         for contender in CONTENDERS
-        if contender.is_installed() and (contender.linear or not quick)
+        if contender.is_installed() and (contender.linear or length is None)
     ]
-    if not quick:
+    print_versions(contenders)
+    if tune:
         print_grids(contenders)
-    rows = compare(contenders, streams, arguments.lags, quick)
+    rows = compare(contenders, streams, arguments.lags, length, tune)
     ranks = rank(rows)
     report(rows, ranks, list(streams))
-    if not quick:
+    if length is None:
         check_ridges(rows)
-    timing.targets(figures(rows, ranks, quick))
+    timing.targets(figures(rows, ranks, length is None))
     if arguments.picture:
         draw(rows, ranks, arguments.picture)
 

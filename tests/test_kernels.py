@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from streams import STREAMS, within_unit_ball
+from small_streams import STREAMS, within_unit_ball
 from table import manhattan, state, stream
 
 import onlinear as ol
@@ -220,7 +220,7 @@ def test_more_examples_than_half_the_memory_are_refused_in_words(name, monkeypat
     model = ol.LEARNERS[name]().fit(X[:90], y[:90])
     before = state(model)
     monkeypatch.setattr(
-        "onlinear._validation.checks.physical_memory", lambda: 2.0 * 8 * model._record.size
+        "onlinear._validation.memory.physical_memory", lambda: 2.0 * 8 * model._record.size
     )
     with pytest.raises(ValueError, match=rf"{name} would keep \d+ examples, .* set a budget, or"):
         model.partial_fit(X[90:], y[90:])

@@ -17,9 +17,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from documents import blocks, shown
 from numpy.testing import assert_allclose, assert_array_equal
+from places import ROOT
 from table import make, stream
-from test_documents import blocks, shown
 
 import onlinear as ol
 
@@ -27,6 +28,7 @@ pytest.importorskip("pyspark", reason='needs pyspark: pip install "onlinear[spar
 if shutil.which("java") is None:
     pytest.skip("needs Java 17 on the PATH", allow_module_level=True)
 
+import spark_query
 from pyspark.errors import PythonException, StreamingQueryException
 from spark_query import COLUMNS, MODEL, session
 
@@ -35,7 +37,6 @@ from onlinear.spark._columns import Columns
 from onlinear.spark._state import StateForm
 from onlinear.spark._worker import run_rounds
 
-ROOT = Path(__file__).parent.parent
 KEYS, BATCHES, KILLS = 200, 8, 3
 EVENTS = int(os.environ.get("ONLINEAR_SPARK_EVENTS", "20000"))  # a key
 
@@ -80,7 +81,7 @@ def numbers(folder: Path) -> set[int]:
 def test_killed_three_times_every_event_is_predicted_and_learnt_exactly_once(spark, tmp_path):
     X, y = write_events(tmp_path / "events", np.random.default_rng(0))
     offsets, commits = tmp_path / "checkpoint" / "offsets", tmp_path / "checkpoint" / "commits"
-    command = [sys.executable, str(Path(__file__).parent / "spark_query.py"), str(tmp_path)]
+    command = [sys.executable, spark_query.__file__, str(tmp_path)]
     dice = random.Random(0)
     torn = []
     for kill in range(KILLS):

@@ -1,6 +1,8 @@
-"""What a step says of a row: fine, or which rule it breaks."""
+"""What a step says of a row, fine or which rule it breaks, and where a run stopped."""
 
-__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "FULL", "OVERFLOW"]
+from typing import NamedTuple
+
+__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "FULL", "OVERFLOW", "Outcome"]
 
 FINE = 0
 BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
@@ -8,3 +10,11 @@ BAD_LABEL = 2  # y is not finite
 OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow
 FULL = 4  # the state has no room for what is to be kept: give it more, then the row again
 DOMAIN = 5  # DOMAIN + k: the k-th rule of the learner
+
+
+class Outcome(NamedTuple):
+    """Where a chunk stopped: after the last row, or at the row that broke a rule."""
+
+    row: int
+    rule: int
+    value: float

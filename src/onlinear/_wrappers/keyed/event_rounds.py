@@ -1,6 +1,6 @@
 """Rounds of the models of many keys: in blocks, in threads, with a way back.
 
-The loop over events is compiled (``_engine.grouped``). Models share nothing but their parameters,
+The loop over events is compiled (``event_loop``). Models share nothing but their parameters,
 and a key's events stay in their order in one thread, so that one thread or several give the same
 bits.
 """
@@ -13,18 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine import step as _engine
+from onlinear._engine import step as engine
 from onlinear._engine.record import LINE, before_matrix, views
 from onlinear._engine.segments import Segments
-from onlinear._engine.step import FINE, HEAD, Outcome, Run
+from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import to_read
 from onlinear._engine.threads import Crew
 from onlinear._learner.base import Learner
 from onlinear._numerics.jit import Kept
+from onlinear._wrappers.keyed.event_loop import EventRun, event_loop
 from onlinear._wrappers.keyed.key_index import FREE
+from onlinear._wrappers.keyed.record_header import HEAD
 from onlinear._wrappers.keyed.undo_log import Undo
 
-__all__ = ["AHEAD", "Bench", "EventTable", "Run", "run"]
+__all__ = ["AHEAD", "Bench", "EventTable", "run"]
 
 AHEAD = 8  # events before its own that a record is asked for
 LARGEST_BLOCK = 1 << 13  # events: there is room to log a record for each
@@ -101,7 +103,7 @@ class _Shared:
 
 
 def run(
-    step: _engine.Step,
+    step: engine.Step,
     benches: list[Bench],
     start: np.ndarray,
     params: tuple[Any, ...],
@@ -109,30 +111,30 @@ def run(
     segments: Segments,
     slots: np.ndarray,
     events: np.ndarray,
-    how: Run,
+    how: EventRun,
     *,
     labelled: bool,
     undone: bool,
     progress: Callable[[int], None],
 ) -> Outcome:
-    """Run events; return the earliest that broke a rule (FINE if none), having stopped there.
+    """EventRun events; return the earliest that broke a rule (FINE if none), having stopped there.
 
     ``benches`` are as many as there may be threads. If the run may have to be ``undone``, each
     keeps records as they were.
     """
     X, y, out, bad = to_read(table.X), to_read(table.y), table.out, table.bad
-    shared = _Shared(how.before)
+    shared, rounds = _Shared(how.before), step.around(event_loop)
 
     def work(bench: Bench, part: np.ndarray, progress: Callable[[int], None]) -> Outcome:
         room = min(LARGEST_BLOCK, part.size)
         log = bench.undo.log(room if undone else 0, segments.size)
-        first, block = 0, _engine.FIRST_BLOCK
+        first, block = 0, engine.FIRST_BLOCK
         while first < part.size and not shared.stopped:
             began = time.perf_counter()
             some = part[first : first + min(block, room)]
             if some[0] >= shared.before:
                 break
-            *ended, _ = step.grouped(
+            *ended, _ = rounds(
                 *(bench.record, bench.state, start, params, X, y, bench.work, labelled),
                 *(segments.place, slots, some, (*how[:3], shared.before, AHEAD)),
                 (out, bad, *log),
@@ -143,7 +145,7 @@ def run(
                 shared.before = min(shared.before, ended[0])
                 return Outcome(*ended)
             first += some.size
-            block = _engine.next_block(block, time.perf_counter() - began)
+            block = engine.next_block(block, time.perf_counter() - began)
             progress(some.size)
         return Outcome(how.before, FINE, 0.0)
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine.step import LAST, LEARNT, LOSS, SKIPPED
 from onlinear._learner.base import Learner
 from onlinear._state_files.key_codec import MissingKeyError, canonical
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import state_file
 from onlinear._wrappers.keyed.key_index import FREE, one_key
 from onlinear._wrappers.keyed.late_labels import LateLabels
+from onlinear._wrappers.keyed.record_header import LAST, LEARNT, LOSS, SKIPPED
 from onlinear._wrappers.keyed.replay import Tables
 
 __all__ = ["KeyStatistics", "Keyed"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.step import HEAD, KEY, LAST, LEARNT, LOSS, SKIPPED, STAMP
 from onlinear._learner.base import Learner
 from onlinear._state_files.key_codec import canonical
 from onlinear._wrappers.keyed.key_index import one_key
 from onlinear._wrappers.keyed.models import ONE, Models
 from onlinear._wrappers.keyed.record_cache import Residence
+from onlinear._wrappers.keyed.record_header import HEAD, KEY, LAST, LEARNT, LOSS, SKIPPED, STAMP
 from onlinear._wrappers.late.mixin import Waits
 from onlinear._wrappers.late.pending import LateCounts
 

@@ -12,16 +12,18 @@ import numpy as np
 
 from onlinear._engine.record import before_matrix
 from onlinear._engine.segments import Segments
-from onlinear._engine.step import FINE, HEAD, LEARNT, SKIPPED, STAMP, Outcome
+from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import to_read
 from onlinear._learner.base import FLOAT, Learner
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import pooling
 from onlinear._wrappers.keyed.age_limit import Ages
+from onlinear._wrappers.keyed.event_loop import event_loop
 from onlinear._wrappers.keyed.event_rounds import AHEAD, Bench
 from onlinear._wrappers.keyed.key_index import FREE, one_key
 from onlinear._wrappers.keyed.record_cache import AT_LEAST, OVERHEAD, Residence
+from onlinear._wrappers.keyed.record_header import HEAD, LEARNT, SKIPPED, STAMP
 from onlinear._wrappers.keyed.settings import KeyedSettings, Settled, folder_here
 from onlinear._wrappers.late.pending import MOST, Pending
 
@@ -193,7 +195,7 @@ class Models(Settled):
         local = self._local
         if not hasattr(local, "numbers"):
             bench = Bench(self._template)
-            local.call = self._template._step.grouped
+            local.call = self._template._step.around(event_loop)
             local.state, local.work = (bench.record, bench.state), bench.work
             local.numbers = np.empty((1, x.size)), np.empty(1), ONE.copy()  # row, label, slot
             local.table = [to_read(array) for array in local.numbers[:2]]

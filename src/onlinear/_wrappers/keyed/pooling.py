@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from onlinear._engine.step import HEAD
 from onlinear._learner.base import Learner
+from onlinear._wrappers.keyed.record_header import HEAD
 
 __all__ = ["FIRST", "averaged", "check", "due"]
 

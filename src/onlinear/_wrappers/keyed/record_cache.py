@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from onlinear._engine.segments import Segments
-from onlinear._engine.step import KEY, LAST, STAMP
 from onlinear._wrappers.keyed.key_index import FREE, NONE, OTHER, Batch, Keys
+from onlinear._wrappers.keyed.record_header import KEY, LAST, STAMP
 from onlinear._wrappers.keyed.spill_store import Store
 
 __all__ = ["AT_LEAST", "OVERHEAD", "Residence", "numbered"]

@@ -9,10 +9,11 @@ import numpy as np
 
 from onlinear._engine.progress import bar
 from onlinear._engine.segments import Segments
-from onlinear._engine.step import FINE, Outcome, Run
+from onlinear._engine.status import FINE, Outcome
 from onlinear._evaluation.replay import Replay
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import pooling
+from onlinear._wrappers.keyed.event_loop import EventRun
 from onlinear._wrappers.keyed.event_rounds import AHEAD, EventTable, run
 from onlinear._wrappers.keyed.key_index import FREE, Batch, batch
 from onlinear._wrappers.keyed.models import Models
@@ -201,7 +202,7 @@ class Tables(Models):
             ended = run(
                 *(self._template._step, self._benches, self._start, self._params, table),
                 *(segments, slots, events),
-                Run(self._stamp, float(self.events_), self._skips, last, AHEAD),
+                EventRun(self._stamp, float(self.events_), self._skips, last, AHEAD),
                 labelled=learn,
                 undone=learn and self._home is not None and self._home.store is None,
                 progress=moved,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onlinear._engine.step import HEAD, KEY, LAST, LEARNT, LOSS, STAMP
 from onlinear._learner.base import Learner, _full_name
 from onlinear._state_files import file_format, key_codec, model_codec
 from onlinear._wrappers.keyed.key_index import Batch, batch, whole_batch
+from onlinear._wrappers.keyed.record_header import HEAD, KEY, LAST, LEARNT, LOSS, STAMP
 from onlinear._wrappers.keyed.settings import folder_here
 from onlinear._wrappers.late.pending import MICROSECOND, Pending
 

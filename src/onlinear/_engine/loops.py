@@ -1,0 +1,171 @@
+"""The loops over data, as templates: a learner's step is compiled into each of them.
+
+``step``, ``settle`` and ``keep`` stand for the functions of a step, which
+:class:`onlinear._engine.step.Step` puts in their place. Rounds that can be taken in blocks of rows
+have their loop in :mod:`onlinear._engine.bulk`, those of many keys in
+:mod:`onlinear._wrappers.keyed.event_loop`.
+"""
+
+import math
+
+from onlinear._engine.record_block import at
+from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, OVERFLOW
+from onlinear._engine.tables import to_read
+from onlinear._numerics.linalg import finite
+
+__all__ = [
+    "banked",
+    "chunk",
+    "each",
+    "gathered",
+    "keep",
+    "keep_tally",
+    "one",
+    "settle",
+    "single",
+    "spread",
+]
+
+
+def step(state, params, x, y, work):
+    """Stand for the learner's step in the templates below."""
+    raise NotImplementedError
+
+
+def settle(state, work):
+    """Finish what a step has put off for the next round; nothing, unless the step says what."""
+
+
+def one(state, params, x, y, work, labelled):
+    """One round: predict x, and learn y if it is labelled."""
+    if not finite(x):
+        for j in range(x.size):
+            if not math.isfinite(x[j]):
+                return float(j), BAD_INPUT
+    if labelled and not math.isfinite(y):
+        return y, BAD_LABEL
+    value, rule = step(state, params, x, y, work)
+    if rule == FINE and not math.isfinite(value):
+        return value, OVERFLOW
+    return value, rule
+
+
+def keep(out, i, value, state):
+    """Put down what a round gave: the prediction."""
+    out[i] = value
+
+
+def keep_tally(out, i, value, state):
+    """Put down what a round gave: the first array of the state."""
+    tally = state[0]
+    for j in range(tally.size):
+        out[j, i] = tally[j]
+
+
+def single(state, params, x, y, work, labelled):
+    """One round by itself."""
+    value, rule = one(state, params, x, y, work, labelled)
+    settle(state, work)
+    return value, rule
+
+
+def chunk(state, params, X, y, work, labelled, out, start, stop):
+    """Rounds start..stop of an array, outcomes into ``out``, until a row breaks a rule."""
+    for i in range(start, stop):
+        label = y[i] if labelled else math.nan
+        value, rule = one(state, params, X[i], label, work, labelled)
+        if rule != FINE:
+            settle(state, work)
+            return i, rule, value
+        keep(out, i, value, state)
+    settle(state, work)
+    return stop, FINE, 0.0
+
+
+def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
+    """Rounds start..stop of sparse rows, written out some at a time: as many as there is room for.
+
+    It is not compiled; ``chunk`` is.
+    """
+    while start < stop:
+        end = min(stop, start + len(room))
+        X.write(start, end, room)
+        row, rule, value = chunk(
+            *(state, params, to_read(room), y[start:end], work, labelled, out[start:end]),
+            *(0, end - start),
+        )
+        if rule != FINE:
+            return start + row, rule, value
+        start = end
+    return stop, FINE, 0.0
+
+
+def gathered(state, params, X, y, work, labelled, out, start, stop):
+    """The same of a local step: it is given the row's entries, and the state in their columns.
+
+    The state is t and one vector of the width of x, or two.
+    """
+    data, indices, indptr, parts = X
+    for i in range(start, stop):
+        first, n = indptr[i], indptr[i + 1] - indptr[i]
+        columns = indices[first : first + n]
+        for k in range(len(state) - 1):
+            vector = state[k + 1]
+            for j in range(n):
+                parts[k, j] = vector[columns[j]]
+        few = (state[0], parts[0, :n], parts[1, :n])[: len(state)]
+        label = y[i] if labelled else math.nan
+        value, rule = one(few, params, data[first : first + n], label, work, labelled)
+        if rule == BAD_INPUT:
+            value = float(columns[int(value)])
+        if rule != FINE:
+            return i, rule, value
+        if labelled:
+            for k in range(len(state) - 1):
+                vector = state[k + 1]
+                for j in range(n):
+                    vector[columns[j]] = parts[k, j]
+        keep(out, i, value, state)
+    return stop, FINE, 0.0
+
+
+def each(state, params, x, y, work, labelled, where, values, rules):
+    """One round of every model of a team; return how many refuse the row.
+
+    What model k gives, a prediction or what breaks a rule, goes to place where[k].
+    """
+    refused = 0
+    for k in range(where.size):
+        value, rule = one(at(state, k), at(params, k), x, y, work, labelled)
+        values[where[k]] = value
+        rules[where[k]] = rule
+        if rule != FINE:
+            refused += 1
+    return refused
+
+
+def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, last, start, stop):
+    """Rounds start..stop of the models first..last of a team, model by model.
+
+    Model k writes its predictions in row where[k] of ``out``. If it skips a row that breaks a rule,
+    that is marked in ``bad`` and the row predicted all the same if it can be, else its prediction
+    is NaN. If not, the models after it stop before that row. Return row, model, rule and value of
+    the earliest such row.
+    """
+    who, broken, by = 0, FINE, 0.0
+    for k in range(first, last):
+        own, numbers, place = at(state, k), at(params, k), where[k]
+        row = start
+        while row < stop:
+            row, rule, value = chunk(own, numbers, X, y, work, labelled, out[place], row, stop)
+            if rule == FINE:
+                break
+            if not skips[place]:
+                stop, who, broken, by = row, k, rule, value
+                break
+            bad[place, row] = True
+            again = chunk(own, numbers, X, y, work, False, out[place], row, row + 1)
+            if again[1] != FINE:
+                out[place, row] = math.nan
+            row += 1
+    return stop, who, broken, by

@@ -1,0 +1,85 @@
+"""Parameters and arguments: numbers in their range, one of several choices."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["LARGEST", "asked", "choice", "limit", "number", "whole"]
+
+SMALLEST = 1e-150  # a parameter closer to a limit than this counts as equal to it
+LARGEST = 2**53  # integers up to here are exact as floats
+
+
+def asked(what: str, **values: Any) -> Any:
+    """Return the arguments of a function as an object the checks below can speak of by name."""
+    return type(what, (), values)()
+
+
+def number(
+    owner: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> float:
+    """Return parameter ``name`` of ``owner`` as a float inside its range, or say the rule.
+
+    The number is to be finite, unless ``most`` is infinity.
+    """
+    value = getattr(owner, name)
+    left = f"{above:g} < " if above is not None else f"{least:g} ≤ " if least is not None else ""
+    right = f" < {below:g}" if below is not None else f" ≤ {most:g}" if most is not None else ""
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        number = float(value)
+        if (
+            (above is None or number > above + SMALLEST)
+            and (least is None or number >= least)
+            and (below is None or number < below)
+            and (most is None or number <= most)
+            and (math.isfinite(number) or number == most)
+        ):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    kind = "number" if most == math.inf else "finite number"
+    owner = type(owner).__name__
+    raise ValueError(f"{owner} needs a {kind} {left}{name}{right}, got {name}={value!r}")
+
+
+def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str = "") -> int:
+    """Return a parameter that is a whole number of at least ``least``, and at most ``most``.
+
+    ``else_`` says what else it may be.
+    """
+    value = getattr(owner, name)
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if is_whole and least <= value <= most:
+        return int(value)
+    kind = type(owner).__name__
+    top = "2⁵³" if most == LARGEST else most
+    raise ValueError(
+        f"{kind} needs a whole number {least} ≤ {name} ≤ {top}{else_}, got {name}={value!r}"
+    )
+
+
+def limit(owner: Any, name: str) -> float:
+    """Return a parameter that is a positive number, or None for no limit: then infinity."""
+    return math.inf if getattr(owner, name) is None else number(owner, name, above=0)
+
+
+def choice(owner: Any, name: str, allowed: Sequence[Any]) -> Any:
+    """Return parameter ``name`` of ``owner`` if it is one of ``allowed``, or say which they are."""
+    value = getattr(owner, name)
+    if isinstance(value, np.generic):
+        value = value.item()  # np.True_ is True
+    for option in allowed:
+        if type(value) is type(option) and value == option:
+            return value
+    options = " or ".join(repr(option) for option in allowed)
+    raise ValueError(f"{type(owner).__name__} needs {name} to be {options}, got {name}={value!r}")

@@ -1,0 +1,68 @@
+"""Errors: a learner that has learnt nothing yet, and a row that breaks a rule."""
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine.status import BAD_INPUT, BAD_LABEL, DOMAIN, OVERFLOW, Outcome
+
+__all__ = ["NotFittedError", "from_sklearn", "not_fitted", "refusal"]
+
+
+class NotFittedError(ValueError, AttributeError):
+    """Raised by ``predict`` and ``score`` before ``fit`` where scikit-learn is not in use."""
+
+
+def from_sklearn(name: str, otherwise: type) -> Any:
+    """Return scikit-learn's class of that name if the user has it loaded: never import it."""
+    return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
+
+
+def not_fitted(owner: str) -> Exception:
+    """Return the error for a method that needs a learner that has seen data."""
+    error: Exception = from_sklearn("NotFittedError", NotFittedError)(
+        f"This {owner} instance is not fitted yet: call fit, partial_fit, learn_one or "
+        "onlinear.replay first. (predict_one needs none of them.)"
+    )
+    return error
+
+
+def _shown(value: float) -> str:
+    return "NaN" if math.isnan(value) else f"{value:g}".replace("inf", "infinity")
+
+
+def refusal(
+    owner: str,
+    rules: Sequence[str],
+    outcome: Outcome,
+    x: np.ndarray,
+    *,
+    in_table: bool,
+    names: list[str] | None,
+    params: dict[str, Any],
+) -> ValueError:
+    """Return the error for a row that broke a rule: which rule, where, and by what value."""
+    place = f"row {outcome.row}" if in_table else "this row"
+
+    def at(j: int) -> str:
+        return f"{place}, column {j}" + (f" ({names[j]!r})" if names else "")
+
+    if outcome.rule == BAD_INPUT:
+        j = int(outcome.value)
+        text = f"needs finite input: X contains {_shown(x[j])} in {at(j)}"
+    elif outcome.rule == BAD_LABEL:
+        text = f"needs finite labels: y contains {_shown(outcome.value)} in {place}"
+    elif outcome.rule == OVERFLOW:
+        text = (
+            f"needs numbers whose squares fit in floating point, but {place} would overflow "
+            f"(largest |x_i| = {np.max(np.abs(x)):g}): rescale the data"
+        )
+    else:
+        rule = rules[outcome.rule - DOMAIN]
+        text = rule.format(value=outcome.value, **params)
+        (where,) = np.nonzero(np.abs(x) == abs(outcome.value))  # rules on x_i give it as the value
+        text += f" in {at(int(where[0]))}" if "got x_i" in rule and where.size else f" in {place}"
+    return ValueError(f"{owner} {text}")

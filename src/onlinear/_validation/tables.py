@@ -1,0 +1,264 @@
+"""Tables, rows and labels: what is accepted, turned into float64 arrays."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine.status import BAD_INPUT, BAD_LABEL, Outcome
+from onlinear._engine.tables import Rows
+from onlinear._validation.refusals import from_sklearn, refusal
+
+__all__ = [
+    "any_table",
+    "finite_rows",
+    "label",
+    "labels",
+    "row",
+    "row_names",
+    "same_columns",
+    "same_names",
+    "sparse",
+    "sparse_row",
+    "sparse_table",
+    "table",
+    "width",
+]
+
+FLOAT = np.dtype(np.float64)
+
+
+def _floats(values: Any, what: str) -> np.ndarray:
+    """Return values as a C-contiguous float64 array; refuse what is not a real number."""
+    if sparse(values):
+        flat = ".ravel()" if what in ("x", "y") else ""
+        raise TypeError(
+            f"{what} is sparse; learners and onlinear.replay take sparse rows, but this needs a "
+            f"dense array: {what}.toarray(){flat}"
+        )
+    if isinstance(values, dict):
+        raise TypeError(
+            f"{what} is a dict; onlinear.river.River(model) takes dicts, a learner takes arrays"
+        )
+    if values is None:
+        raise ValueError(f"{what} needs numbers, got None")
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(FLOAT), math.nan)  # a masked value is a missing one
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{what} is not a rectangular array of numbers: {error}") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {what} has dtype {array.dtype}")
+    if array.dtype.kind in "USmMV":
+        raise ValueError(
+            f"{what} needs numbers, got dtype {array.dtype}: convert strings and dates first"
+        )
+    if array.dtype.kind == "O":
+        _refuse_text(array, what)
+    try:
+        with np.errstate(over="ignore"):  # a long double may become infinite, which is then refused
+            return np.ascontiguousarray(array, dtype=FLOAT).reshape(array.shape)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{what} needs numbers that fit a float64: {error}") from None
+
+
+def _refuse_text(array: np.ndarray, what: str) -> None:
+    """Refuse text in an array of objects: NumPy would read the number in '1.5' without a word."""
+    for index, value in np.ndenumerate(array):
+        if isinstance(value, (str, bytes)):
+            where = ", ".join(
+                f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False)
+            )
+            raise ValueError(f"{what} needs numbers, got {value!r} in {where}")
+
+
+def _frame(X: Any) -> tuple[Any, list[str] | None]:
+    """Return the values and column names of a DataFrame, or X itself and None."""
+    if not (hasattr(type(X), "columns") or hasattr(type(X), "column_names")):  # pyarrow's name
+        return X, None
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X needs unique column names: {error}") from None
+    if not isinstance(frame, nw.DataFrame):
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError(f"X is a lazy {type(X).__name__}: collect it first")
+        return X, None
+    for name, kind in frame.schema.items():
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
+            raise ValueError(f"X needs numbers, got {kind} in column {name!r}")
+    names = list(frame.columns)
+    return frame.to_numpy(), names if all(isinstance(name, str) for name in names) else None
+
+
+def table(X: Any, what: str = "X") -> tuple[np.ndarray, list[str] | None]:
+    """Return X as a contiguous (rows, columns) float64 array, with its column names if any."""
+    values, names = _frame(X)
+    array = _floats(values, what)
+    _check_shape(array.shape)
+    return array, names
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse a table that is none, in scikit-learn's words."""
+    if len(shape) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
+        )
+    if shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required."
+        )
+    if shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        )
+
+
+def sparse(X: Any) -> bool:
+    """Whether X is a matrix or array of scipy.sparse (which need not be installed)."""
+    return hasattr(X, "tocsr")
+
+
+def sparse_table(X: Any) -> Rows:
+    """Return a sparse matrix as rows, leaving the matrix as it is."""
+    _check_shape(X.shape)
+    return _rows(X, "X")
+
+
+def sparse_row(x: Any, d: int | None) -> Rows:
+    """Return a sparse row of width d, of shape (1, d) or (d,), as a table of one row."""
+    if len(x.shape) == 2 and x.shape[0] != 1:
+        raise ValueError(f"x needs one row, of shape (1, d) if it is sparse, got shape {x.shape}")
+    if x.shape[-1] == 0:
+        raise ValueError("x needs at least one feature, got none")
+    if d is not None and x.shape[-1] != d:
+        raise ValueError(f"x needs {d} features, as the first row had, got {x.shape[-1]}")
+    return _rows(x, "x")
+
+
+def _rows(X: Any, what: str) -> Rows:
+    csr = X.tocsr()
+    indices, indptr = (np.ascontiguousarray(a, dtype=np.int64) for a in (csr.indices, csr.indptr))
+    shape = csr.shape if len(csr.shape) == 2 else (1, *csr.shape)
+    return Rows.checked(_floats(csr.data, what), indices, indptr, shape)
+
+
+def any_table(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
+    """Return a table, dense or sparse, with its column names if any."""
+    return (sparse_table(X), None) if sparse(X) else table(X)
+
+
+def labels(y: Any, rows: int) -> np.ndarray:
+    """Return y as a contiguous float64 vector with one label per row."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    array = _floats(y, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: using its only column",
+            from_sklearn("DataConversionWarning", UserWarning),
+            stacklevel=4,
+        )
+        array = array.reshape(-1)
+    if array.ndim != 1:
+        raise ValueError(f"y needs one label a row (1-D), got shape {array.shape}")
+    if array.size != rows:
+        raise ValueError(f"X and y need as many rows as each other, got {rows} and {array.size}")
+    return array
+
+
+def finite_rows(owner: str, X: np.ndarray, y: np.ndarray, names: list[str] | None) -> None:
+    """Refuse a table with a value that is not finite, as the engine does row by row."""
+    bad = ~np.isfinite(X)
+    rows = np.flatnonzero(bad.any(axis=1) | ~np.isfinite(y))
+    if rows.size == 0:
+        return
+    row = int(rows[0])
+    if bad[row].any():
+        outcome = Outcome(row, BAD_INPUT, float(np.argmax(bad[row])))
+    else:
+        outcome = Outcome(row, BAD_LABEL, float(y[row]))
+    raise refusal(owner, (), outcome, X[row], in_table=True, names=names, params={})
+
+
+def row_names(x: Any) -> list[str] | None:
+    """Return the names of a row that has them: a pandas Series with names for its index."""
+    if type(x).__name__ != "Series" or not hasattr(x, "index"):
+        return None
+    names = list(x.index)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def width(x: Any) -> int:
+    """Return how many features a row has."""
+    return sparse_row(x, None).shape[1] if sparse(x) else row(x, None).size
+
+
+def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") -> np.ndarray:
+    """Return x as a contiguous float64 vector of width d; refuse names other than ``names``."""
+    if hasattr(x, "to_numpy"):
+        given = row_names(x)
+        if names is not None and given is not None:
+            same_names(names, given)
+        x = x.to_numpy()
+    array = _floats(x, what)
+    if array.ndim != 1:
+        raise ValueError(f"x needs one row (1-D), got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError("x needs at least one feature, got none")
+    if d is not None and array.size != d:
+        raise ValueError(f"x needs {d} features, as the first row had, got {array.size}")
+    return array
+
+
+def label(y: Any, what: str = "y") -> float:
+    """Return y as a float; refuse what is not one real number."""
+    array = _floats(y, what)
+    if array.ndim != 0:
+        raise ValueError(f"{what} needs to be one number, got shape {array.shape}")
+    return float(array)
+
+
+def same_columns(owner: str, d: int, names: list[str] | None, X: np.ndarray, given: Any) -> None:
+    """Refuse a table whose width or column names are not those the learner began with."""
+    if names is None or given is None:
+        if names is not None:
+            warnings.warn(
+                f"X does not have valid feature names, but {owner} was fitted with feature names",
+                stacklevel=4,
+            )
+        elif given is not None:
+            warnings.warn(
+                f"X has feature names, but {owner} was fitted without feature names", stacklevel=4
+            )
+    else:
+        same_names(names, given)
+    if X.shape[1] != d:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {owner} is expecting {d} features as input"
+        )
+
+
+def same_names(names: list[str], given: list[str]) -> None:
+    """Refuse column names that are not those the learner began with, in scikit-learn's words."""
+    if names == given:
+        return
+    text = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(given) - set(names)), sorted(set(names) - set(given))
+    if unseen:
+        text += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen)
+    if missing:
+        text += "Feature names seen at fit time, yet now missing:\n"
+        text += "".join(f"- {n}\n" for n in missing)
+    if not unseen and not missing:
+        text += "Feature names must be in the same order as they were in fit.\n"
+    raise ValueError(text)

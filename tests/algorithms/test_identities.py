@@ -1,0 +1,198 @@
+"""What the papers prove of the learners, checked on numbers."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+from first_order_oracles import mirror_step
+from minmax_oracles import drifting_least_squares, last_step_minmax
+from numpy.testing import assert_allclose
+from small_streams import gaussian, heavy_tails, rotating_truth, switching_truth, within_unit_ball
+
+import onlinear as ol
+
+
+def predictions(model, X, y):
+    return ol.replay(model, X, y).predictions
+
+
+def certainties(model, X, y):
+    """Return χ_t = x_tᵀΣ_{t−1}x_t of every round, and the losses."""
+    chi, losses = [], []
+    for x, label in zip(X, y, strict=True):
+        losses.append((label - model.predict_one(x)) ** 2)
+        S = np.eye(x.size) / model.b if len(chi) == 0 else model.covariance_
+        chi.append(x @ S @ x)
+        model.learn_one(x, label)
+    return np.array(chi), np.array(losses)
+
+
+def best(X, y, weights, prior):
+    """Return the least of prior·‖u‖² + Σ weight (y − uᵀx)²."""
+    u, _ = oracles.weighted_least_squares(X, y, weights, prior)
+    return prior * u @ u + np.sum(weights * (y - X @ u) ** 2)
+
+
+@pytest.mark.parametrize(("r", "b"), [(0.1, 1.0), (3.0, 0.5), (20.0, 2.0)])
+def test_arowr_predicts_as_ridge_with_penalty_rb(r, b):
+    X, y = heavy_tails(np.random.default_rng(0))
+    arowr, ridge = ol.AROWR(r=r, b=b), ol.Ridge(b=r * b)
+    assert_allclose(predictions(arowr, X, y), predictions(ridge, X, y), rtol=1e-9, atol=1e-12)
+    assert_allclose(arowr.covariance_, r * ridge.covariance_, rtol=1e-9, atol=1e-12)
+
+
+def test_laser_without_drift_is_the_forward_algorithm():
+    X, y = rotating_truth(np.random.default_rng(0))
+    laser, aar = ol.LASER(b=0.7, c=math.inf), ol.AAR(b=0.7)
+    assert_allclose(predictions(laser, X, y), predictions(aar, X, y), rtol=1e-12)
+    assert_allclose(laser.covariance_, aar.covariance_, rtol=1e-12)
+
+
+def test_laser_with_little_drift_tends_to_the_forward_algorithm():
+    X, y = switching_truth(np.random.default_rng(0))
+    wanted = predictions(ol.AAR(), X, y)
+    gaps = [np.abs(predictions(ol.LASER(c=c), X, y) - wanted).max() for c in (1e3, 1e6, 1e9)]
+    assert gaps[0] > 100 * gaps[1] > 10_000 * gaps[2] > 0
+
+
+def test_laser_takes_a_prior_stronger_than_the_price_of_drift():
+    """The thesis' Σ₀ = (1/b − 1/c)I is negative there; the batch problem is not troubled."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    for t in range(1, 6):
+        model = ol.LASER(b=5.0, c=0.5)
+        model.fit(X[:t], y[:t])
+        wanted = last_step_minmax(X[: t + 1], y[:t], 5.0, 0.5, 10.0)
+        assert_allclose(model.predict_one(X[t]), wanted, atol=1e-7)
+
+
+@pytest.mark.parametrize("c", [math.inf, 100.0, 1.0])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_last_step_minmax_predictions_are_those_found_by_search(c, seed):
+    rng = np.random.default_rng(seed)
+    T, d = int(rng.integers(2, 5)), int(rng.integers(1, 3))
+    X, y = rng.normal(size=(T, d)), rng.uniform(-1, 1, size=T - 1)
+    b, Y = rng.uniform(0.3, 2.0), rng.choice([0.1, 1.0])
+    models = [ol.LASER(b=b, c=c, clip=Y)] + ([ol.AAR(b=b, clip=Y)] if math.isinf(c) else [])
+    for model in models:
+        model.fit(X[:-1], y)
+        wanted = last_step_minmax(X, y, b, c, Y)
+        # the searched function is flat to second order where the prediction is cut to Y
+        assert_allclose(model.predict_one(X[-1]), wanted, atol=1e-6)
+
+
+def test_the_minimum_over_drifting_comparators_is_that_of_the_recursion():
+    """Lemma 10 and (5.6), with Σ (y − xᵀw)²/(1 + χ) for the least of P_T."""
+    rng = np.random.default_rng(0)
+    X, y, b, c = rng.normal(size=(5, 2)), rng.normal(size=5), 0.8, 3.0
+    model = ol.LASER(b=b, c=c, shrink=False)
+    innovations = []
+    for x, label in zip(X, y, strict=True):
+        m = model.predict_one(x)
+        S = model.covariance_ + np.eye(2) / c if innovations else np.eye(2) / b
+        innovations.append((label - m) ** 2 / (1 + x @ S @ x))
+        model.learn_one(x, label)
+    assert_allclose(sum(innovations), drifting_least_squares(X, y, b, c), rtol=1e-10)
+
+
+def test_rls_that_forgets_nothing_is_ridge():
+    X, y = gaussian(np.random.default_rng(0))
+    rls, ridge = ol.RLS(forgetting=1.0, b=0.3), ol.Ridge(b=0.3)
+    assert_allclose(predictions(rls, X, y), predictions(ridge, X, y), rtol=1e-12)
+    assert_allclose(rls.covariance_, ridge.covariance_, rtol=1e-12)
+
+
+def test_crrls_that_never_resets_is_rls():
+    X, y = gaussian(np.random.default_rng(0))
+    crrls, rls = ol.CRRLS(forgetting=0.9, reset_every=1000), ol.RLS(forgetting=0.9, b=1.0)
+    assert_allclose(predictions(crrls, X, y), predictions(rls, X, y), rtol=1e-12)
+
+
+def test_arcor_that_never_resets_is_arowr():
+    X, y = gaussian(np.random.default_rng(0))
+    arcor, arowr = ol.ARCOR(r=0.4, q=math.inf), ol.AROWR(r=0.4)
+    assert_allclose(predictions(arcor, X, y), predictions(arowr, X, y), rtol=1e-12)
+
+
+def test_cirr_and_oslog_walk_one_weight_path():
+    X, y = gaussian(np.random.default_rng(0))
+    cirr, oslog = ol.CIRR(a=2.0).fit(X, y), ol.OSLOG(a=2.0).fit(X, y)
+    assert_allclose(cirr.coef_, oslog.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("b", [1.01, 1.5, 10.0])
+def test_the_loss_of_wemm_is_the_weighted_loss_of_the_best_comparator(b):
+    """Theorem 4, an equality for a_t = 1/(1 − χ_t)."""
+    X, y = within_unit_ball(*switching_truth(np.random.default_rng(0)))
+    chi, losses = certainties(ol.WEMM(b=b), X, y)
+    assert_allclose(losses.sum(), best(X, y, 1 / (1 - chi), b), rtol=1e-10)
+
+
+@pytest.mark.parametrize("b", [0.1, 1.0, 30.0])
+def test_the_discounted_loss_of_ridge_is_the_loss_of_the_best_comparator(b):
+    X, y = heavy_tails(np.random.default_rng(0))
+    chi, losses = certainties(ol.Ridge(b=b), X, y)
+    assert_allclose(np.sum(losses / (1 + chi)), best(X, y, np.ones(len(y)), b), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("r", "b"), [(0.1, 1.0), (3.0, 0.5)])
+def test_the_discounted_loss_of_arowr_is_the_weighted_loss_of_the_best_comparator(r, b):
+    X, y = heavy_tails(np.random.default_rng(0))
+    chi, losses = certainties(ol.AROWR(r=r, b=b), X, y)
+    assert_allclose(np.sum(losses / (r + chi)), best(X, y, np.full(len(y), 1 / r), b), rtol=1e-10)
+
+
+def test_cirr_settles_where_the_loss_plus_2a_times_the_1_norm_is_least():
+    """Rows of zeros iterate the ridge step on fixed data: they leave S and b alone."""
+    rng = np.random.default_rng(0)
+    X, a = rng.normal(size=(40, 4)), 6.0
+    y = X @ np.array([2.0, -1.0, 0.0, 0.0]) + rng.normal(size=40)
+    model = ol.CIRR(a=a, floor=0.0).fit(X, y).partial_fit(np.zeros((20_000, 4)), np.zeros(20_000))
+    w = model.coef_
+    slope = 2 * X.T @ (X @ w - y)  # −2a·sign(w_i) where w_i ≠ 0, within ±2a where w_i = 0
+    active = np.abs(w) > 1e-6
+    assert 0 < active.sum() < 4
+    assert_allclose(slope[active], -2 * a * np.sign(w[active]), rtol=1e-8)
+    assert np.all(np.abs(slope[~active]) <= 2 * a)
+
+
+def entropic(u, w):
+    return np.sum(u * np.log(u / w) + w - u)
+
+
+def log_ratio(u, w):
+    return np.log(u / w)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_step_of_the_mirror_learners_minimises_divergence_plus_slope(seed):
+    """w' = argmin over u of D(u, w) + η·∇ᵀu, to the accuracy of a numerical minimiser."""
+    rng = np.random.default_rng(seed)
+    before, x = rng.uniform(0.0, 1.0, size=(2, 3))
+    earlier, y = rng.uniform(0.0, 1.0, size=2)
+    eta, bounds = 0.3, [(1e-9, None)] * 3
+    for model, D, mirror, limits in (
+        (ol.GD(eta=eta), lambda u, w: (u - w) @ (u - w) / 2, lambda u, w: u - w, None),
+        (ol.EGU(eta=eta), entropic, log_ratio, bounds),
+        (ol.EG(eta=eta), entropic, log_ratio, bounds),
+    ):
+        model.learn_one(before, earlier)
+        w, m = model.coef_, model.predict_one(x)
+        model.learn_one(x, y)
+        simplex = isinstance(model, ol.EG)
+        wanted = mirror_step(w, eta * 2 * (m - y) * x, D, mirror, simplex, limits)
+        assert_allclose(model.coef_, wanted, atol=1e-6)
+
+
+def test_egpm_is_eg_on_the_inputs_and_their_negatives():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, size=(60, 3)), rng.uniform(-1, 1, size=60)
+    U, eta, alpha = 1.5, 0.2, 0.3
+    doubled = U * np.hstack([X, -X])
+    assert_allclose(
+        predictions(ol.EGPM(U=U, eta=eta, alpha=alpha), X, y),
+        predictions(ol.EG(eta=eta, alpha=alpha, X=2 * U), doubled, y),
+        rtol=1e-12,
+        atol=1e-14,
+    )

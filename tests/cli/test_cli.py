@@ -1,0 +1,189 @@
+"""The command: the demo, compare, mistakes, and that all of it is documented."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import typer
+from places import ROOT
+from typer.testing import CliRunner
+
+import onlinear as ol
+from onlinear._cli import demo as _demo
+from onlinear._cli.app import app
+
+runner = CliRunner()
+PAGE = ROOT / "docs" / "command.md"
+
+
+def losses(output):
+    """Return the losses of a printed table by learner."""
+    found = re.findall(r"^\s*(\w+\([^)]*\)(?:, raw)?)\s+([\d,.]+)\s", output, re.M)
+    return {name: float(loss.replace(",", "")) for name, loss in found}
+
+
+def test_the_demo_shows_learners_beside_the_best_in_hindsight_on_two_streams(tmp_path):
+    report = tmp_path / "demo.html"
+    result = runner.invoke(app, ["demo", "--rows", "3000", "--report", str(report)])
+    assert result.exit_code == 0, result.output
+    turning, brain = result.output.split("A brain")
+    for table in (turning, brain):
+        found = losses(table)
+        for name in ("Auto()", "LASER(c=30, shrink=False)", "RLS(forgetting=0.9)", "NLMS()"):
+            assert found[name] < 0.9 * found["Ridge()"]
+        for words in ("best fixed, in hindsight", "best drifting, in", "ceiling"):
+            assert words in table
+    X, y = ol.streams.rotating(3000, 10, 0.5, seed=0)
+    proof = ol.certificate(ol.LASER(c=30, shrink=False), X, y)
+    assert losses(turning)["LASER(c=30, shrink=False)"] == pytest.approx(proof.loss[-1], rel=1e-3)
+    assert f"{proof.ceiling[-1]:,.1f}" in turning or f"{proof.ceiling[-1]:,.0f}" in turning
+    assert "A brain" in report.read_text()
+    assert str(report) in result.output.replace("\n", "")
+
+
+def test_without_the_recording_or_a_second_core_the_demo_does_what_it_can(monkeypatch, tmp_path):
+    monkeypatch.setattr(_demo, "brain", lambda: None)
+    monkeypatch.setattr(_demo, "usable_cores", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, ["demo", "--rows", "500"])
+    assert result.exit_code == 0, result.output
+    assert "A brain" not in result.output
+    assert "Auto()" in result.output
+    assert (tmp_path / "onlinear-demo.html").exists()
+
+
+def stream_file(path, rows=400):
+    X, y = ol.streams.rotating(rows, 3, 1.0, seed=1)
+    lines = (
+        "a,b,c,y",
+        *(
+            ",".join(map(repr, [*x, label]))
+            for x, label in zip(X.tolist(), y.tolist(), strict=True)
+        ),
+    )
+    path.write_text("\n".join(lines) + "\n")
+    return X, y
+
+
+def test_compare_gives_the_losses_of_replays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = stream_file(tmp_path / "data.csv")
+    result = runner.invoke(
+        app, ["compare", "data.csv", "-t", "y", "--models", "auto,laser:c=10:shrink=false,nlms,egu"]
+    )
+    assert result.exit_code == 0, result.output
+    models = {
+        "Auto()": ol.Auto(),
+        "LASER(c=10, shrink=False)": ol.Standardized(ol.LASER(c=10, shrink=False)),
+        "NLMS(), raw": ol.NLMS(),
+    }
+    found = losses(result.output)
+    for name, model in models.items():
+        assert found[name] == pytest.approx(ol.replay(model, X, y).cumulative_loss[-1], rel=1e-3)
+    best = ol.hindsight.best_fixed(np.column_stack([X, np.ones(len(X))]), y)[-1]
+    assert re.search(rf"best fixed, in hindsight +{best:,.1f}", result.output)
+    assert "EGU(), raw is out: EGU needs x_i ≥ 0" in result.output
+    assert "Learners compared" in (tmp_path / "onlinear-compare.html").read_text()
+
+
+def test_compare_skips_and_refuses_as_run_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stream_file(tmp_path / "data.csv")
+    with (tmp_path / "data.csv").open("a") as file:
+        file.write("1,2,x,3\n1,2,3,\n")
+    result = runner.invoke(app, ["compare", "data.csv", "-t", "y", "--models", "ridge"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("onlinear: row 400 has no number in column 'c': 'x'")
+    options = ["--models", "ridge", "--on-bad", "skip", "--raw"]
+    result = runner.invoke(app, ["compare", "data.csv", "-t", "y", *options])
+    assert result.exit_code == 0, result.output
+    assert "400 rows, 3 inputs, 1 bad rows left out" in " ".join(result.output.split())
+    result = runner.invoke(app, ["compare", "data.csv", "-t", "y", "--report", "data.csv"])
+    assert result.exit_code == 2
+    assert "would be written over the data" in result.stderr
+    result = runner.invoke(app, ["compare", "data.csv", "-t", "y", "--models", "ridge:b"])
+    assert result.exit_code == 2
+    assert "say name=value" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["demo", "--rows", "5"], "Invalid value for '--rows'"),
+        (["demo", "--rows", "100", "--report", "no/such/x.html"], "no/such/x.html: No such file"),
+        (["demo", "--degrees", "nan"], "finite degrees"),
+        (["dance"], "No such command"),
+        (["run"], "Missing argument 'DATA'"),
+    ],
+)
+def test_a_mistake_is_answered_in_words_without_a_traceback(arguments, words):
+    done = subprocess.run(
+        [sys.executable, "-m", "onlinear", *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == (1 if "onlinear: " in done.stderr else 2)
+    assert words in re.sub(r"[│╭╮╰╯─\s]+", " ", done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_there_is_no_progress_bar_in_a_pipe(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "onlinear", "demo", "--rows", "500"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_a_command_explains_itself():
+    assert runner.invoke(app, ["--version"]).output.strip() == f"onlinear {ol.__version__}"
+    overview = runner.invoke(app, ["--help"]).output
+    for name, command in typer.main.get_command(app).commands.items():
+        assert name in overview
+        assert command.help
+        for option in command.params:
+            assert option.help, f"{name} does not explain {option.name}"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_complete_commands(shell):
+    environment = {"_ONLINEAR_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_TEST_DISABLE": "1"}
+    environment |= {"COMP_WORDS": "onlinear in", "COMP_CWORD": "1"}
+    environment |= {"_TYPER_COMPLETE_ARGS": "onlinear in"}
+    environment |= {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    done = runner.invoke(app, [], env=environment, prog_name="onlinear")
+    assert "inspect" in done.output
+
+
+def test_every_command_and_option_is_documented():
+    page = PAGE.read_text()
+    for name, command in typer.main.get_command(app).commands.items():
+        heading = f"\n## onlinear {name}\n"
+        assert heading in page, f"docs/command.md has no section on {name}"
+        section = page.split(heading)[1].split("\n## ")[0]
+        for option in command.params:
+            for flag in option.opts:
+                if flag.startswith("--") and flag != "--help":
+                    assert f"`{flag}" in section, f"docs/command.md does not speak of {name} {flag}"
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.05, 0.15, 0.3])
+def test_ctrl_c_while_the_package_is_loaded_is_one_line(delay):
+    command = "import onlinear_command as c; print(1, flush=True); c.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command, "run", "nowhere.csv", "-t", "y"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.readline()
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode in (1, 130)  # 1: it was faster
+    assert len(said.splitlines()) == 1, said

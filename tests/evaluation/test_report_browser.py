@@ -1,0 +1,101 @@
+"""Reports in a real browser: every chart is drawn, nothing is complained of, names do nothing."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from pages import HOSTILE, contest
+
+import onlinear as ol
+from onlinear._evaluation.report.comparison import comparison
+from onlinear._evaluation.report.resumable_recorder import Story
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None,
+    reason=f"needs a browser: none of {', '.join(BROWSERS)} is on the path",
+)
+
+
+def opened(path, tmp_path, *more):
+    """Return the page after its scripts have run, and what the console said."""
+    done = subprocess.run(
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--virtual-time-budget=20000",
+            "--enable-logging=stderr",
+            *more,
+            "--dump-dom",
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout, [text for text in done.stderr.splitlines() if "CONSOLE" in text]
+
+
+def drawn(page):
+    return int(re.search(r'<html[^>]* data-drawn="(\d+)"', page).group(1))
+
+
+def report(model, X, y, names, tmp_path, target="y"):
+    story = Story(model, names, target)
+    story.replay(X, y, 0)
+    story.write(tmp_path / "report.html", [(HOSTILE[0], 3, [1, 2, 3])])
+    return tmp_path / "report.html"
+
+
+def test_hostile_names_do_nothing_and_every_chart_is_drawn(tmp_path):
+    X, y = ol.streams.rotating(rows=700, d=len(HOSTILE))
+    X[5] = np.nan
+    path = report(ol.Auto(on_bad="skip"), X, y, HOSTILE, tmp_path, target=HOSTILE[2])
+    page, said = opened(path, tmp_path)
+    assert said == []
+    assert drawn(page) == page.count('class="chart') == page.count('class="main-svg"') // 3 > 8
+    title = re.search(r"<title>(.*?)</title>", page, re.S).group(1)
+    assert title.endswith("predicted by Auto")
+    assert "<img" not in page
+    assert not re.search(r"<svg[^>]*onload", page)
+    body = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    assert "<b>" not in body
+    assert "javascript:" not in re.sub(r">[^<]*<", "><", body)  # but in text
+
+
+def test_a_dark_page_draws_in_other_colours(tmp_path):
+    X, y = ol.streams.rotating(rows=50, d=2)
+    path = report(ol.LASER(), X, y, ["a", "b"], tmp_path)
+    light, _ = opened(path, tmp_path)
+    dark, said = opened(path, tmp_path, "--blink-settings=preferredColorScheme=0")
+    assert said == []
+    assert 'data-scheme="light"' in light
+    assert 'data-scheme="dark"' in dark
+    assert drawn(dark) == drawn(light)
+    assert "rgb(244, 123, 32)" in dark  # the dark form of the first colour
+    assert "rgb(244, 123, 32)" not in light
+
+
+def test_a_comparison_is_drawn(tmp_path):
+    comparison("Learners", "two streams", [contest(), contest()]).write(tmp_path / "page.html")
+    page, said = opened(tmp_path / "page.html", tmp_path)
+    assert said == []
+    assert drawn(page) == 4
+
+
+def test_a_page_that_is_told_to_run_something_else_refuses(tmp_path):
+    """The policy is real: were a name ever let through, it would still not run."""
+    X, y = ol.streams.rotating(rows=20, d=2)
+    path = report(ol.Ridge(), X, y, ["a", "b"], tmp_path)
+    broken = path.read_text().replace("</main>", "<script>document.title='owned'</script></main>")
+    path.write_text(broken)
+    page, said = opened(path, tmp_path)
+    assert "<title>y, predicted by Ridge</title>" in page
+    assert any("Content Security Policy" in text for text in said)

@@ -1,0 +1,76 @@
+"""What the benchmarks compare with does the same work."""
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from places import ROOT
+
+import onlinear as ol
+
+FOLDER = ROOT / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def loops():
+    spec = importlib.util.spec_from_file_location("loops", FOLDER / "loops.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 12)), rng.normal(size=60)
+    return X, y, ol.replay(ol.Ridge(), X, y, engine="rank-one").predictions
+
+
+@pytest.mark.parametrize("name", ["as_written", "careful", "compiled"])
+def test_a_loop_of_the_benchmarks_predicts_as_ridge(loops, case, name):
+    X, y, expected = case
+    np.testing.assert_allclose(getattr(loops, name)(X, y), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_the_loop_with_a_drift_predicts_as_laser(loops, case):
+    X, y, _ = case
+    expected = ol.replay(ol.LASER(c=100.0, shrink=False), X, y, engine="rank-one").predictions
+    np.testing.assert_allclose(loops.as_written(X, y, drift=0.01), expected, rtol=1e-9, atol=1e-11)
+
+
+def test_the_fused_loop_has_the_bits_of_the_rank_one_engine(loops, case):
+    X, y, expected = case
+    np.testing.assert_array_equal(loops.fused(X, y), expected)
+
+
+def accuracy(*options):
+    command = [sys.executable, FOLDER / "accuracy.py", "--quick", "--data", *options]
+    return subprocess.run(command, capture_output=True, encoding="utf-8")
+
+
+def test_accuracy_compares_on_files_of_ones_own_and_draws(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        data = rng.normal(size=(150, 4))
+        data[:, -1] += data[:, 0]
+        np.savetxt(tmp_path / f"{name}.csv", data, delimiter=",", header="a,b,c,y", comments="")
+    done = accuracy(tmp_path, "--picture", tmp_path / "errors.png")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # no progress in a pipe
+    header, auto, ridge = (
+        next(line.split() for line in done.stdout.splitlines() if line.startswith(f"| {first}"))
+        for first in ("relative", "Auto()", "weighted ridge 1,")
+    )
+    assert header[-4:] == ["one", "|", "two", "|"]
+    assert float(auto[-2]) < 1.0
+    assert float(ridge[-2]) < 1.0
+    assert (tmp_path / "errors.png").stat().st_size
+
+
+def test_accuracy_says_which_data_are_missing(tmp_path):
+    done = accuracy(tmp_path)
+    assert done.returncode != 0
+    assert "kin8nm (OpenML 189)" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

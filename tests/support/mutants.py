@@ -1,0 +1,195 @@
+"""Learners broken on purpose: a wrong sign, a wrong Σ, a wrong projection.
+
+A mutant is the learner's own step with some of the kernels it calls exchanged for wrong ones; it is
+run as plain Python (the kernels stay compiled). Its guarantee is that of the sound learner.
+"""
+
+from types import FunctionType
+
+import onlinear as ol
+from onlinear._engine import loops
+from onlinear._engine.step import Step
+from onlinear._numerics import linalg
+from onlinear._updates import ball_projection, gaussian
+from onlinear.algorithms import cirr, driftnetwork, eg, gd, rls
+
+
+class Interpreted(Step):
+    """A step run by the interpreter."""
+
+    @property
+    def one(self):
+        return rebound(loops.one, step=self.function)
+
+    @property
+    def chunk(self):
+        return rebound(loops.chunk, one=self.one)
+
+
+def rebound(function, **names):
+    """Return the function with some of the global names it uses meaning something else."""
+    function = getattr(function, "py_func", function)
+    return FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__)
+
+
+def mutant(learner, **names):
+    """Return the class of a learner whose step calls other kernels."""
+    step = learner.algorithm.step
+    broken = Interpreted(rebound(step.function, **names), step.scratch)
+    algorithm = learner.algorithm._replace(step=broken)
+    return type("Broken" + learner.__name__, (learner,), {"algorithm": algorithm})
+
+
+def misset(learner, **wrong):
+    """Return the class of a learner whose step is told other parameters than it was given."""
+
+    def _numbers(self):
+        params = self._params()
+        return tuple(params._replace(**{k: f(getattr(params, k)) for k, f in wrong.items()}))
+
+    return type("Misset" + learner.__name__, (learner,), {"_numbers": _numbers})
+
+
+# --- wrong kernels --------------------------------------------------------------------------
+
+
+def backwards(a, x, y):
+    """axpy the wrong way round."""
+    linalg.axpy(-a, x, y)
+
+
+def nothing(*_):
+    """Leave everything as it is."""
+    return False
+
+
+def following(**names):
+    """Return LASER's way of learning with other kernels."""
+    return rebound(gaussian.follow_later, **names)
+
+
+def learn_backwards(state, x, e, v, chi, r, u):
+    return gaussian.learn(state, x, -e, v, chi, r, u)
+
+
+def stay_uncertain(state, x, e, v, chi, r, u):
+    """w is learnt and Σ is not."""
+    t, w, S = state
+    return gaussian.learn((t, w, S.copy()), x, e, v, chi, r, u)
+
+
+def grow_certain_twice(state, x, e, v, chi, r, u):
+    """w is learnt from one observation and Σ from two."""
+    S = state[2]
+    twice = S.copy()
+    linalg.observe(twice, x, v.copy(), chi, r / 2, u)
+    rule = gaussian.learn(state, x, e, v, chi, r, u)
+    S[...] = twice
+    return rule
+
+
+def grow_certain_at_once(state, x, e, v, chi, r, u):
+    """Σ collapses, and there is nothing more to learn."""
+    rule = gaussian.learn(state, x, e, v, chi, r, u)
+    state[2][...] *= 1e-3
+    return rule
+
+
+def observe_too_much(S, x, v, chi, r, u):
+    """Σ collapses."""
+    linalg.observe(S, x, v, chi, r, u)
+    S *= 1e-3
+
+
+def learn_away(state, params, x, y, work):
+    """An ARCOR learns twice its prediction less the label."""
+    m = float(state[1] @ x)
+    return driftnetwork._learn(state, params, x, 2 * m - y, work)
+
+
+def learn_and_freeze(state, params, x, y, work):
+    """Its Σ collapses."""
+    done = driftnetwork._learn(state, params, x, y, work)
+    state[2][...] *= 1e-3
+    return done
+
+
+def drift_backwards(a, S, x):
+    return linalg.shift_and_round(-a, S, x)
+
+
+def drift_nowhere(a, S, x):
+    return linalg.rounding_of(S, x)
+
+
+def project_too_far(S, w, radius, work):
+    """Onto a ball a tenth as large."""
+    ball_projection.project_ellipsoid(S, w, 0.1 * radius, work)
+
+
+def tenfold_norm(a):
+    """Everything beyond a tenth of the radius seems outside."""
+    return 10.0 * linalg.norm(a)
+
+
+def level(w, alpha):
+    """Project on the middle of the simplex."""
+    w[:] = 1.0 / w.size
+    return True
+
+
+def later(wrong):
+    """Return a wrong ``learn`` in the place of ``learn_later``."""
+
+    def learn(state, x, e, chi, r, *rest):
+        v, u = rest[-1][:2]
+        return wrong(state, x, e, v, chi, r, u)
+
+    return learn
+
+
+# --- the mutants ----------------------------------------------------------------------------
+
+L = ol.LEARNERS
+SIGN = {
+    **{
+        name: mutant(L[name], learn_later=later(learn_backwards))
+        for name in ("AAR", "AROWR", "Ridge")
+    },
+    "ARCOR": mutant(L["ARCOR"], learn=learn_backwards),
+    "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_away),
+    "LASER": mutant(L["LASER"], follow_later=following(learn_given=later(learn_backwards))),
+    "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=learn_backwards)),
+    "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
+    "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
+    **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "WEMM")},
+    **{
+        name: mutant(L[name], descend=rebound(gd.descend, axpy=backwards)) for name in ("GD", "OGD")
+    },
+    **{name: misset(L[name], eta=lambda eta: -eta) for name in ("EG", "EGPM", "EGU")},
+}
+COVARIANCE = {
+    "AAR": mutant(L["AAR"], learn_later=later(stay_uncertain)),
+    "ARCOR": mutant(L["ARCOR"], learn=grow_certain_at_once),
+    "AROWR": mutant(L["AROWR"], learn_later=later(grow_certain_twice)),
+    "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_and_freeze),
+    "LASER": mutant(L["LASER"], follow_later=following(shift_and_round=drift_backwards)),
+    "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=grow_certain_twice)),
+    "Ridge": mutant(L["Ridge"], learn_later=later(grow_certain_twice)),
+    "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, add_square=nothing)),
+    "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, add_square=nothing)),
+    "ONS": mutant(L["ONS"], observe=observe_too_much),
+    "WEMM": mutant(L["WEMM"], put_off=nothing),
+}
+PROJECTION = {
+    "ARCOR": mutant(L["ARCOR"], project_ellipsoid=project_too_far),
+    "ONS": mutant(L["ONS"], project_ellipsoid=project_too_far),
+    "GD": mutant(L["GD"], descend=rebound(gd.descend, norm=tenfold_norm)),
+    **{
+        name: mutant(L[name], exponentiate=rebound(eg.exponentiate, lift_simplex=level))
+        for name in ("EG", "EGPM")
+    },
+    "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
+}
+FORGOTTEN_DRIFT = mutant(L["LASER"], follow_later=following(shift_and_round=drift_nowhere))
+NEVER_RESET = mutant(L["ARCOR"], start_afresh_if_too_certain=nothing)
