@@ -114,66 +114,71 @@ def run(study: Study) -> Outcome:
     return Outcome(_claims(curves), [picture(sets, curves, rows=2)], tables, numbers)
 
 
+def _claim(
+    name: str,
+    words: str,
+    holds: bool,
+    of: Mapping[int, Curves],
+    *names: str,
+    ours: bool = False,
+) -> Claim:
+    """Return a claim about sets of data by their numbers, with the totals that decide it."""
+    found = "; ".join(
+        f"set {k}: {shown(c, *names)}{undecided(c, *names) if names else ''}" for k, c in of.items()
+    )
+    return Claim(name, words, holds, found, ours)
+
+
 def _claims(curves: Sequence[Curves]) -> list[Claim]:
     one, two, three, four = curves
-    turning, jumping = (one, three), (two, four)
+    turning, jumping = {1: one, 3: three}, {2: two, 4: four}
     rivals = [name for name in one.losses if name not in (PRINTED, PLAIN)]
 
-    def claim(
-        name: str,
-        words: str,
-        holds: bool,
-        of: Sequence[Curves],
-        *names: str,
-        ours: bool = False,
-    ) -> Claim:
-        sets = (1, 3) if of is turning else (2, 4)
-        found = "; ".join(
-            f"set {k}: {shown(c, *names)}{undecided(c, *names) if names else ''}"
-            for k, c in zip(sets, of, strict=True)
-        )
-        return Claim(name, words, holds, found, ours)
-
     return [
-        claim(
+        _claim(
             "arowr-worst",
             "Sets 1 and 3: AROWR performs the worst",
-            all(below(c, each, "AROWR") for c in turning for each in c.losses if each != "AROWR"),
+            all(
+                below(c, each, "AROWR")
+                for c in turning.values()
+                for each in c.losses
+                if each != "AROWR"
+            ),
             turning,
         ),
-        claim(
+        _claim(
             "arcor-behind",
             "Sets 1 and 3: ARCOR is relatively bad; CR-RLS and NLMS show better results",
-            all(below(c, each, "ARCOR") for c in turning for each in ("CR-RLS", "NLMS")),
+            all(below(c, each, "ARCOR") for c in turning.values() for each in ("CR-RLS", "NLMS")),
             turning,
             *("CR-RLS", "NLMS", "ARCOR"),
         ),
-        claim(
+        _claim(
             "crrls-before-nlms",
             "Sets 1 and 3: CR-RLS performs a little better than NLMS",
-            all(below(c, "CR-RLS", "NLMS") for c in turning),
+            all(below(c, "CR-RLS", "NLMS") for c in turning.values()),
             turning,
             *("CR-RLS", "NLMS"),
         ),
-        claim(
+        _claim(
             "laser-best",
             "Sets 1 and 3: LASER, as printed, performs the best",
-            all(below(c, PRINTED, *rivals) for c in turning),
+            all(below(c, PRINTED, *rivals) for c in turning.values()),
             turning,
             *(PRINTED, *rivals),
         ),
-        claim(
+        _claim(
             "laser-best-not-shrunk",
             "The same, if the prediction is not divided by 1 + xᵀΣx",
-            all(below(c, PLAIN, *rivals) for c in turning),
+            all(below(c, PLAIN, *rivals) for c in turning.values()),
             turning,
             *(PLAIN, *rivals),
             ours=True,
         ),
-        claim(
+        _claim(
             "arcor-before-laser",
             "Sets 2 and 4: ARCOR outperforms LASER (as printed, and not shrunk)",
-            all(below(c, "ARCOR", PRINTED, PLAIN) for c in jumping),
+            all(below(c, "ARCOR", PRINTED, PLAIN) for c in jumping.values()),
             jumping,
             *("ARCOR", PRINTED, PLAIN),
         ),
