@@ -1,4 +1,4 @@
-"""Which columns are inputs, and what becomes of those that are no numbers: never a silent guess."""
+"""Which columns are features, and how text is encoded; an unclear column is refused."""
 
 import difflib
 import re
@@ -147,7 +147,7 @@ def choose(
         raise UsageError(f"{target!r} is the target: it cannot be dropped or be one-hot")
     both = [name for name in wanted if name in drop]
     if both:
-        raise UsageError(f"{both[0]!r} is to be dropped and to be one-hot: which?")
+        raise UsageError(f"{both[0]!r} is both in --drop and in --one-hot")
     inputs = [name for name in table.column_names if name not in (target, *drop, *wanted)]
     _refuse_unclear(table, inputs, target)
     if not inputs and not wanted:
@@ -165,7 +165,7 @@ def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, lis
 
 
 def split(asked: Iterable[str], names: Collection[str]) -> list[str]:
-    """Return the columns asked for; a list of several may be said at once."""
+    """Return the columns asked for; one option may list several."""
     found: list[str] = []
     for name in asked:
         parts = name.split(",")
@@ -185,7 +185,7 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
     """Refuse columns that are no numbers, with what can be done about each."""
     comma = [name for name in (target, *inputs) if _has_commas(table[name])]
     if comma:
-        raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: say --decimal ,")
+        raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: use --decimal ,")
     if _words(table[target].type) != "numbers":
         raise UsageError(f"the target {target!r} holds {_words(table[target].type)}, not numbers")
     held = {name: _words(table[name].type) for name in inputs}
@@ -196,7 +196,7 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
         dropped = " ".join(f"--drop {quote(name)}" for name in unclear)
         texts = [quote(name) for name, words in unclear.items() if words == "text"]
         instead = f", or make 0/1 columns of text (--one-hot {texts[0]})" if texts else ""
-        raise UsageError(f"inputs need numbers, but {which}: leave out ({dropped}){instead}")
+        raise UsageError(f"features must be numbers, but {which}: leave out ({dropped}){instead}")
 
 
 def _has_commas(column: pa.ChunkedArray) -> bool:

@@ -1,4 +1,4 @@
-"""The progress of a run on a terminal: how far, how fast, how well; nothing in a pipe."""
+"""The progress bar of a run on a terminal; none in a pipe."""
 
 import contextlib
 import sys

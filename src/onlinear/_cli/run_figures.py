@@ -1,4 +1,4 @@
-"""The figures of a run so far; the same to the bit however the rows come in parts."""
+"""The figures of a run so far; bit for bit the same however the rows are split."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +19,7 @@ BEGINNING = 100  # rows in which a learner begins
 
 @dataclass
 class RunFigures:
-    """Rows by what became of them, what they have cost, and the rows that were left out."""
+    """Counts of rows, losses, and the rows that were left out."""
 
     unlabelled: int = 0
     skipped: int = 0
@@ -48,7 +48,7 @@ class RunFigures:
         return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
 
     @property
-    def late(self) -> tuple[float, float]:
+    def after_beginning(self) -> tuple[float, float]:
         """The mean squared error after the first rows, and beside that of the running mean."""
         lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
         rows = self.learnt - BEGINNING

@@ -24,7 +24,7 @@ __all__ = ["run_stream"]
 
 def run_stream(options: RunOptions) -> None:
     """Run a model through a stream, and print a summary."""
-    run = begun(options)
+    run = prepared(options)
     try:
         with meter(run.source) as progress:
             run.go(progress)
@@ -37,7 +37,7 @@ def run_stream(options: RunOptions) -> None:
     print(printable(summary(options, run)), file=where)
 
 
-def begun(options: RunOptions) -> StreamRun:
+def prepared(options: RunOptions) -> StreamRun:
     """Return the run, ready to go: everything is checked before anything is written."""
     source = source_of(options)
     out = _out(options, source)
@@ -73,10 +73,10 @@ def _out(options: RunOptions, source: Source) -> str | None:
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
-    """Return the snapshot to go on from, if there is one and it is wanted."""
+    """Return the saved run to resume, if there is one and it is wanted."""
     if options.state is None:
         if options.resume:
-            raise UsageError("--resume needs --state, the file to go on from")
+            raise UsageError("--resume needs --state, the file to continue from")
         return None
     if not options.state.exists():
         return None
@@ -84,13 +84,13 @@ def _kept(options: RunOptions) -> SavedRun | None:
         return read(str(options.state))
     if not options.force:
         raise UsageError(
-            f"{options.state} is there already: --resume goes on with it, --force begins anew"
+            f"{options.state} already exists: --resume continues it, --force starts over"
         )
     return None
 
 
 def _agree(options: RunOptions, kept: SavedRun) -> None:
-    """Refuse to go on with other settings than those the run began with."""
+    """Refuse to resume with other settings than those the run began with."""
     columns = kept.columns
     one_hot = {name.partition("=")[0] for name in options.one_hot if name not in columns.categories}
     one_hot |= {name for name in options.one_hot if name in columns.categories}
@@ -142,24 +142,24 @@ def _telling(
         return Plain(learner, columns.names)
     if kept is None:
         if learner._state is not None:
-            raise UsageError("--report begins with the first row, not with a model from a file")
+            raise UsageError("--report needs a run from its first row, not a model from a file")
         return Story(learner, columns.names, columns.target)
     if kept.story is None:
-        raise UsageError("--report begins with the first row: --force begins anew")
+        raise UsageError("--report needs a run from its first row: --force starts over")
     return Story.restored(learner, *kept.story)
 
 
 def saved_so_far(run: StreamRun) -> str:
-    """Say what an early end leaves."""
+    """Return what is left after an early end."""
     path = run.snapshot.path
     if path is None:
         where = f" (their predictions are in {run.output.path})" if run.output.path else ""
-        return f"ended after {run.tally.rows:,} rows{where}, and without --state none to go on from"
-    return f"{run.snapshot.saved:,} rows are saved in {path}: --resume goes on from there"
+        return f"ended after {run.tally.rows:,} rows{where}; without --state it cannot be resumed"
+    return f"{run.snapshot.saved:,} rows are saved in {path}: --resume continues from there"
 
 
 def summary(options: RunOptions, run: StreamRun) -> str:
-    """Say how the run went."""
+    """Return a summary of the run."""
     tally = run.tally
     inputs = len(run.columns.names)
     lines = [
@@ -172,10 +172,10 @@ def summary(options: RunOptions, run: StreamRun) -> str:
             f"{tally.relative:.4g} times that of the running mean of {run.columns.target}"
         )
         if tally.learnt >= 2 * BEGINNING:
-            late, relative = tally.late
-            lines.append(f"after the first {BEGINNING} rows: {late:.6g}, {relative:.4g} times")
-        if tally.late[1] > 1 and not isinstance(run.model, Auto | Standardized):
-            lines.append("that is worse than the mean: try --standardize, or --model auto")
+            error, relative = tally.after_beginning
+            lines.append(f"after the first {BEGINNING} rows: {error:.6g}, {relative:.4g} times")
+        if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto | Standardized):
+            lines.append("this is worse than the mean: try --standardize, or --model auto")
     for words, count, rows in tally.found()[:5]:
         if rows:
             more = ", …" if count > len(rows) else ""

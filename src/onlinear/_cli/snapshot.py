@@ -1,7 +1,7 @@
-"""Snapshots of a run: one state file with the model and everything needed to go on.
+"""Snapshots of a run: one state file with the model and everything needed to resume.
 
-The file is a state file like any other, :func:`onlinear.load` gives the model; what belongs to the
-run is beside it in the header, under ``run``.
+The file is a state file like any other: :func:`onlinear.load` returns the model. What belongs to
+the run is in the header, under ``run``.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class SavedRun:
-    """What a snapshot holds."""
+    """A run read from a snapshot."""
 
     model: Learner
     columns: Columns
@@ -52,7 +52,7 @@ class SavedRun:
             given = source.paths[min(file, len(source.paths) - 1)]
             raise DataError(
                 f"{given} is not what was read before the snapshot ({self.paths[file]} up to row "
-                f"{self.place.number}): to learn other data with this model, begin with --model "
+                f"{self.place.number}): to learn other data with this model, start with --model "
                 "and the state file"
             )
         return self.place
@@ -128,14 +128,12 @@ def read_run(path: str) -> dict[str, Any]:
     """Return what a state file says of the run that wrote it; refuse one that was none."""
     header, _ = file_format.read(path)
     if not isinstance(header.get("run"), dict):
-        raise DataError(
-            f"{path} holds a model but no run to go on with: begin one with --model {path}"
-        )
+        raise DataError(f"{path} holds a model but no run to resume: start one with --model {path}")
     return dict(header["run"])
 
 
 def read(path: str) -> SavedRun:
-    """Return what a snapshot holds, or refuse it in words."""
+    """Return the run in a snapshot, or raise an error."""
     run = read_run(path)
     model = load(path)
     _, arrays = file_format.read(path)

@@ -1,4 +1,4 @@
-"""Where rows come from: files of several kinds, several of them, or standard input."""
+"""Where rows come from: one or more files, or standard input."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,9 +70,9 @@ class Source:
         """Refuse what cannot be read, before anything is."""
         for option, mark in (("--delimiter", self.delimiter), ("--decimal", self.decimal)):
             if mark is not None and (len(mark) != 1 or not mark.isascii()):
-                raise UsageError(f"{option} {mark}: it is one character")
+                raise UsageError(f"{option} {mark}: it must be one character")
         if self.decimal == (self.delimiter or ","):
-            raise UsageError(f"--decimal {self.decimal} is the delimiter, too: say --delimiter")
+            raise UsageError(f"--decimal {self.decimal} is the delimiter, too: use --delimiter")
         if self.piped and len(self.paths) > 1:
             raise UsageError("standard input, -, is read alone, not beside files")
         for path in self.paths:
@@ -178,5 +178,5 @@ def _kind(path: str) -> Format:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
-        raise UsageError(f"{path} could be anything: say --format {'|'.join(Format)}")
+        raise UsageError(f"cannot tell the format of {path}: use --format {'|'.join(Format)}")
     return kind

@@ -138,7 +138,7 @@ def bound(state, params, x, y, work):
 
 
 class DriftNetwork(Learner):
-    """ARCORs with every schedule of resets, for a truth that drifts by an unknown amount.
+    """ARCORs with every schedule of resets, for drift of unknown amount.
 
     C + 1 copies of ARCOR, one that never resets and others that do so the more rarely the larger
     their q is, predict; one more combines what they predict. Costs O(C·d²) a round.

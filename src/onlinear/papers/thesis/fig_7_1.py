@@ -2,15 +2,15 @@
 
 The claim
 ---------
-On data sets 1 and 3, whose truth turns at a constant rate, AROWR is the worst, since it stops
+On data sets 1 and 3, whose target turns at a constant rate, AROWR is the worst, since it stops
 learning; ARCOR is relatively bad, being made for less drift; CR-RLS is a little better than NLMS;
-LASER is the best. On data sets 2 and 4, whose truth turns ever more slowly and jumps to another
+LASER is the best. On data sets 2 and 4, whose target turns ever more slowly and jumps to another
 pair of columns every 50 rounds, ARCOR outperforms LASER.
 
 What is run
 -----------
 Streams of 2,000 rows and 20 columns (onlinear.streams.paired): five pairs of normals with
-deviations 10 and 1 turned by 45°, ten columns N(0, 2), a truth of length 1 in one pair. Sets 3 and
+deviations 10 and 1 turned by 45°, ten columns N(0, 2), a target of length 1 in one pair. Sets 3 and
 4 have noise N(0, .05). Parameters of each learner are tuned on one stream, by its total loss over
 a grid; the curves are means of cumulative squared loss over other streams, with 95 % bands. One
 learner is said to lose less than another if the mean of the differences, stream by stream, exceeds
@@ -28,7 +28,7 @@ whether N(0, 2) means variance or deviation. Here: 1° a round on sets 1 and 3, 
 in the table reproduces all of it.
 
 What decides is the division. The prediction as printed is a min-max against labels that may be
-anything in [−Y, Y]; where the covariance stays large, as it must to follow a turning truth, it
+anything in [−Y, Y]; where the covariance stays large, as it must to follow a turning target, it
 pulls predictions towards 0 by a factor that does not fade. Tuning then has to choose between
 following and not shrinking, and LASER loses to learners of first order; without the division, the
 random-walk Kalman filter it then is does what the thesis says.

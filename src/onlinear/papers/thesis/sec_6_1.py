@@ -18,11 +18,11 @@ First the formulas. The closed forms beside the sums, the two orders beside each
 drift, and the κ at which they cross for T from 10⁸ to 10^100000. Then (6.8), the price of drift c
 with which (6.9) is to hold, on d = 1, x = 1, y = u_t rising evenly from −1 to 1 in 1,000 rounds.
 
-Then the bounds themselves. Rows are uniform on the unit circle; the truth has length 1 and turns
+Then the bounds themselves. Rows are uniform on the unit circle; the target has length 1 and turns
 so that its steps are exactly ν or t^−κ; y = uᵀx + noise, uniform in ±.1; T = 10,000 and T/10
 (1,000 and 100 in a quick look). LASER.from_drift is given T, V and the largest label,
-ARCOR.from_drift T, V′ and R_B = 1, with r = 1. Their certificates against the truth are the
-theorems' bounds, corrected, with all constants: what the loss can exceed the truth's by at most.
+ARCOR.from_drift T, V′ and R_B = 1, with r = 1. Their certificates against the target are the
+theorems' bounds, corrected, with all constants: what the loss can exceed the target's by at most.
 
 The reading
 -----------

@@ -1,4 +1,4 @@
-"""Moroshko (2013), Table 4.1: bounds on the regret against a truth that stays.
+"""Moroshko (2013), Table 4.1: bounds on the regret against a fixed target.
 
 The claim
 ---------
