@@ -240,8 +240,8 @@ def test_text_and_times_are_refused_with_what_to_do(tmp_path):
     with pytest.raises(UsageError) as refused:
         choose(Source((path,)), "y")
     assert str(refused.value) == (
-        "features must be numbers, but 'when' holds times; 'city' holds text: leave out (--drop when "
-        "--drop city), or make 0/1 columns of text (--one-hot city)"
+        "features must be numbers, but 'when' holds times; 'city' holds text: leave out "
+        "(--drop when --drop city), or make 0/1 columns of text (--one-hot city)"
     )
     assert choose(Source((path,)), "y", ["when", "city"]).names == ["x"]
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from onlinear import ARCOR, AROWR, NLMS, Learner
 from onlinear.papers._harness.drifting import (
-    Curves,
+    LossCurves,
     Stream,
     below,
     compared,
@@ -100,7 +100,7 @@ def run(study: Study) -> Outcome:
     return Outcome(_claims(curves), [picture(panels, curves, beside="NLMS")], tables, numbers)
 
 
-def _claims(curves: Sequence[Curves]) -> list[Claim]:
+def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
     claims = []
     for panel, each in zip(PANELS, curves, strict=True):
         slug = panel.replace(" ", "-")
@@ -133,7 +133,7 @@ def _claims(curves: Sequence[Curves]) -> list[Claim]:
     return claims
 
 
-def _gap(panel: str, slug: str, curves: Curves) -> Claim:
+def _gap(panel: str, slug: str, curves: LossCurves) -> Claim:
     """Return whether AROWR loses more than NLMS, and NLMS than ARCOR, in each quarter."""
     best = min(map(named, SEVERAL_Q), key=curves.total)
     at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]

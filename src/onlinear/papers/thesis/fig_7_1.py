@@ -38,7 +38,7 @@ from collections.abc import Mapping, Sequence
 
 from onlinear import ARCOR, AROWR, CRRLS, LASER, NLMS, Learner
 from onlinear.papers._harness.drifting import (
-    Curves,
+    LossCurves,
     Stream,
     below,
     compared,
@@ -118,7 +118,7 @@ def _claim(
     name: str,
     words: str,
     holds: bool,
-    of: Mapping[int, Curves],
+    of: Mapping[int, LossCurves],
     *names: str,
     ours: bool = False,
 ) -> Claim:
@@ -129,7 +129,7 @@ def _claim(
     return Claim(name, words, holds, found, ours)
 
 
-def _claims(curves: Sequence[Curves]) -> list[Claim]:
+def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
     one, two, three, four = curves
     turning, jumping = {1: one, 3: three}, {2: two, 4: four}
     rivals = [name for name in one.losses if name not in (PRINTED, PLAIN)]
