@@ -224,7 +224,7 @@ def test_bad_rows_and_a_changed_model_at_a_restart(spark, tmp_path):
         (model, {"features": ["q", "p"]}, r"other columns than .* features \['q', 'p'\]"),
         (ol.Ridge(b=0.5).fit(X, y), {}, "started from a model that had learnt other rows"),
     ]:
-        with pytest.raises(StreamingQueryException, match=f"(?s){text}.*begin a new checkpoint"):
+        with pytest.raises(StreamingQueryException, match=f"(?s){text}.*start a new checkpoint"):
             streamed(
                 spark, events, other, tmp_path, **{**columns, "features": ["p", "q"], **changed}
             )
