@@ -17,11 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 import onlinear as ol
-from onlinear.papers.filtering.newswire import FILTERS, Source, tasks
+from onlinear.papers.filtering.newswire import FILTERS, NewsSource, tasks
 from onlinear.streams import DataNotFoundError
 
 
-def run(source: Source, title: str, console: Console) -> None:
+def run(source: NewsSource, title: str, console: Console) -> None:
     X, Y, topics = tasks(source)
     rows, width = X.shape
     table = Table(title=f"{title}: {rows:,} × {width:,} words, {len(topics)} topics")
@@ -44,7 +44,7 @@ def run(source: Source, title: str, console: Console) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Filters on Reuters-21578: time and memory.")
     parser.add_argument("--data", type=Path, default=Path("data"))
-    source = Source("reuters21578", parser.parse_args().data, download=True)
+    source = NewsSource("reuters21578", parser.parse_args().data, download=True)
     console = Console()
     try:
         run(source._replace(labelled=True), "stories with a topic", console)

@@ -32,8 +32,10 @@ import spark_query
 from pyspark.errors import PythonException, StreamingQueryException
 from spark_query import COLUMNS, MODEL, session
 
-from onlinear import spark as on_spark
 from onlinear.spark import SETTINGS, learners, predict_and_learn, stationary_fit
+from onlinear.spark._columns import Columns
+from onlinear.spark._state import StateForm
+from onlinear.spark._worker import run_rounds
 
 KEYS, BATCHES, KILLS = 200, 8, 3
 EVENTS = int(os.environ.get("ONLINEAR_SPARK_EVENTS", "20000"))  # a key
@@ -220,9 +222,9 @@ def test_bad_rows_and_a_changed_model_at_a_restart(spark, tmp_path):
         (ol.Ridge(b=0.6), {}, r"another learner or other parameters than Ridge\(b=0.6\)"),
         (ol.AAR(b=0.5), {}, r"another learner or other parameters than AAR"),
         (model, {"features": ["q", "p"]}, r"other columns than .* features \['q', 'p'\]"),
-        (ol.Ridge(b=0.5).fit(X, y), {}, "begun by a model that had learnt something else"),
+        (ol.Ridge(b=0.5).fit(X, y), {}, "started from a model that had learnt other rows"),
     ]:
-        with pytest.raises(StreamingQueryException, match=f"(?s){text}.*begin a new checkpoint"):
+        with pytest.raises(StreamingQueryException, match=f"(?s){text}.*start a new checkpoint"):
             streamed(
                 spark, events, other, tmp_path, **{**columns, "features": ["p", "q"], **changed}
             )
@@ -296,7 +298,7 @@ def test_a_learner_of_a_table_goes_on_and_does_as_on_bad_says(spark):
 
 # --- the state of a key -----------------------------------------------------------------------
 
-THREE = on_spark._Columns(["key"], ["a", "b", "c"], "y", [])
+THREE = Columns(["key"], ["a", "b", "c"], "y", [])
 
 
 @pytest.mark.parametrize("name", ["LASER", "Auto", "KernelAAR", "Standardized"])
@@ -304,13 +306,13 @@ def test_a_learner_is_packed_and_comes_back_with_the_same_bits(name):
     X, y = stream(60, d=3)
     params = {"KernelAAR": {"b": 0.2}, "Standardized": {"learner": ol.LASER()}}.get(name, {})
     model = make((name, {**params, "on_bad": "skip"}))
-    form = on_spark._Form.of(model, THREE)
+    form = StateForm.of(model, THREE)
     learner = form.start
     y[::9], X[10, 1] = np.nan, np.inf
     predictions = []
     for k in range(0, 60, 20):
         learner = form.unpack(form.pack(learner))
-        predictions.append(on_spark._rounds(learner, X[k : k + 20], y[k : k + 20]))
+        predictions.append(run_rounds(learner, X[k : k + 20], y[k : k + 20]))
     alone = copy.deepcopy(model)
     assert_array_equal(np.concatenate(predictions), by_hand(alone, X, y))
     assert learner._record.tobytes() == alone._record.tobytes()
@@ -319,7 +321,7 @@ def test_a_learner_is_packed_and_comes_back_with_the_same_bits(name):
 
 def test_a_state_that_is_altered_is_refused_in_words():
     model = ol.Ridge(b=2)
-    form = on_spark._Form.of(model, THREE)
+    form = StateForm.of(model, THREE)
     good = form.pack(form.start)
     for k in (8, 20, 30, 36, 50, len(good) - 1):
         bad = bytearray(good)
@@ -331,7 +333,7 @@ def test_a_state_that_is_altered_is_refused_in_words():
             form.unpack(good[:cut])
     with pytest.raises(ol.StateFileError, match="layout version 2, this onlinear reads version 1"):
         form.unpack(good[:4] + b"\2\0\0\0" + good[8:])
-    same = on_spark._Form.of(ol.Ridge(b=2.0, on_bad="skip"), THREE)
+    same = StateForm.of(ol.Ridge(b=2.0, on_bad="skip"), THREE)
     assert same.unpack(good)._record.tobytes() == form.start._record.tobytes()
 
 
@@ -352,10 +354,18 @@ FITTED = ol.Ridge().fit(pd.DataFrame({"b": [1.0], "a": [2.0]}), [1.0])
         ({"key": "sensors"}, ValueError, "needs key among the columns .*, got 'sensors'"),
         ({"key": []}, TypeError, "needs key to be names of columns, got \\[\\]"),
         ({"key": "list"}, TypeError, "plain values for key, got 'list' of type array"),
-        ({"key": "when"}, TypeError, "a key that is no time .*, got 'when' of type timestamp"),
-        ({"key": "local"}, TypeError, "a key that is no time .* got 'local' of type timestamp_n"),
-        ({"key": "span"}, TypeError, "a key that is no time .*, got 'span' of type interval"),
-        ({"order": "span"}, TypeError, "an order that is no interval, got 'span' of type interval"),
+        ({"key": "when"}, TypeError, "a key that is not a time .*, got 'when' of type timestamp"),
+        (
+            {"key": "local"},
+            TypeError,
+            "a key that is not a time .*'local' of type timestamp_n",
+        ),
+        ({"key": "span"}, TypeError, "a key that is not a time .*, got 'span' of type interval"),
+        (
+            {"order": "span"},
+            TypeError,
+            "an order that is not an interval, got 'span'",
+        ),
         ({"key": "y"}, ValueError, "a target that is not among key, got 'y'"),
         ({"features": "a"}, TypeError, "needs features as a list of columns, got 'a'"),
         ({"features": ["a", "a"]}, ValueError, "each column of features once, got 'a' twice"),

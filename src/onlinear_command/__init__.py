@@ -1,4 +1,4 @@
-"""The entrance of the command: light, so that Ctrl-C while the rest is loaded is one line, too."""
+"""The entry point of the command: light, so that Ctrl-C while loading prints one line."""
 
 import os
 import signal

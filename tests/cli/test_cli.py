@@ -104,10 +104,10 @@ def test_compare_skips_and_refuses_as_run_does(tmp_path, monkeypatch):
     assert "400 rows, 3 inputs, 1 bad rows left out" in " ".join(result.output.split())
     result = runner.invoke(app, ["compare", "data.csv", "-t", "y", "--report", "data.csv"])
     assert result.exit_code == 2
-    assert "would be written over the data" in result.stderr
+    assert "would overwrite the data" in result.stderr
     result = runner.invoke(app, ["compare", "data.csv", "-t", "y", "--models", "ridge:b"])
     assert result.exit_code == 2
-    assert "say name=value" in result.stderr
+    assert "write name=value" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_a_malformed_row_ends_the_run_with_all_before_it_saved(data):
     said = run(*options, code=1)
     assert said == (
         "onlinear: row 123 has no number in column 'x0': 'oops' (--on-bad skip leaves such rows "
-        "out); 123 rows are saved in m.onl: --resume goes on from there\n"
+        "out); 123 rows are saved in m.onl: --resume continues from there\n"
     )
     lines[1 + 123] = good
     (data / "data.csv").write_text("".join(lines))
@@ -166,7 +166,7 @@ def test_the_report_of_a_run_that_was_interrupted_is_that_of_one_that_was_not(da
     run(*options)
     assert (data / "r.html").read_text() == (data / "whole.html").read_text()
     said = run("data.csv", "-t", "y", "--report", "r.html", "-m", "m.onl", code=2)
-    assert "--report begins with the first row" in said
+    assert "--report needs a run from its first row" in said
 
 
 def test_a_bad_row_without_a_label_is_no_label_of_zero(data):
@@ -209,7 +209,7 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
     (data / "data.csv").write_text(text)
     (data / "out.csv").write_bytes(out[:50])
     assert "has 50 bytes, fewer than" in run(*options, "--resume", code=1)
-    assert "--resume goes on with it, --force begins anew" in run(*options, code=2)
+    assert "--resume continues it, --force starts over" in run(*options, code=2)
     run(*options, "--force")
     assert (data / "out.csv").read_bytes() == out
 
@@ -223,13 +223,13 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (["data.csv", "-t", "y", "-m", "lazer"], 2, "did you mean laser?"),
         (["data.csv", "-t", "y", "-m", "laser", "-p", "k=1"], 2, "LASER has on_bad, b, c"),
         (["data.csv", "-t", "y", "-m", "laser", "-p", "c=-1"], 2, "got c=-1"),
-        (["data.csv", "-t", "y", "-m", "laser", "-p", "c"], 2, "say name=value"),
+        (["data.csv", "-t", "y", "-m", "laser", "-p", "c"], 2, "write name=value"),
         (["data.csv", "-t", "y", "--resume"], 2, "--resume needs --state"),
         (["data.csv", "-t", "y", "-o", "p.parquet"], 2, "predictions are written as CSV"),
         (["data.csv", "-t", "y", "-o", "no/where.csv"], 1, "cannot write no/where.csv"),
-        (["data.csv", "-t", "y", "-o", "data.csv"], 2, "would be written over the data"),
+        (["data.csv", "-t", "y", "-o", "data.csv"], 2, "would overwrite the data"),
         (["data.csv", "-t", "y", "-o", "a", "--state", "./a"], 2, "written over --out"),
-        (["data.csv", "-t", "y", "--report", "."], 1, "cannot write .: it is no ordinary file"),
+        (["data.csv", "-t", "y", "--report", "."], 1, "cannot write .: it is not an ordinary file"),
         (["data.csv", "-t", "y", "--report", "/proc/r.html"], 1, "/proc/r.html"),
         (["data.csv", "-t", "y", "--state", "no/m.onl"], 1, "cannot write no/m.onl"),
         (["header.csv", "-t", "y"], 1, "header.csv has no rows"),

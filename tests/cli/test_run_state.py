@@ -173,7 +173,7 @@ def test_ctrl_c_saves_and_a_run_goes_on(data, signum, code):
     assert process.returncode == code, said
     assert rest == b""
     assert said.decode() == (
-        "onlinear: stopped; 100 rows are saved in m.onl: --resume goes on from there\n"
+        "onlinear: stopped; 100 rows are saved in m.onl: --resume continues from there\n"
     )
     joined = b"".join(out).decode() + pipe(header + "".join(lines[100:]), *options)
     assert joined == pipe("".join([header, *lines]), "-t", "y", "-m", "ridge")

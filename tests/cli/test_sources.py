@@ -157,7 +157,7 @@ def test_json_means_the_same_beside_a_fault_and_without(tmp_path):
 
 def test_a_decimal_comma_is_noticed_and_read(tmp_path):
     path = write(tmp_path / "t.csv", "x;y\n0,5;1\n-1,25;2,5\nabc;3\n1.5;4\n7,5;1\n")
-    with pytest.raises(UsageError, match="has numbers with a decimal comma: say --decimal ,"):
+    with pytest.raises(UsageError, match="has numbers with a decimal comma: use --decimal ,"):
         choose(Source((path,), delimiter=";"), "y")
     source = Source((path,), delimiter=";", decimal=",")
     columns = choose(source, "y")
@@ -172,12 +172,12 @@ def test_a_decimal_comma_is_noticed_and_read(tmp_path):
     ("text", "words"),
     [
         ("", "is empty"),
-        ('{"a": 1}\n', "looks like JSON lines: say --format jsonl"),
+        ('{"a": 1}\n', "looks like JSON lines: use --format jsonl"),
         ("a,b\n1\0,2\n", "is not text in UTF-8"),
         ("\n\n", "is empty"),
         ("1.5,2\n3,4\n", "begins with numbers (1.5, 2, …)"),
         ("a,b,a\n1,2,3\n", "more than one column 'a'"),
-        ("a;b\n1;2\n", "say --delimiter ';'"),
+        ("a;b\n1;2\n", "use --delimiter ';'"),
     ],
 )
 def test_a_csv_without_a_header_to_believe_is_refused(tmp_path, text, words):
@@ -206,7 +206,7 @@ def test_a_line_that_was_read_before_it_was_whole_is_not_gone_on_with(tmp_path):
     *_, last = Source((str(path),)).blocks(NUMBERS)
     assert last.after.number == 2
     write(path, "a,b\n1,2\n3,45\n6,7\n")
-    with pytest.raises(DataError, match="before it was whole"):
+    with pytest.raises(DataError, match="incomplete when it was read"):
         read(Source((str(path),)), place=last.after)
     write(path, "a,b\n1,2\n3,4\n6,7\n")
     assert read(Source((str(path),)), place=last.after)[0] == [{"a": 6.0, "b": 7.0}]
@@ -217,9 +217,9 @@ def test_files_that_cannot_be_are_refused_in_words(tmp_path):
         (("nowhere.csv",), "there is no file nowhere.csv"),
         ((str(tmp_path),), "is a folder"),
         (("-", "x.csv"), "is read alone"),
-        ((write(tmp_path / "data", "a\n"),), "say --format"),
-        ((write(tmp_path / "x.parquet", "a\n"),), "is no parquet file"),
-        ((write(tmp_path / "x.arrow", "a\n"),), "is no arrow file"),
+        ((write(tmp_path / "data", "a\n"),), "use --format"),
+        ((write(tmp_path / "x.parquet", "a\n"),), "is not a parquet file"),
+        ((write(tmp_path / "x.arrow", "a\n"),), "is not an arrow file"),
         ((write(tmp_path / "x.csv.gz", "a\n"),), "cannot read"),
     ]:
         with pytest.raises((DataError, UsageError), match=words):
@@ -240,8 +240,8 @@ def test_text_and_times_are_refused_with_what_to_do(tmp_path):
     with pytest.raises(UsageError) as refused:
         choose(Source((path,)), "y")
     assert str(refused.value) == (
-        "inputs need numbers, but 'when' holds times; 'city' holds text: leave out (--drop when "
-        "--drop city), or make 0/1 columns of text (--one-hot city)"
+        "features must be numbers, but 'when' holds times; 'city' holds text: leave out "
+        "(--drop when --drop city), or make 0/1 columns of text (--one-hot city)"
     )
     assert choose(Source((path,)), "y", ["when", "city"]).names == ["x"]
 

@@ -318,7 +318,7 @@ def test_a_process_that_is_killed_is_one_line(scripts, tmp_path, monkeypatch):
     scripts["arcor-fig-2"] = lambda study: study.map(os._exit, [9, 9])
     result = invoke("arcor-fig-2", "--out", tmp_path)
     assert result.exit_code == 1
-    assert "arcor-fig-2: a process was ended by force; was memory short?" in result.stderr
+    assert "arcor-fig-2: a worker process was killed; was memory short?" in result.stderr
 
 
 def test_a_run_that_is_stopped_leaves_the_pages_that_are_done(scripts, tmp_path):

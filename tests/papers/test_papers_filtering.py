@@ -9,7 +9,7 @@ from onlinear import streams
 from onlinear.papers import Study, script
 from onlinear.papers.filtering import newswire as _newswire
 from onlinear.papers.filtering.fig_1 import _claims
-from onlinear.papers.filtering.newswire import FILTERS, Scores, Source, scores, tasks
+from onlinear.papers.filtering.newswire import FILTERS, NewsSource, Scores, scores, tasks
 from onlinear.streams import DataNotFoundError, Documents, Vectors
 
 SHARES = {"rare": 0.005, "small": 0.02, "large": 0.04, "common": 0.3}
@@ -51,33 +51,33 @@ def wire(monkeypatch):
 
 def test_topics_that_one_to_five_percent_have_are_tasks_the_most_frequent_first(wire):
     *_, Y = wire
-    task = tasks(Source("rcv1"))
+    task = tasks(NewsSource("rcv1"))
     assert task.topics == ("large", "small")
     np.testing.assert_array_equal(task.Y, np.delete(Y, 5, axis=0)[:, [2, 1]])
     assert len(task.Y) == task.X.shape[0]
     np.testing.assert_allclose(task.X.power(2).sum(axis=1), 1)
-    assert tasks(Source("rcv1", topics=1)).topics == ("large",)
+    assert tasks(NewsSource("rcv1", topics=1)).topics == ("large",)
 
 
 def test_rcv1_is_cut_to_the_first_stories_and_to_what_memory_holds(wire, monkeypatch):
     monkeypatch.setattr(_newswire, "STORIES", 350)
-    assert len(tasks(Source("rcv1")).Y) == 349  # one of them has no words
-    assert len(tasks(Source("rcv1", first=300)).Y) == 299
+    assert len(tasks(NewsSource("rcv1")).Y) == 349  # one of them has no words
+    assert len(tasks(NewsSource("rcv1", first=300)).Y) == 299
     monkeypatch.setattr(_newswire, "physical_memory", lambda: 8.0 * 200**2)
-    assert len(tasks(Source("rcv1", first=390)).Y) == 199
+    assert len(tasks(NewsSource("rcv1", first=390)).Y) == 199
 
 
 def test_stories_without_a_topic_can_be_left_out(wire):
     *_, Y = wire
-    every, some = (tasks(Source("reuters21578", labelled=each)) for each in (False, True))
+    every, some = (tasks(NewsSource("reuters21578", labelled=each)) for each in (False, True))
     assert len(every.Y) == 399
     assert len(some.Y) == np.sum(np.any(np.delete(Y, 5, axis=0), axis=1))
 
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_scores_are_those_of_deciding_story_by_story(wire, name):
-    X, Y, _ = tasks(Source("rcv1"))
-    found = scores((Source("rcv1"), name, 3))
+    X, Y, _ = tasks(NewsSource("rcv1"))
+    found = scores((NewsSource("rcv1"), name, 3))
     rows = len(Y)
     for k, labels in enumerate(Y.T):
         f = FILTERS[name](rows, 3)
@@ -150,7 +150,7 @@ def test_the_figures_of_the_paper_would_be_a_reproduction(wire):
         "RIDGE-FIL": fil,
         "STAP": reached(0.2, 0.2, 0.2),
     }
-    task = tasks(Source("rcv1"))._replace(topics=("a", "b", "c"))
+    task = tasks(NewsSource("rcv1"))._replace(topics=("a", "b", "c"))
     assert all(claim.holds for claim in _claims(task, found, [0.1, 0.3]))
     lost = found | {
         "RIDGE-FULL": reached(0.60, 0.9, 0.5),

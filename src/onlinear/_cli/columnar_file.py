@@ -1,4 +1,4 @@
-"""A file of columns as tables: Parquet or Arrow."""
+"""Parquet and Arrow files, read as tables."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -33,9 +33,9 @@ class Batches:
             try:
                 return pa.ipc.open_file(pa.OSFile(self.name))
             except pa.ArrowInvalid:
-                return None  # a stream: it begins anew each time
+                return None  # a stream: it is opened again each time
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"{self.name} is no {self.kind} file: {error}") from None
+            raise DataError(f"{self.name} is not a {self.kind} file: {error}") from None
 
     def _schema(self) -> pa.Schema:
         if self.kind == "parquet":
@@ -46,7 +46,7 @@ class Batches:
         try:
             return pa.ipc.open_stream(pa.OSFile(self.name))
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"{self.name} is no arrow file: {error}") from None
+            raise DataError(f"{self.name} is not an arrow file: {error}") from None
 
     def columns(self) -> list[str]:
         """Return the names of the columns."""

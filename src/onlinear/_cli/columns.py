@@ -1,4 +1,4 @@
-"""Which columns are inputs, and what becomes of those that are no numbers: never a silent guess."""
+"""Which columns are features, and how text is encoded; an unclear column is refused."""
 
 import difflib
 import re
@@ -13,23 +13,23 @@ import pyarrow.compute as pc
 
 from onlinear._cli.errors import DataError, UsageError
 from onlinear._cli.row_faults import Fault, Faults
-from onlinear._cli.source import START, Block, Place, Source
+from onlinear._cli.source import START, Place, Source, SourceBlock
 
-__all__ = ["Columns", "Rows", "choose", "read", "split"]
+__all__ = ["Columns", "LabelledRows", "choose", "read", "split"]
 
 MOST = 1000  # categories of a column
 INDEX = "__index_level_0__"  # what pandas calls an index without a name, in Parquet
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledRows:
     """The rows of a block: inputs, labels (NaN: none), and why some cannot be used."""
 
     X: np.ndarray
     y: np.ndarray
     faults: Faults
 
-    def refuse_first(self, source: Source, block: Block) -> None:
+    def refuse_first(self, source: Source, block: SourceBlock) -> None:
         """Say what is wrong with the first row that cannot be used."""
         row = min(self.faults)
         where = source.where(block.before.plus(row))
@@ -73,7 +73,7 @@ class Columns:
                 listed = ", ".join(map(repr, sorted(names)))
                 raise DataError(f"the columns are not those the run began with: {words} {listed}")
 
-    def rows(self, block: Block) -> Rows:
+    def rows(self, block: SourceBlock) -> LabelledRows:
         """Return the inputs and labels of a block; a value that is missing is a fault."""
         table, faults = block.table, dict(block.faults)
         X = np.empty((len(table), len(self.names)))
@@ -88,7 +88,7 @@ class Columns:
         y = _floats(table[self.target])
         for row in np.flatnonzero(np.isinf(y)):
             faults.setdefault(int(row), Fault("infinity", self.target))
-        return Rows(X, y, faults)
+        return LabelledRows(X, y, faults)
 
     def _ones(
         self, name: str, values: tuple[str, ...], column: pa.ChunkedArray, faults: Faults
@@ -111,7 +111,9 @@ class Columns:
             faults.setdefault(row, Fault(rule, names[j]))
 
 
-def read(source: Source, columns: Columns, place: Place = START) -> Iterator[tuple[Block, Rows]]:
+def read(
+    source: Source, columns: Columns, place: Place = START
+) -> Iterator[tuple[SourceBlock, LabelledRows]]:
     """Yield the blocks of a source from a place on, and their rows."""
     for block in source.blocks(columns.types, place):
         yield block, columns.rows(block)
@@ -145,7 +147,7 @@ def choose(
         raise UsageError(f"{target!r} is the target: it cannot be dropped or be one-hot")
     both = [name for name in wanted if name in drop]
     if both:
-        raise UsageError(f"{both[0]!r} is to be dropped and to be one-hot: which?")
+        raise UsageError(f"{both[0]!r} is both in --drop and in --one-hot")
     inputs = [name for name in table.column_names if name not in (target, *drop, *wanted)]
     _refuse_unclear(table, inputs, target)
     if not inputs and not wanted:
@@ -163,7 +165,7 @@ def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, lis
 
 
 def split(asked: Iterable[str], names: Collection[str]) -> list[str]:
-    """Return the columns asked for; a list of several may be said at once."""
+    """Return the columns asked for; one option may list several."""
     found: list[str] = []
     for name in asked:
         parts = name.split(",")
@@ -183,7 +185,7 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
     """Refuse columns that are no numbers, with what can be done about each."""
     comma = [name for name in (target, *inputs) if _has_commas(table[name])]
     if comma:
-        raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: say --decimal ,")
+        raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: use --decimal ,")
     if _words(table[target].type) != "numbers":
         raise UsageError(f"the target {target!r} holds {_words(table[target].type)}, not numbers")
     held = {name: _words(table[name].type) for name in inputs}
@@ -194,7 +196,7 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
         dropped = " ".join(f"--drop {quote(name)}" for name in unclear)
         texts = [quote(name) for name, words in unclear.items() if words == "text"]
         instead = f", or make 0/1 columns of text (--one-hot {texts[0]})" if texts else ""
-        raise UsageError(f"inputs need numbers, but {which}: leave out ({dropped}){instead}")
+        raise UsageError(f"features must be numbers, but {which}: leave out ({dropped}){instead}")
 
 
 def _has_commas(column: pa.ChunkedArray) -> bool:

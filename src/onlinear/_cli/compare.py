@@ -1,22 +1,21 @@
 """Several learners side by side on one stream, in constant memory."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from onlinear._cli.columns import Columns, Rows, choose, read
+from onlinear._cli.columns import Columns, LabelledRows, choose, read
 from onlinear._cli.contest_table import show
 from onlinear._cli.errors import DataError, UsageError, printable
 from onlinear._cli.model_names import learner
+from onlinear._cli.options import CompareOptions, OnBad, source_of
 from onlinear._cli.output_paths import check_outputs
 from onlinear._cli.progress import meter
 from onlinear._cli.read_ahead import ahead
+from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.signals import Stop
-from onlinear._cli.source import Block, Source
-from onlinear._cli.tally import Tally
+from onlinear._cli.source import Source, SourceBlock
 from onlinear._evaluation.report.comparison import Contest, Entry, comparison
 from onlinear._evaluation.report.downsampling import Curves
 from onlinear._evaluation.report.recorder import COMPARED
@@ -28,7 +27,7 @@ from onlinear.algorithms import Auto
 from onlinear.hindsight import BestFixed
 from onlinear.scaling import Standardized
 
-__all__ = ["DEFAULT", "compare", "models_of"]
+__all__ = ["compare_learners", "models_of"]
 
 DEFAULT = (
     "auto,laser:c=10:shrink=false,laser:c=1000:shrink=false,laser:c=1e5:shrink=false,"
@@ -52,19 +51,13 @@ def models_of(text: str, *, raw: bool) -> list[Learner]:
     return made
 
 
-def compare(
-    source: Source,
-    target: str,
-    drop: Sequence[str],
-    one_hot: Sequence[str],
-    models: list[Learner],
-    report: Path,
-    *,
-    skip: bool,
-) -> None:
+def compare_learners(options: CompareOptions) -> None:
     """Replay a stream with several learners; print a table and write a page."""
+    source, report = source_of(options), options.report
+    models = models_of(options.models or DEFAULT, raw=options.raw)
     check_outputs(source, {"--report": report})
-    race = Race(source, choose(source, target, drop, one_hot), models, skip=skip)
+    columns = choose(source, options.target, options.drop, options.one_hot)
+    race = Race(source, columns, models, skip=options.on_bad is OnBad.skip)
     race.run()
     contest = race.contest()
     show(contest)
@@ -120,7 +113,7 @@ class Race:
     ) -> None:
         self.source, self.columns, self.skip = source, columns, skip
         self.runners = [Runner(model) for model in models]
-        self.tally = Tally()
+        self.tally = RunFigures()
         self._curves = Curves.none(len(models) + 1)
         few = len(columns.names) <= COMPARED
         self._accounts = Ledger(BestFixed().account) if few else None
@@ -137,7 +130,7 @@ class Race:
         if not self.tally.learnt:
             raise DataError(f"no row of {', '.join(self.source.paths)} has a label")
 
-    def _take(self, block: Block, rows: Rows) -> None:
+    def _take(self, block: SourceBlock, rows: LabelledRows) -> None:
         if rows.faults and not self.skip:
             rows.refuse_first(self.source, block)
         for row, fault in rows.faults.items():

@@ -1,4 +1,4 @@
-"""Contests of learners, printed as the table that their page has."""
+"""A comparison of learners, printed as a table."""
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console

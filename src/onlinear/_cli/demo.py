@@ -1,4 +1,4 @@
-"""The demonstration: a truth that turns, a recording of a brain, and learners that follow."""
+"""The demonstration: a drifting synthetic stream, an EEG recording, and learners on both."""
 
 import contextlib
 import copy
@@ -54,8 +54,9 @@ class Stream(NamedTuple):
 def turning(rows: int, degrees: float, seed: int) -> Stream:
     """Return a generated stream."""
     X, y = rotating(rows, COLUMNS, degrees, seed=seed)
-    words = f"{rows:,} rows of {COLUMNS} inputs; the truth turns {degrees:g}° a row. {PRICE}"
-    return Stream("A truth that turns", words, X, y)
+    turn = f"the target weights turn by {degrees:g}° per row"
+    words = f"{rows:,} rows of {COLUMNS} features; {turn}. {PRICE}"
+    return Stream("Turning weights", words, X, y)
 
 
 def brain() -> Stream | None:
@@ -84,7 +85,7 @@ def run(rows: int, degrees: float, seed: int, report: Path) -> None:
     for contest in contests:
         show(contest)
     print(LEGEND)
-    lead = "Learners that follow a drifting truth, beside the best predictors in hindsight."
+    lead = "Learners on drifting streams, beside the best predictors in hindsight."
     comparison("onlinear: a demonstration", lead, contests).write(report)
 
 

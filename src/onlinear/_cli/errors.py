@@ -1,4 +1,4 @@
-"""What can be wrong with what the command is given, each with its exit code."""
+"""The errors of the command, each with its exit code."""
 
 __all__ = ["CommandError", "DataError", "UsageError", "printable"]
 
@@ -9,20 +9,20 @@ def printable(text: str) -> str:
 
 
 class CommandError(Exception):
-    """Something to say in one line, and to end with."""
+    """An error that ends the command with one line."""
 
     code = 1
 
     def add(self, words: str) -> None:
-        """Say one thing more."""
+        """Append to the message."""
         self.args = (f"{self}; {words}",)
 
 
 class DataError(CommandError):
-    """Data, a state file or the disk is not as it must be."""
+    """Something is wrong with the data, a state file or the disk."""
 
 
 class UsageError(CommandError):
-    """The command was not asked for something it can do."""
+    """The options are wrong, or do not fit together."""
 
     code = 2

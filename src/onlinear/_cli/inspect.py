@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from onlinear._cli.errors import printable
-from onlinear._cli.tally import Tally
+from onlinear._cli.run_figures import RunFigures
 from onlinear._evaluation.certified import Certified
 from onlinear._learner.base import Learner, load
 from onlinear._state_files import file_format
@@ -101,7 +101,7 @@ def _learner(model: Learner) -> dict[str, Any]:
 
 def _run(run: dict[str, Any]) -> dict[str, Any]:
     """Return what a state file says of the run that wrote it."""
-    tally, columns = Tally.restored(run["tally"]), run["columns"]
+    tally, columns = RunFigures.restored(run["tally"]), run["columns"]
     return {
         "files": run["paths"],
         "target": columns["target"],

@@ -56,7 +56,7 @@ def model(name: str, params: Iterable[str] = (), *, standardized: bool = False) 
 def _param(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"--param {text}: say name=value, such as c=100")
+        raise UsageError(f"--param {text}: write name=value, such as c=100")
     if value.lower() in WORDS:
         return name, WORDS[value.lower()]
     try:

@@ -1,4 +1,4 @@
-"""Where things may be written."""
+"""Which files may be written."""
 
 import os
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ def check_outputs(source: Source, wanted: Mapping[str, str | os.PathLike[str] | 
             continue
         real = os.path.realpath(path)
         if real in taken:
-            raise UsageError(f"{option} {path} would be written over {taken[real]}")
+            raise UsageError(f"{option} {path} would overwrite {taken[real]}")
         if not Path(real).parent.is_dir():
             raise DataError(f"cannot write {path}: there is no folder {Path(path).parent}")
         if Path(real).exists() and not Path(real).is_file() and option != "--out":
-            raise DataError(f"cannot write {path}: it is no ordinary file")
+            raise DataError(f"cannot write {path}: it is not an ordinary file")
         taken[real] = option

@@ -1,4 +1,4 @@
-"""Figures and tables of the papers, run one after the other; each page is written when done."""
+"""``onlinear paper``: run figures and tables one after the other, and write their pages."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -50,9 +50,7 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
             try:
                 outcome = script(name).run(study)
             except BrokenProcessPool:
-                raise DataError(
-                    f"{name}: a process was ended by force; was memory short?"
-                ) from None
+                raise DataError(f"{name}: a worker process was killed; was memory short?") from None
             except (DataNotFoundError, DamagedDataError) as error:
                 if len(names) == 1:
                     raise DataError(str(error)) from None

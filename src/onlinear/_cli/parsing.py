@@ -112,7 +112,7 @@ def _converted(
         result = None
         if value is not None:
             text = value.decode("utf-8", errors="replace")
-            result = text if pa.types.is_string(kind) else _truth(text, kind, decimal)
+            result = text if pa.types.is_string(kind) else _number_or_bool(text, kind, decimal)
             if result is None or "\ufffd" in text:
                 rule = "no text in UTF-8" if pa.types.is_string(kind) else "no number"
                 faults.setdefault(row, Fault(rule, name, repr(text[:40])))
@@ -121,7 +121,7 @@ def _converted(
     return pa.array(found, kind)
 
 
-def _truth(text: str, kind: pa.DataType, decimal: str) -> float | bool | None:
+def _number_or_bool(text: str, kind: pa.DataType, decimal: str) -> float | bool | None:
     """Return a number, or true and false where those are expected."""
     if pa.types.is_boolean(kind):
         return {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())

@@ -1,4 +1,4 @@
-"""Predictions as CSV, one line a row: written in turn, and cut back to where a snapshot was."""
+"""Predictions as CSV, one line per row, which a resumed run truncates to its snapshot."""
 
 import io
 import os
@@ -29,12 +29,12 @@ class Output(Protocol):
         ...
 
     def settle(self) -> int:
-        """Have everything on the disk; return how many bytes that are."""
+        """Flush everything to the disk; return its size in bytes."""
         ...
 
 
 class Nothing:
-    """Predictions that nobody wants."""
+    """No output."""
 
     path: str | None = None
 
@@ -97,7 +97,7 @@ class Predictions:
         self._bytes += len(data)
 
     def settle(self) -> int:
-        """Have everything on the disk; return how many bytes that are."""
+        """Flush everything to the disk; return its size in bytes."""
         if stat.S_ISREG(os.fstat(self._fd).st_mode):
             try:
                 os.fsync(self._fd)

@@ -1,18 +1,18 @@
-"""The progress of a run on a terminal: how far, how fast, how well; nothing in a pipe."""
+"""The progress bar of a run on a terminal; none in a pipe."""
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
-from onlinear._cli.tally import Tally
 
 __all__ = ["meter"]
 
 
 @contextlib.contextmanager
-def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, Tally], None]]:
+def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, RunFigures], None]]:
     """Yield a function to be told the place reached and the figures so far.
 
     Without ``loss`` that is not shown: there may be several learners.
@@ -36,7 +36,7 @@ def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, Tal
         total = source.size if any(sizes) else None
         task = progress.add_task("run", total=total, rows="", loss="")
 
-        def advance(place: Place, tally: Tally) -> None:
+        def advance(place: Place, tally: RunFigures) -> None:
             now = progress.get_time()
             began.append((now, tally.rows)) if not began else None
             speed = (tally.rows - began[0][1]) / max(now - began[0][0], 1e-3)

@@ -1,7 +1,7 @@
-"""The records of a text file, in blocks of whole ones, from any byte on.
+"""Blocks of whole records of a text file, from any byte on.
 
-Blocks are cut here and not by the parser, so that a block that cannot be parsed can be looked at
-again row by row, a run can go on from a byte, and what has come through a pipe is parsed at once.
+Blocks are cut here, not by the parser: a block that cannot be parsed can be parsed again row by
+row, a run can be resumed from a byte, and what has come through a pipe is parsed at once.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from onlinear._cli.errors import DataError
 
-__all__ = ["BLOCK", "BOM", "Text", "mark_of"]
+__all__ = ["BLOCK", "BOM", "RecordReader", "mark_of"]
 
 BLOCK = 1 << 22  # bytes read at once
 LONGEST = 1 << 26  # bytes of a record
@@ -31,7 +31,7 @@ class _Reader(Protocol):
     def close(self) -> None: ...
 
 
-class Text:
+class RecordReader:
     """A text file, or standard input (``"-"``), read record by record.
 
     A record ends at a line's end, but not within quotes (``quotes=False``: anywhere).
@@ -139,7 +139,7 @@ class Text:
                 file.seek(byte - 1)
                 around = file.read(2)
             if len(around) == 2 and b"\n" not in around and around[1:] != b"\r":
-                raise DataError(f"{self.name}: its last line was read before it was whole")
+                raise DataError(f"{self.name}: its last line was incomplete when it was read")
 
     def _check(self, data: bytes) -> None:
         if len(data) > LONGEST:

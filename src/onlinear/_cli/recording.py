@@ -1,4 +1,4 @@
-"""How a run learns its rows: plainly, or so that a report can tell of it."""
+"""How a run learns its rows: with or without recording them for a report."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +11,7 @@ __all__ = ["Plain", "Telling"]
 
 
 class Telling(Protocol):
-    """Predicts and learns rows, and remembers as much of them as a report needs.
+    """Predicts and learns rows, and records what a report needs.
 
     :class:`onlinear._evaluation.report.resumable_recorder.Story` is one.
     """

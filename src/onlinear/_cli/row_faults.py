@@ -1,4 +1,4 @@
-"""Rows that cannot be used: why, in words for one row and for all of a kind."""
+"""What is wrong with rows that cannot be used."""
 
 from typing import NamedTuple
 

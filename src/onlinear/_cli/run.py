@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onlinear._cli.columns import Columns, Rows, read
+from onlinear._cli.columns import Columns, LabelledRows, read
 from onlinear._cli.errors import DataError
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.read_ahead import ahead
 from onlinear._cli.recording import Telling
 from onlinear._cli.row_faults import Fault
+from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.signals import Stop
 from onlinear._cli.snapshot import Snapshot
-from onlinear._cli.source import Block, Place, Source
-from onlinear._cli.tally import Tally
+from onlinear._cli.source import Place, Source, SourceBlock
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import Replay
 
-__all__ = ["Run"]
+__all__ = ["StreamRun"]
 
 
 @dataclass
-class Run:
+class StreamRun:
     """A model on its way through a source.
 
     Between pieces of rows the model, the output, the tally and the place belong together
@@ -36,7 +36,7 @@ class Run:
     telling: Telling
     output: Output
     snapshot: Snapshot
-    tally: Tally
+    tally: RunFigures
     place: Place
     whole: bool = True
 
@@ -45,7 +45,7 @@ class Run:
         """Whether bad rows are left out, rather than to end the run."""
         return self.model.on_bad == "skip"
 
-    def go(self, progress: Callable[[Place, Tally], None]) -> None:
+    def go(self, progress: Callable[[Place, RunFigures], None]) -> None:
         """Take all rows; on a bad row or a signal save what there is, and say so."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
         last = stop.heard if self.source.piped else lambda: False  # what was read is not lost
@@ -92,7 +92,7 @@ class Run:
 
     # --- the rows of a block ------------------------------------------------------------------
 
-    def _take(self, block: Block, rows: Rows) -> None:
+    def _take(self, block: SourceBlock, rows: LabelledRows) -> None:
         """Predict and learn the rows of a block, up to the first bad one if that ends the run."""
         end = len(rows.y)
         if rows.faults and not self.skips:
@@ -113,7 +113,7 @@ class Run:
             rows.refuse_first(self.source, block)
         self.place = block.after
 
-    def _piece(self, block: Block, rows: Rows, piece: slice, learns: bool) -> None:
+    def _piece(self, block: SourceBlock, rows: LabelledRows, piece: slice, learns: bool) -> None:
         """Take some rows; if one is refused, those before it, and then say which."""
         first = block.before.plus(piece.start)
         size = piece.stop - piece.start
@@ -143,7 +143,7 @@ class Run:
         """What is wrong with rows the learner refuses for reasons of its own."""
         return Fault(f"values {type(self.model).__name__} does not take")
 
-    def _predicted(self, rows: Rows, piece: slice, first: int, learns: bool) -> Replay:
+    def _predicted(self, rows: LabelledRows, piece: slice, first: int, learns: bool) -> Replay:
         """Predict rows, and learn them if they have labels."""
         X, y = rows.X[piece], rows.y[piece]
         if learns:

@@ -1,127 +1,107 @@
-"""What the command was asked for, and how that becomes a run."""
+"""``onlinear run``: from its options to a run, and its summary."""
 
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 from onlinear._cli.columns import Columns, choose, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
 from onlinear._cli.model_names import model
+from onlinear._cli.options import OnBad, RunOptions, source_of
 from onlinear._cli.output_paths import check_outputs
 from onlinear._cli.predictions_file import Nothing, Output, Predictions
 from onlinear._cli.progress import meter
 from onlinear._cli.recording import Plain, Telling
-from onlinear._cli.run import Run
-from onlinear._cli.snapshot import Kept, Snapshot, read
+from onlinear._cli.run import StreamRun
+from onlinear._cli.run_figures import BEGINNING, RunFigures
+from onlinear._cli.snapshot import SavedRun, Snapshot, read
 from onlinear._cli.source import START, Source
-from onlinear._cli.tally import BEGINNING, Tally
 from onlinear._evaluation.report.resumable_recorder import Story
 from onlinear._learner.base import Learner
 from onlinear.algorithms import Auto
 from onlinear.scaling import Standardized
 
-__all__ = ["Asked", "run_asked"]
+__all__ = ["run_stream"]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The options of ``onlinear run``."""
-
-    source: Source
-    target: str
-    model: str | None = None
-    params: tuple[str, ...] = ()
-    standardize: bool = False
-    drop: tuple[str, ...] = ()
-    one_hot: tuple[str, ...] = ()
-    skip: bool = False
-    out: str | None = None
-    report: Path | None = None
-    state: str | None = None
-    resume: bool = False
-    force: bool = False
-    rows: int = 10_000_000
-    seconds: float = 30.0
-
-
-def run_asked(asked: Asked) -> None:
-    """Make the run, and say how it went."""
-    run = begun(asked)
+def run_stream(options: RunOptions) -> None:
+    """Run a model through a stream, and print a summary."""
+    run = prepared(options)
     try:
         with meter(run.source) as progress:
             run.go(progress)
     except CommandError as error:
         error.add(saved_so_far(run))
         raise
-    if isinstance(run.telling, Story) and asked.report is not None:
-        run.telling.write(asked.report, run.tally.found())
-    where = sys.stderr if _out(asked, run.source) == "-" else sys.stdout
-    print(printable(summary(asked, run)), file=where)
+    if isinstance(run.telling, Story) and options.report is not None:
+        run.telling.write(options.report, run.tally.found())
+    where = sys.stderr if _out(options, run.source) == "-" else sys.stdout
+    print(printable(summary(options, run)), file=where)
 
 
-def begun(asked: Asked) -> Run:
+def prepared(options: RunOptions) -> StreamRun:
     """Return the run, ready to go: everything is checked before anything is written."""
-    source = asked.source
-    check_outputs(
-        source, {"--out": _out(asked, source), "--state": asked.state, "--report": asked.report}
-    )
-    kept = _kept(asked)
+    source = source_of(options)
+    out = _out(options, source)
+    check_outputs(source, {"--out": out, "--state": options.state, "--report": options.report})
+    kept = _kept(options)
     if kept is None:
-        columns = choose(source, asked.target, asked.drop, asked.one_hot)
-        place, tally = START, Tally()
-        learner = model(asked.model or "auto", asked.params, standardized=asked.standardize)
+        columns = choose(source, options.target, options.drop, options.one_hot)
+        place, tally = START, RunFigures()
+        learner = model(options.model or "auto", options.param, standardized=options.standardize)
         _check_names(learner, columns)
     else:
-        _agree(asked, kept)
+        _agree(options, kept)
         kept.columns.check(source)
         columns, tally, learner = kept.columns, kept.tally, kept.model
         place = kept.check(source)
-    learner.on_bad = "skip" if asked.skip else "raise"
-    snapshot = Snapshot(asked.state, asked.rows, asked.seconds)
+    learner.on_bad = "skip" if options.on_bad is OnBad.skip else "raise"
+    snapshot = Snapshot(_state(options), options.snapshot_rows, options.snapshot_seconds)
     snapshot.begin(tally.rows)
-    telling = _telling(asked, kept, learner, columns)
-    out = _out(asked, source)
+    telling = _telling(options, kept, learner, columns)
     output: Output = Nothing()
     if out is not None:
         output = Predictions(out, 0 if kept is None else kept.bytes)
-    return Run(source, columns, learner, telling, output, snapshot, tally, place)
+    return StreamRun(source, columns, learner, telling, output, snapshot, tally, place)
 
 
-def _out(asked: Asked, source: Source) -> str | None:
+def _state(options: RunOptions) -> str | None:
+    return None if options.state is None else str(options.state)
+
+
+def _out(options: RunOptions, source: Source) -> str | None:
     """Return where predictions go."""
-    return "-" if asked.out is None and source.piped else asked.out
+    return "-" if options.out is None and source.piped else options.out
 
 
-def _kept(asked: Asked) -> Kept | None:
-    """Return the snapshot to go on from, if there is one and it is wanted."""
-    if asked.state is None:
-        if asked.resume:
-            raise UsageError("--resume needs --state, the file to go on from")
+def _kept(options: RunOptions) -> SavedRun | None:
+    """Return the saved run to resume, if there is one and it is wanted."""
+    if options.state is None:
+        if options.resume:
+            raise UsageError("--resume needs --state, the file to continue from")
         return None
-    if not Path(asked.state).exists():
+    if not options.state.exists():
         return None
-    if asked.resume:
-        return read(asked.state)
-    if not asked.force:
+    if options.resume:
+        return read(str(options.state))
+    if not options.force:
         raise UsageError(
-            f"{asked.state} is there already: --resume goes on with it, --force begins anew"
+            f"{options.state} already exists: --resume continues it, --force starts over"
         )
     return None
 
 
-def _agree(asked: Asked, kept: Kept) -> None:
-    """Refuse to go on with other settings than those the run began with."""
+def _agree(options: RunOptions, kept: SavedRun) -> None:
+    """Refuse to resume with other settings than those the run began with."""
     columns = kept.columns
-    one_hot = {name.partition("=")[0] for name in asked.one_hot if name not in columns.categories}
-    one_hot |= {name for name in asked.one_hot if name in columns.categories}
+    one_hot = {name.partition("=")[0] for name in options.one_hot if name not in columns.categories}
+    one_hot |= {name for name in options.one_hot if name in columns.categories}
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
-        ("--target", asked.target, columns.target),
-        ("--drop", sorted(split(asked.drop, columns.dropped)), sorted(columns.dropped)),
+        ("--target", options.target, columns.target),
+        ("--drop", sorted(split(options.drop, columns.dropped)), sorted(columns.dropped)),
         ("--one-hot", sorted(one_hot), sorted(columns.categories)),
-        ("--out", asked.out, kept.out if kept.out != "-" else asked.out),
+        ("--out", options.out, kept.out if kept.out != "-" else options.out),
     ]
-    if asked.model is not None or asked.params or asked.standardize:
-        given = model(asked.model or "auto", asked.params, standardized=asked.standardize)
+    if options.model is not None or options.param or options.standardize:
+        given = model(options.model or "auto", options.param, standardized=options.standardize)
         given.on_bad = kept.model.on_bad
         pairs.append(("--model", repr(given), repr(kept.model)))
     for option, now, then in pairs:
@@ -155,29 +135,31 @@ def _check_names(learner: Learner, columns: Columns) -> None:
     learner._name_columns(columns.names)
 
 
-def _telling(asked: Asked, kept: Kept | None, learner: Learner, columns: Columns) -> Telling:
-    if asked.report is None:
+def _telling(
+    options: RunOptions, kept: SavedRun | None, learner: Learner, columns: Columns
+) -> Telling:
+    if options.report is None:
         return Plain(learner, columns.names)
     if kept is None:
         if learner._state is not None:
-            raise UsageError("--report begins with the first row, not with a model from a file")
+            raise UsageError("--report needs a run from its first row, not a model from a file")
         return Story(learner, columns.names, columns.target)
     if kept.story is None:
-        raise UsageError("--report begins with the first row: --force begins anew")
+        raise UsageError("--report needs a run from its first row: --force starts over")
     return Story.restored(learner, *kept.story)
 
 
-def saved_so_far(run: Run) -> str:
-    """Say what an early end leaves."""
+def saved_so_far(run: StreamRun) -> str:
+    """Return what is left after an early end."""
     path = run.snapshot.path
     if path is None:
         where = f" (their predictions are in {run.output.path})" if run.output.path else ""
-        return f"ended after {run.tally.rows:,} rows{where}, and without --state none to go on from"
-    return f"{run.snapshot.saved:,} rows are saved in {path}: --resume goes on from there"
+        return f"ended after {run.tally.rows:,} rows{where}; without --state it cannot be resumed"
+    return f"{run.snapshot.saved:,} rows are saved in {path}: --resume continues from there"
 
 
-def summary(asked: Asked, run: Run) -> str:
-    """Say how the run went."""
+def summary(options: RunOptions, run: StreamRun) -> str:
+    """Return a summary of the run."""
     tally = run.tally
     inputs = len(run.columns.names)
     lines = [
@@ -190,10 +172,10 @@ def summary(asked: Asked, run: Run) -> str:
             f"{tally.relative:.4g} times that of the running mean of {run.columns.target}"
         )
         if tally.learnt >= 2 * BEGINNING:
-            late, relative = tally.late
-            lines.append(f"after the first {BEGINNING} rows: {late:.6g}, {relative:.4g} times")
-        if tally.late[1] > 1 and not isinstance(run.model, Auto | Standardized):
-            lines.append("that is worse than the mean: try --standardize, or --model auto")
+            error, relative = tally.after_beginning
+            lines.append(f"after the first {BEGINNING} rows: {error:.6g}, {relative:.4g} times")
+        if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto | Standardized):
+            lines.append("this is worse than the mean: try --standardize, or --model auto")
     for words, count, rows in tally.found()[:5]:
         if rows:
             more = ", …" if count > len(rows) else ""
@@ -201,9 +183,9 @@ def summary(asked: Asked, run: Run) -> str:
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
     written = {
-        "predictions": None if asked.out == "-" else asked.out,
-        "report": asked.report,
-        "state": asked.state,
+        "predictions": None if options.out == "-" else options.out,
+        "report": options.report,
+        "state": options.state,
     }
     lines += [f"{what}: {path}" for what, path in written.items() if path is not None]
     return "\n".join(lines)

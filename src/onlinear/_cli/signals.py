@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill: a run ends between two blocks, with its state saved."""
+"""Ctrl-C and SIGTERM: a run ends between two blocks, with its state saved."""
 
 import contextlib
 import signal
@@ -20,23 +20,23 @@ class StoppedError(CommandError):
 
 
 class Stop:
-    """Whether somebody has asked the run to end."""
+    """Whether a signal has asked the run to end."""
 
     def __init__(self) -> None:
         self._signum = 0
 
     def heard(self) -> bool:
-        """Whether somebody has asked the run to end."""
+        """Whether a signal has come."""
         return self._signum != 0
 
     def check(self) -> None:
-        """End the run if somebody has asked for it."""
+        """End the run if a signal has come."""
         if self._signum:
             raise StoppedError(self._signum)
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Take signals down and go on; a second one ends everything at once."""
+        """Note the first signal and continue; a second one ends the process at once."""
 
         def hear(signum: int, frame: FrameType | None) -> None:
             if self._signum:

@@ -1,7 +1,7 @@
-"""Snapshots of a run: one state file with the model and everything needed to go on.
+"""Snapshots of a run: one state file with the model and everything needed to resume.
 
-The file is a state file like any other, :func:`onlinear.load` gives the model; what belongs to the
-run is beside it in the header, under ``run``.
+The file is a state file like any other: :func:`onlinear.load` returns the model. What belongs to
+the run is in the header, under ``run``.
 """
 
 import dataclasses
@@ -16,24 +16,24 @@ from onlinear._cli.columns import Columns
 from onlinear._cli.errors import DataError
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.recording import Telling
+from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
-from onlinear._cli.tally import Tally
 from onlinear._learner.base import Learner, _full_name, load
 from onlinear._state_files import file_format, model_codec
 
-__all__ = ["Kept", "Snapshot", "read", "read_run"]
+__all__ = ["SavedRun", "Snapshot", "read", "read_run"]
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a snapshot holds."""
+class SavedRun:
+    """A run read from a snapshot."""
 
     model: Learner
     columns: Columns
     place: Place
-    tally: Tally
+    tally: RunFigures
     paths: list[str]
     mark: str
     out: str | None
@@ -52,7 +52,7 @@ class Kept:
             given = source.paths[min(file, len(source.paths) - 1)]
             raise DataError(
                 f"{given} is not what was read before the snapshot ({self.paths[file]} up to row "
-                f"{self.place.number}): to learn other data with this model, begin with --model "
+                f"{self.place.number}): to learn other data with this model, start with --model "
                 "and the state file"
             )
         return self.place
@@ -95,7 +95,7 @@ class Snapshot:
         columns: Columns,
         source: Source,
         place: Place,
-        tally: Tally,
+        tally: RunFigures,
         output: Output,
         telling: Telling,
     ) -> None:
@@ -128,14 +128,12 @@ def read_run(path: str) -> dict[str, Any]:
     """Return what a state file says of the run that wrote it; refuse one that was none."""
     header, _ = file_format.read(path)
     if not isinstance(header.get("run"), dict):
-        raise DataError(
-            f"{path} holds a model but no run to go on with: begin one with --model {path}"
-        )
+        raise DataError(f"{path} holds a model but no run to resume: start one with --model {path}")
     return dict(header["run"])
 
 
-def read(path: str) -> Kept:
-    """Return what a snapshot holds, or refuse it in words."""
+def read(path: str) -> SavedRun:
+    """Return the run in a snapshot, or raise an error."""
     run = read_run(path)
     model = load(path)
     _, arrays = file_format.read(path)
@@ -144,7 +142,7 @@ def read(path: str) -> Kept:
             raise ValueError(f"its run has version {run['version']!r}, this reads {VERSION}")
         columns = run["columns"]
         told = {k.removeprefix("story."): v for k, v in arrays.items() if k.startswith("story.")}
-        kept = Kept(
+        kept = SavedRun(
             model,
             Columns(
                 str(columns["target"]),
@@ -154,7 +152,7 @@ def read(path: str) -> Kept:
                 tuple(map(str, columns["dropped"])),
             ),
             Place(*(model_codec.count(number) for number in run["place"])),
-            Tally.restored(run["tally"]),
+            RunFigures.restored(run["tally"]),
             list(map(str, run["paths"])),
             str(run["mark"]),
             None if run["out"] is None else str(run["out"]),

@@ -1,4 +1,4 @@
-"""Where rows come from: files of several kinds, several of them, or standard input."""
+"""Where rows come from: one or more files, or standard input."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,28 +10,13 @@ import pyarrow as pa
 
 from onlinear._cli.columnar_file import Batches
 from onlinear._cli.errors import DataError, UsageError
+from onlinear._cli.formats import SUFFIXES, Format
 from onlinear._cli.parsing import Types
-from onlinear._cli.record_splitter import Text
+from onlinear._cli.record_splitter import RecordReader
 from onlinear._cli.row_faults import Faults
 from onlinear._cli.text_file import Records
 
-__all__ = ["FORMATS", "START", "Block", "Place", "Source"]
-
-FORMATS = ("csv", "jsonl", "parquet", "arrow")
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".json": "jsonl",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".ipc": "arrow",
-    ".feather": "arrow",
-}
+__all__ = ["START", "Place", "Source", "SourceBlock"]
 
 
 class Place(NamedTuple):
@@ -59,7 +44,7 @@ class Place(NamedTuple):
 START = Place()
 
 
-class Block(NamedTuple):
+class SourceBlock(NamedTuple):
     """Some rows: what was read, what could not be, and the places before and after.
 
     Row k is at ``before.plus(k)``.
@@ -76,7 +61,7 @@ class Source:
     """Files, or standard input, as one stream of rows."""
 
     paths: tuple[str, ...]
-    format: str | None = None
+    format: Format | None = None
     delimiter: str | None = None
     decimal: str = "."
     names: tuple[str, ...] | None = None  # of a CSV that has no header
@@ -85,9 +70,9 @@ class Source:
         """Refuse what cannot be read, before anything is."""
         for option, mark in (("--delimiter", self.delimiter), ("--decimal", self.decimal)):
             if mark is not None and (len(mark) != 1 or not mark.isascii()):
-                raise UsageError(f"{option} {mark}: it is one character")
+                raise UsageError(f"{option} {mark}: it must be one character")
         if self.decimal == (self.delimiter or ","):
-            raise UsageError(f"--decimal {self.decimal} is the delimiter, too: say --delimiter")
+            raise UsageError(f"--decimal {self.decimal} is the delimiter, too: use --delimiter")
         if self.piped and len(self.paths) > 1:
             raise UsageError("standard input, -, is read alone, not beside files")
         for path in self.paths:
@@ -116,8 +101,8 @@ class Source:
         return [self._file(path) for path in self.paths]
 
     def _file(self, path: str) -> Records | Batches:
-        kind = self.format or ("csv" if path == "-" else _kind(path))
-        if kind in ("parquet", "arrow"):
+        kind = self.format or (Format.csv if path == "-" else _kind(path))
+        if kind in (Format.parquet, Format.arrow):
             if path == "-":
                 raise UsageError(f"standard input is read as csv or jsonl, not {kind}")
             return Batches(path, kind)
@@ -140,7 +125,7 @@ class Source:
         """Whether a column may be missing from rows, as a key may from a JSON object."""
         return self._files[0].may_miss
 
-    def blocks(self, types: Types, place: Place = START) -> Iterator[Block]:
+    def blocks(self, types: Types, place: Place = START) -> Iterator[SourceBlock]:
         """Yield the rows from a place on, the columns asked for."""
         for number in range(place.file, len(self.paths)):
             file = self._files[number]
@@ -155,7 +140,7 @@ class Source:
                     faults = {row - past: words for row, words in faults.items() if row >= past}
                     after = after.plus(place.skip - past)
                 if past < rows:
-                    yield Block(table, faults, place, after)
+                    yield SourceBlock(table, faults, place, after)
                 place = after
 
     def _check_columns(self, number: int, types: Types) -> None:
@@ -184,14 +169,14 @@ class Source:
 
 
 def _is_packed(path: str) -> bool:
-    return Text(path, quotes=False).packed
+    return RecordReader(path, quotes=False).packed
 
 
-def _kind(path: str) -> str:
+def _kind(path: str) -> Format:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and _is_packed(path):
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
-        raise UsageError(f"{path} could be anything: say --format {'|'.join(FORMATS)}")
+        raise UsageError(f"cannot tell the format of {path}: use --format {'|'.join(Format)}")
     return kind

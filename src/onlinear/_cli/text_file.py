@@ -1,4 +1,4 @@
-"""A text file as tables: CSV or JSON lines."""
+"""CSV and JSON lines files, read as tables."""
 
 import io
 from collections import Counter
@@ -10,7 +10,7 @@ import pyarrow.csv
 
 from onlinear._cli.errors import DataError
 from onlinear._cli.parsing import CSV, Lines, Parsed, Types
-from onlinear._cli.record_splitter import BOM, Text, mark_of
+from onlinear._cli.record_splitter import BOM, RecordReader, mark_of
 
 __all__ = ["Records"]
 
@@ -24,7 +24,7 @@ class Records:
     def __init__(
         self, path: str, kind: str, delimiter: str, decimal: str, names: tuple[str, ...] | None
     ) -> None:
-        self.text = Text(path, quotes=kind == "csv")
+        self.text = RecordReader(path, quotes=kind == "csv")
         self.kind, self.delimiter, self.decimal, self.names = kind, delimiter, decimal, names
         self.name = self.text.name
         self.may_miss = kind == "jsonl"  # a key that is not there is a value that is missing
@@ -56,7 +56,7 @@ class Records:
         if self.kind == "jsonl" and begins == b"[":
             raise DataError(f"{self.name} is a JSON array, not JSON lines (one object a line)")
         if self.kind == "csv" and begins == b"{":
-            raise DataError(f"{self.name} looks like JSON lines: say --format jsonl")
+            raise DataError(f"{self.name} looks like JSON lines: use --format jsonl")
 
     def _header(self, line: bytes) -> list[str]:
         """Return the names in the first record."""
@@ -65,7 +65,7 @@ class Records:
             read = pa.csv.ReadOptions(autogenerate_column_names=True)
             row = pa.csv.read_csv(io.BytesIO(line), read, options)
         except pa.ArrowInvalid as error:
-            raise DataError(f"{self.name} has a first line that is no CSV: {error}") from None
+            raise DataError(f"{self.name} has a first line that is not CSV: {error}") from None
         if not len(row):
             raise DataError(f"{self.name} has no header: its first line is empty")
         self._refuse_numbers(row)
@@ -91,7 +91,7 @@ class Records:
             other = [mark for mark in (";", "\t", "|", ",") if mark in names[0]]
             if other:
                 raise DataError(
-                    f"{self.name} has one column, {names[0][:60]!r}: say --delimiter {other[0]!r}"
+                    f"{self.name} has one column, {names[0][:60]!r}: use --delimiter {other[0]!r}"
                 )
 
     def first(self) -> pa.Table:

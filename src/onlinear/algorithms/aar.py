@@ -65,7 +65,7 @@ def step(state, params, x, y, work):
 
 
 class AAR(SecondOrder):
-    """The forward algorithm of Vovk and Forster: minimax optimal for a truth that stays put.
+    """The forward algorithm of Vovk and Forster: minimax optimal for a fixed target.
 
     Its loss exceeds that of the best fixed predictor by at most Y² ln det(Σ⁻¹/b), which grows with
     the logarithm of the number of rounds. Costs O(d²) a round.

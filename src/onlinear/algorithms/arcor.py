@@ -11,11 +11,12 @@ round of a reset w̃ takes the old Σ and the projection the new one. Misprint d
 segments (the Λ_t of thesis Table 5.1 would count rounds).
 
 The test needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). Ties do not reset:
-λ_max must exceed Λ_i⁻¹ by 10⁻¹² of it, or rounding would decide, and a rotated copy of a stream
-see other resets (as it can beyond Λ_i⁻¹ = 10⁴ still, where the rounding of Σ is more than that).
+λ_max must exceed Λ_i⁻¹ by 10⁻¹² of it. Otherwise rounding would decide, and a rotated copy of a
+stream would see other resets (beyond Λ_i⁻¹ = 10⁴ it still can: Σ is rounded by more than that).
 
 Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
-Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound below holds.
+Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound of
+:mod:`onlinear.algorithms._arcor_bound` holds.
 
 Vaits & Crammer, ALT 2011, Figure 1; thesis Table 5.1.
 """
@@ -26,26 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear._engine.bulk import LEAVE, RENEW, TAKE, Bulk
-from onlinear._engine.step import FINE, InTurn, Step, Tally
+from onlinear._engine.bulk import LEAVE, Bulk
+from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm, SecondOrder
-from onlinear._learner.bounds.guarantee import (
-    COMPARATOR,
-    EXTRA,
-    FACTOR,
-    Guarantee,
-    Path,
-    compete,
-    competitor,
-    cut_to,
-    enter,
-    in_bulk,
-    inside_ball,
-    lose,
-    unknown,
-)
-from onlinear._learner.bounds.ledger import Account
-from onlinear._numerics.linalg import ROUNDING, dot, kernel, norm, observe_given, symv, symv_both
+from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._numerics.linalg import dot, kernel, norm, symv
 from onlinear._updates.ball_projection import SCRATCH, project_ellipsoid
 from onlinear._updates.gaussian import gaussian, learn, moves
 from onlinear._updates.units import (
@@ -56,6 +42,7 @@ from onlinear._updates.units import (
     variance,
 )
 from onlinear._validation.checks import asked, number, whole
+from onlinear.algorithms._arcor_bound import in_ball
 from onlinear.algorithms._covariance_reset import (
     certainty,
     close,
@@ -152,134 +139,12 @@ def adapt(state, params, work):
 FOLLOWS = Follows(variance, parts, rescale_gaussian, awaken_gaussian, reweigh_if_more, adapt)
 
 
-CERTAINTY = 3  # in the tally: what λ_max(Σ_t⁻¹) is at most
-SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u, Σ‖x‖² of the
-# segment; and the segment's Λ⁻¹,
-NEVER = 1e308  # or this if nothing is ever reset: a state is finite
-
-
-@kernel(inline="always")
-def _count(state, params, x, y, chi):
-    """Count what a row adds to the last term of the bound, given the learner's χ."""
-    tally, sums = state[0], state[5]
-    r, radius, _, _ = params
-    farthest = radius * norm(x) + abs(y)
-    tally[EXTRA] += farthest * farthest * chi / (r + chi)
-    tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
-
-
-@kernel(inline="always")
-def _lengthen(sums, square, resets, theta):
-    """Take a row into its segment, or begin the next with the threshold θ."""
-    sums[LENGTHS] += square
-    if resets:
-        sums[LENGTHS] = 0.0
-        sums[THETA] = min(theta, NEVER)
-
-
-def own_belief(state):
-    """Return the learner's rounds, no weights, and its Σ."""
-    return state[6], state[7], state[8]
-
-
-def own_turn(params, j, m, chi, y):
-    """What a row does to the learner's Σ."""
-    h, _ = moves(0.0, chi, params[0])
-    return 0.0, h, 0.0, True
-
-
-def count_in_bulk(state, params, x, y, m, beside):
-    """Count a row of a block."""
-    sums, segment = state[5], state[10]
-    square = dot(x, x)
-    ends = fate(state, params, square, beside)
-    if ends != LEAVE:
-        _lengthen(sums, square, ends == RENEW, certainty(params, segment[0] + 1.0))
-        _count(state, params, x, y, beside[0])
-    return ends
-
-
-COUNT_IN_BULK = IN_BULK._replace(turn=own_turn, belief=own_belief, accept=count_in_bulk)
-
-
-def keep_count(out, i, value, state):
-    """Put down what :func:`count` tallies."""
-    out[EXTRA, i] = state[0][EXTRA]
-    out[CERTAINTY, i] = state[0][CERTAINTY]
-
-
-def count(state, params, x, y, work):
-    """Count a row: the last term of the bound, with the learner's Σ and its resets."""
-    _, _, _, _, _, sums, t, _, own, N, segment = state
-    r, _, _, _ = params
-    p, n, scratch, U = work[0], work[1], work[2], work[3:]
-    theta, square = sums[THETA] if sums[THETA] < NEVER else math.inf, dot(x, x)
-    if math.isfinite(theta):
-        symv_both(own, N, x, p, n)  # Σx and Nx
-    else:
-        symv(own, x, p)
-    chi = dot(x, p)
-    observe_given(own, x, p, chi, r, ROUNDING * (3 + x.size) * square, scratch)  # Σ is at most I
-    resets = start_afresh_if_too_certain(params, theta, x, square, own, N, n, segment, U)
-    _lengthen(sums, square, resets, certainty(params, segment[0]))
-    _count(state, params, x, y, chi)
-    t[0] += 1
-    return 0.0, FINE
-
-
-@kernel(inline="always")
-def _compare(state, params, y, gain):
-    """Enter a row that adds ``gain`` to the minimum over all u."""
-    tally, notes, w, sums = state[0], state[1], state[3], state[5]
-    sums[SQUARES] += y * y
-    sums[LEAST] += gain
-    comparator = inside_ball(sums[LEAST], sums[SQUARES], w, params[1])
-    return enter(tally, notes, comparator, 1.0, tally[EXTRA])
-
-
-def compare_in_bulk(state, params, x, y, m, beside):
-    """Enter a row of a block."""
-    _compare(state, params, y, (y - m) * (y - m) / (1.0 + beside[0]))
-    return TAKE
-
-
-def keep_comparator(out, i, value, state):
-    """Put down what :func:`compare` tallies."""
-    out[COMPARATOR, i] = state[0][COMPARATOR]
-    out[FACTOR, i] = state[0][FACTOR]
-
-
-def compare(state, params, x, y, work):
-    """Enter a row: the comparator."""
-    gain, _, rule = compete(state[2:5], math.inf, x, y, work)
-    if rule != FINE:
-        return lose(state[0], state[1], rule, gain)
-    return _compare(state, params, y, gain)
-
-
-_counted, _compared = (kernel(part, inline="always") for part in (count, compare))
-
-
-@InTurn.of(
-    Tally(count, lambda d: d + 3, COUNT_IN_BULK, keep=keep_count),
-    Tally(compare, 2, in_bulk(compare_in_bulk), keep=keep_comparator),
-)
-def bound(state, params, x, y, work):
-    """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
-
-    For all ‖u_t‖ ≤ R_B. It implies the form 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹ of the last term for
-    ‖x‖ ≤ 1, |y| ≤ Y, the row that triggers a reset belonging to the segment it ends. Λ⁻¹ is the
-    threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
-    """
-    _counted(state, params, x, y, work)
-    return _compared(state, params, x, y, work)
-
-
 class ARCOR(SecondOrder):
-    """Adaptive regularisation with covariance reset, for a truth that drifts or switches.
+    """Adaptive regularisation with covariance reset, for relationships that drift or switch.
 
-    It forgets what it was certain of whenever it grows too certain. Costs O(d²) a round, and in
-    rounds where ‖w‖ exceeds the radius a few times that (O(d³) where Σ is very far from round).
+    Whenever the covariance grows too small, it is reset: old rows stop counting. Costs O(d²) a
+    round, and a few times that in rounds where ‖w‖ exceeds the radius (O(d³) where Σ is very far
+    from round).
 
     Parameters
     ----------
@@ -300,8 +165,8 @@ class ARCOR(SecondOrder):
     >>> import onlinear as ol
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 3)) / 3
-    >>> truth = np.repeat([[1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]], 200, axis=0)
-    >>> y = np.sum(X * truth, axis=1)  # switches at round 200
+    >>> u = np.repeat([[1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]], 200, axis=0)
+    >>> y = np.sum(X * u, axis=1)  # switches at round 200
     >>> model = ol.ARCOR(r=0.1, q=1.5)
     >>> run = ol.replay(model, X, y)
     >>> model.resets_ > 0, bool(run.losses[-50:].mean() < 0.01 * run.losses[200:210].mean())
@@ -331,26 +196,7 @@ class ARCOR(SecondOrder):
                 source = "AROWR: Σ loss/(1+χ) is the least cost"
                 return guarantee("ARCOR", source, LaserParams(r, math.inf, 0.0, math.inf))
             return unknown("ARCOR", "ARCOR with resets and without a finite radius", r)
-
-        def start(d: int) -> tuple[np.ndarray, ...]:
-            sums = np.array([0.0, 0.0, 0.0, min(threshold(params, 1.0), NEVER)])
-            own = init(params, d)._replace(w=np.zeros(0))
-            return *competitor(d, r, extra=1), sums, *own
-
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            drift = path.drift(2, 4 * radius * r * tally[CERTAINTY])
-            outside = path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
-            return path.loss + r * path.squares[0] + drift + tally[EXTRA], outside
-
-        added = "+ Σ (radius·‖x‖ + |y|)²·χ/(r+χ) (Theorem 1, corrected)"
-        return Guarantee(
-            f"loss ≤ comparator {added}",
-            f"{r:g}·‖u‖² + loss of u, {cut_to(radius)}",
-            Account("ARCOR", start, bound, tuple(params)),
-            f"loss ≤ loss of u + {r:g}·‖u_1‖² + {4 * radius * r:g}·Σ‖u_t+1 − u_t‖/Λ {added}",
-            price,
-            paths="u_t with ‖u_t‖ ≤ radius",
-        )
+        return in_ball(params, init)
 
     @classmethod
     def from_drift(cls, T: int, V: float, radius: float, r: float = 1.0) -> "ARCOR":

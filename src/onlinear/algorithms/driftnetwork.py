@@ -22,7 +22,7 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, kernel
 from onlinear._updates.ball_projection import SCRATCH
 from onlinear._validation.checks import number, whole
-from onlinear.algorithms import arcor
+from onlinear.algorithms import _arcor_bound, arcor
 
 __all__ = ["DriftNetwork"]
 
@@ -68,7 +68,7 @@ def scratch(d: int) -> int:
     return max(d + SCRATCH, -(-(MOST + 1 + SCRATCH) * (MOST + 1) // d)) - (-(MOST + 1) // d)
 
 
-_learn, _bound = kernel(arcor.step.function), kernel(arcor.bound.function)
+_learn, _bound = kernel(arcor.step.function), kernel(_arcor_bound.bound.function)
 
 
 @kernel
@@ -138,7 +138,7 @@ def bound(state, params, x, y, work):
 
 
 class DriftNetwork(Learner):
-    """ARCORs with every schedule of resets, for a truth that drifts by an unknown amount.
+    """ARCORs with every schedule of resets, for drift of unknown amount.
 
     C + 1 copies of ARCOR, one that never resets and others that do so the more rarely the larger
     their q is, predict; one more combines what they predict. Costs O(C·d²) a round.

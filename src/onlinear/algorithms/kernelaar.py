@@ -48,7 +48,7 @@ def step(state, params, x, y, work):
 
 
 class KernelAAR(DualLearner):
-    """The forward algorithm in the space of a kernel, for a truth that is not linear and stays.
+    """The forward algorithm in the space of a kernel, for a fixed target that is not linear.
 
     Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory. For many examples see
     ``budget``, or :mod:`onlinear.features` in front of :class:`onlinear.AAR`.
@@ -59,7 +59,7 @@ class KernelAAR(DualLearner):
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
         row x that returns the values K(z_i, x).
     b : float, default 1.0
-        Precision of the prior, b > 0: how smooth the truth is thought to be.
+        Precision of the prior, b > 0: how smooth the target is thought to be.
     clip : float or None, default None
         Cut predictions to [−clip, clip], clip > 0.
     budget : int or None, default None

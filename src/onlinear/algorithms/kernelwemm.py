@@ -53,7 +53,7 @@ def step(state, params, x, y, work):
 
 
 class KernelWEMM(DualLearner):
-    """Weighted last-step min-max regression in the space of a kernel, for a truth that stays.
+    """Weighted last-step min-max regression in the space of a kernel, for a fixed target.
 
     Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory. A row with χ ≥ 1 is
     refused; b > max K(x, x) admits every row, so b > 1 with an RBF kernel.

@@ -175,8 +175,8 @@ def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") 
 class LASER(SecondOrder):
     """Last-step min-max regression against a target that drifts.
 
-    The default choice when the truth moves and its speed is roughly known: a smaller c follows
-    faster. Costs O(d²) a round.
+    The default choice under drift whose speed is roughly known: a smaller c follows faster. Costs
+    O(d²) a round.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class LASER(SecondOrder):
     >>> import onlinear as ol
     >>> t = np.arange(2000)
     >>> X = np.column_stack([np.cos(t), np.sin(2.7 * t)])
-    >>> y = X[:, 0] * np.cos(t / 200) + X[:, 1] * np.sin(t / 200)  # the truth turns
+    >>> y = X[:, 0] * np.cos(t / 200) + X[:, 1] * np.sin(t / 200)  # the weights turn
     >>> moving = ol.replay(ol.LASER(c=10.0, shrink=False), X, y).cumulative_loss[-1]
     >>> fixed = ol.replay(ol.Ridge(), X, y).cumulative_loss[-1]
     >>> bool(moving < 0.01 * fixed)

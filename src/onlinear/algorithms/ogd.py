@@ -57,7 +57,7 @@ class OGD(Learner):
     eta : float, default 0.01
         Learning rate, eta > 0; a row with rate·‖x‖² > 1 is refused.
     schedule : {"constant", "sqrt"}, default "constant"
-        A constant rate follows a drifting truth; eta/√t settles on a fixed one.
+        A constant rate follows drift; eta/√t converges to a fixed target.
     on_bad : {"raise", "skip"}, default "raise"
         Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
 

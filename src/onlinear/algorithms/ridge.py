@@ -61,7 +61,7 @@ def step(state, params, x, y, work):
 
 
 class Ridge(SecondOrder):
-    """Online ridge regression (least squares with a penalty), for a truth that stays put.
+    """Online ridge regression (least squares with a penalty), for a fixed target.
 
     Costs O(d²) a round in time and memory.
 

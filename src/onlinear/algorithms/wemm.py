@@ -136,7 +136,7 @@ def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
 
 
 class WEMM(SecondOrder):
-    """Weighted last-step min-max regression, for rows of bounded length and a truth that stays put.
+    """Weighted last-step min-max regression, for rows of bounded length and a fixed target.
 
     Costs O(d²) a round. A row with xᵀΣx ≥ 1 is refused; b > max‖x‖² admits every row.
 

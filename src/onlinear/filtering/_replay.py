@@ -120,8 +120,8 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
         Labels −1 and +1, or False and True. With a column for each of several topics, a copy of f,
         which has to have seen nothing and stays so, runs on each; the result is then a list.
     u : array or None, default None
-        The truth, if it is known: the expectation of the label of x is then uᵀx, and the result has
-        ``regret``.
+        The true weights, if known: the expectation of the label of x is then uᵀx, and the result
+        has ``regret``.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The experts of Auto: LASERs of several speeds, some in present units and some in given ones.
 
-The last in given units is for a truth that jumps: it hardly drifts, but when it is surprised, by an
-error² nine times what it is used to beside its own uncertainty 1 + χ, it starts its Σ afresh.
+The last of those in given units is for relationships that jump. It hardly drifts, but resets its Σ
+when it is surprised: by an error², over its own uncertainty 1 + χ, of nine times the usual.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What Auto believes, in words and a small table."""
+"""What Auto has found out about a stream, in words and a small table."""
 
 import math
 from typing import NamedTuple
@@ -12,9 +12,9 @@ ALIKE = 1.05  # times the least error
 
 
 class Beliefs(NamedTuple):
-    """What is told: each expert's name, how many rows it looks back on (0: all), error, weight.
+    """What to tell: each expert's name, memory in rows (0: all), error and weight, and counts.
 
-    Errors are root mean squares of late; weights are those of the experts in the prediction, then
+    Errors are recent root mean squares. ``weights`` are the experts' in the prediction, ``past``
     those of the past: label, error, label, error.
     """
 
@@ -34,7 +34,7 @@ class Beliefs(NamedTuple):
 
 
 def _longest(memories: list[float], errors: np.ndarray, leader: int) -> float:
-    """Return the memory of the leader, or a longer one that does as well: then it does not move."""
+    """Return the leader's memory, or a longer one that does as well."""
     if memories[leader] == 0:
         return 0.0
     alike = [m for m, e in zip(memories, errors, strict=True) if e <= ALIKE * errors[leader]]
@@ -43,38 +43,38 @@ def _longest(memories: list[float], errors: np.ndarray, leader: int) -> float:
 
 def _pace(memory: float) -> str:
     if memory == 0:
-        return "x says nothing: no expert does better than the mean of y"
+        return "no expert did better than the mean of y: x does not help"
     if math.isnan(memory):
-        return "an expert in given units does best"
+        return "an expert in given units did best"
     if memory < 3:
-        return "the truth moves all the time: only the last rows count"
+        return "the relationship changed all the time: only the last rows count"
     if memory < 100:
-        return f"the truth moves fast: about the last {memory:.0f} rows count"
+        return f"the relationship changed fast: about the last {memory:.0f} rows count"
     if memory < 3000:
-        return f"the truth moves slowly: about the last {memory:,.0f} rows count"
-    return "the truth hardly moves: all rows count"
+        return f"the relationship changed slowly: about the last {memory:,.0f} rows count"
+    return "the relationship hardly changed: all rows count"
 
 
 def explained(beliefs: Beliefs) -> str:
-    """Return beliefs as text."""
+    """Return the text."""
     rows, columns, names, memories, errors, weights, past, leader, since, error, *rest = beliefs
     cut_labels, cut_entries, inert = rest
     lines = [f"Auto has learnt {rows:,} rows of {columns} columns."]
     if rows > 1 and error == 0.0:
-        lines.append("Nothing was to be learnt of late: its error is 0.")
+        lines.append("There is nothing left to learn: its recent error is 0.")
     elif rows > 1:
         if rows >= FEW:
-            lines.append(f"Of late, {_pace(_longest(memories, errors, leader))}.")
+            lines.append(f"Recently, {_pace(_longest(memories, errors, leader))}.")
         switch = f"since row {since:,}" if since else "from the beginning"
         lines.append(f"{names[leader]} leads {switch}; Auto's own error is {error:.4g}.")
     if past.size and rows > 1:
         lines.append(f"The last label counts {past[0]:+.2f}, the last error {past[1]:+.2f}.")
     if cut_labels + cut_entries:
-        lines.append(f"Cut as absurd: labels {cut_labels:,}, entries of x {cut_entries:,}.")
+        lines.append(f"Outliers cut: labels {cut_labels:,}, entries of x {cut_entries:,}.")
     if inert and rows > 1:
-        lines.append(f"{inert:,} of the columns never changed, and count for nothing.")
+        lines.append(f"{inert:,} of the columns never changed, and are not used.")
     wide = max(len(name) for name in names)
-    lines += ["", f"{'expert':{wide}}  error of late  weight"]
+    lines += ["", f"{'expert':{wide}}   recent error  weight"]
     for name, miss, weight in zip(names, errors, weights, strict=True):
         shown = f"{miss:13.4g}" if math.isfinite(miss) else " " * 13
         lines.append(f"{name:{wide}}  {shown}  {weight:+6.2f}")

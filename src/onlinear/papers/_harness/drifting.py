@@ -14,7 +14,7 @@ from onlinear.papers._harness.study import Study
 from onlinear.streams import paired
 
 __all__ = [
-    "Curves",
+    "LossCurves",
     "Stream",
     "below",
     "compared",
@@ -34,7 +34,7 @@ POINTS = 100  # of a curve
 FEW = 10  # repeats of other readings, at the most
 
 
-class Curves(NamedTuple):
+class LossCurves(NamedTuple):
     """Learners after tuning, and their cumulative losses, repeats × points, at some rounds."""
 
     tuned: dict[str, str]  # the parameters that were chosen, in words
@@ -61,7 +61,7 @@ def powers(least: float, most: float, step: float = 0.5) -> list[float]:
 
 def compared(
     study: Study, streams: Sequence[Stream], families: Families, repeats: int | None = None
-) -> list[Curves]:
+) -> list[LossCurves]:
     """Tune each family on a stream of its own kind, then run the best on the repeats' streams."""
     seeds = study.seeds[:repeats]
     tuning = [
@@ -79,7 +79,7 @@ def compared(
     losses = np.array(study.map(partial(_losses, points=POINTS), trials))
     parts = losses.reshape(len(streams), len(seeds), *losses.shape[1:])
     return [
-        Curves(
+        LossCurves(
             {name: _words(learners[name], families[name]) for name in families},
             dict(zip(families, np.moveaxis(part, -1, 0), strict=True)),
             _at(stream),
@@ -123,7 +123,7 @@ def spread(losses: np.ndarray) -> float:
     return float(pictures.NORMAL_95 * losses[:, -1].std(ddof=1) / np.sqrt(len(losses)))
 
 
-def below(curves: Curves, one: str, *others: str) -> bool:
+def below(curves: LossCurves, one: str, *others: str) -> bool:
     """Tell whether one loses less than every other in the mean, beyond the chance of the draw.
 
     Losses are compared stream by stream; the mean difference has to exceed its 95 % interval.
@@ -132,12 +132,12 @@ def below(curves: Curves, one: str, *others: str) -> bool:
     return all(each[:, -1].mean() > spread(each) for each in apart)
 
 
-def shown(curves: Curves, *names: str) -> str:
+def shown(curves: LossCurves, *names: str) -> str:
     """Return mean losses in words."""
     return ", ".join(f"{name} {curves.total(name):,.0f}" for name in names or curves.losses)
 
 
-def undecided(curves: Curves, one: str, *others: str) -> str:
+def undecided(curves: LossCurves, one: str, *others: str) -> str:
     """Return in words against whom the draw decides: the mean is less, but not beyond chance."""
     close = [
         name
@@ -151,7 +151,7 @@ def undecided(curves: Curves, one: str, *others: str) -> str:
 
 
 def picture(
-    titles: Iterable[str], curves: Sequence[Curves], rows: int = 1, beside: str | None = None
+    titles: Iterable[str], curves: Sequence[LossCurves], rows: int = 1, beside: str | None = None
 ) -> Picture:
     """Return a panel for each stream, and one below it with losses over those of one learner."""
     columns = len(curves) // rows
@@ -178,7 +178,7 @@ def picture(
     return Picture(figure, words)
 
 
-def totals(titles: Iterable[str], curves: Sequence[Curves]) -> Table:
+def totals(titles: Iterable[str], curves: Sequence[LossCurves]) -> Table:
     """Return a table of the total losses, with what each learner was tuned to."""
     rows = [
         (title, name, each.tuned[name], f"{each.total(name):,.0f}", f"± {spread(losses):,.0f}")

@@ -10,7 +10,7 @@ from onlinear.papers._harness.outcome import Outcome
 from onlinear.papers._harness.pictures import styled
 from onlinear.papers._harness.study import Study
 
-__all__ = ["NAMES", "SECTIONS", "Script", "Words", "known", "script", "words"]
+__all__ = ["NAMES", "SECTIONS", "Script", "ScriptText", "known", "script", "words"]
 
 # in the order of the index
 MODULES = {
@@ -38,7 +38,7 @@ class Script(NamedTuple):
     run: Callable[[Study], Outcome]
 
 
-class Words(NamedTuple):
+class ScriptText(NamedTuple):
     """What the docstring of a script says: its title, and the text of each of ``SECTIONS``."""
 
     title: str
@@ -64,8 +64,8 @@ def script(name: str) -> Script:
     return Script(name, inspect.cleandoc(module.__doc__ or ""), styled(module.run))
 
 
-def words(of: Script) -> Words:
+def words(of: Script) -> ScriptText:
     """Return the text of a script, taken apart; a paragraph is one line."""
     title, *parts = re.split(r"\n\n(.+)\n-{3,}\n", of.text)
     texts = ["\n\n".join(" ".join(each.split()) for each in re.split("\n\n", p)) for p in parts]
-    return Words(title.rstrip("."), dict(zip(texts[::2], texts[1::2], strict=True)))
+    return ScriptText(title.rstrip("."), dict(zip(texts[::2], texts[1::2], strict=True)))

@@ -4,12 +4,12 @@ The claim
 ---------
 On both streams AROW for regression performs worst, NLMS is second and ARCOR, with several values
 of q, is the best. The gap between the cumulative losses grows with time, which is to mean that
-ARCOR tracks better both when the truth drifts and when it switches.
+ARCOR tracks better both when the target drifts and when it switches.
 
 What is run
 -----------
 Streams of 2,000 rows and 20 columns (onlinear.streams.paired) with label noise N(0, 2). Left: the
-truth lies in the first two columns and turns at a rate of t^−.01. Right: at t^−.5, and every 50
+target lies in the first two columns and turns at a rate of t^−.01. Right: at t^−.5, and every 50
 rounds it moves to the next pair of columns. Each learner has one parameter (NLMS its step, the
 others r), tuned on one stream by its total loss; curves are means over other streams with 95 %
 bands. One learner is said to lose less than another if the mean of the differences, stream by
@@ -19,9 +19,9 @@ The reading
 -----------
 The paper does not say what the rate is a rate of, what R_B is, which q were drawn and over which
 values the parameter was tuned. Here the rate is in degrees a round, N(0, 2) has variance 2, R_B =
-1 and the truth goes round in five pairs.
+1 and the target goes round in five pairs.
 
-The unit decides the left panel: in radians the truth turns by 57° a round, nothing can follow it,
+The unit decides the left panel: in radians the target turns by 57° a round, nothing can follow it,
 and AROWR, which tunes itself to predict almost 0, is the best. At 1° a round the order is the
 paper's for q up to 1.5, and with larger q ARCOR falls behind NLMS; at .1° a round, half a turn in
 all, it is ahead with q = 2 as well. On the right panel every reading has the paper's order for q
@@ -35,7 +35,7 @@ import numpy as np
 
 from onlinear import ARCOR, AROWR, NLMS, Learner
 from onlinear.papers._harness.drifting import (
-    Curves,
+    LossCurves,
     Stream,
     below,
     compared,
@@ -100,7 +100,7 @@ def run(study: Study) -> Outcome:
     return Outcome(_claims(curves), [picture(panels, curves, beside="NLMS")], tables, numbers)
 
 
-def _claims(curves: Sequence[Curves]) -> list[Claim]:
+def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
     claims = []
     for panel, each in zip(PANELS, curves, strict=True):
         slug = panel.replace(" ", "-")
@@ -133,7 +133,7 @@ def _claims(curves: Sequence[Curves]) -> list[Claim]:
     return claims
 
 
-def _gap(panel: str, slug: str, curves: Curves) -> Claim:
+def _gap(panel: str, slug: str, curves: LossCurves) -> Claim:
     """Return whether AROWR loses more than NLMS, and NLMS than ARCOR, in each quarter."""
     best = min(map(named, SEVERAL_Q), key=curves.total)
     at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]

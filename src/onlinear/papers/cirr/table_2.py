@@ -153,8 +153,20 @@ def _paper(streams: Sequence[StreamSeen], file: StreamSeen | None) -> dict[str, 
 def _claims(
     streams: Sequence[StreamSeen], file: StreamSeen | None, means: Mapping[str, Mapping[str, float]]
 ) -> list[Claim]:
+    return [
+        *_claims_of_rows(streams, file, means["right"]),
+        _claim_of_superiority(streams, means["fair"]),
+        *_claims_of_weights(streams, file),
+        *_claims_of_inputs(means),
+        *_claims_of_anomalies(streams, means["right"]),
+    ]
+
+
+def _claims_of_rows(
+    streams: Sequence[StreamSeen], file: StreamSeen | None, right: Mapping[str, float]
+) -> list[Claim]:
+    """Return the claims about the printed rows."""
     paper = _paper(streams, file)
-    right, fair, four, six = (means[name] for name in ("right", "fair", "four", "six"))
     where = "on the authors' file" if file else "mean over the drawn streams"
     near = {
         name: all(
@@ -166,18 +178,6 @@ def _claims(
         for name in (*SAME, "OGD")
     }
     own = file.right if file else right
-    strong = [fair["CIRR"], fair["OSLOG"]]
-    ratios = np.array([[seen.fair[n] for n in ("AAR", "ORR", "CIRR", "OSLOG")] for seen in streams])
-    gain = ratios[:, 2:].max(axis=1) / ratios[:, :2].min(axis=1)
-    weights = np.mean([seen.weights["CIRR"] for seen in streams], axis=0)
-    off = max(
-        float(np.abs(np.mean([seen.weights[n] for seen in streams], axis=0) - WEIGHTS).max())
-        for n in ("CIRR", "OSLOG", "AAR")
-    )
-    least = min(float(np.abs(seen.weights["ORR"][SIGNIFICANT]).min()) for seen in streams)
-    slipped = (file or streams[0]).weights["ORR with the slip"]
-    struck = {n: np.mean([seen.struck[n] for seen in streams], axis=0) for n in ONLINE}
-    rise = {n: float(struck[n].max() / right[n]) for n in ONLINE}
     return [
         Claim(
             "rows",
@@ -200,14 +200,34 @@ def _claims(
             f"AAR {own['AAR']:.4g}, ORR {own['ORR']:.4g}; with the slip {paper['AAR'].rmse:.3g} "
             f"and {paper['ORR'].rmse:.3g} ({where})",
         ),
-        Claim(
-            "superior",
-            "CIRR and OSLOG outperform AAR and ORR (by 5 % or more, all tuned)",
-            max(strong) < CLEAR * min(fair["AAR"], fair["ORR"]),
-            f"CIRR {strong[0]:.4g}, OSLOG {strong[1]:.4g}, AAR {fair['AAR']:.4g}, ORR "
-            f"{fair['ORR']:.4g}; the worse of the first two has {gain.min():.3f} to "
-            f"{gain.max():.3f} times the RMSE of the better of the others",
-        ),
+    ]
+
+
+def _claim_of_superiority(streams: Sequence[StreamSeen], fair: Mapping[str, float]) -> Claim:
+    """Return the claim that the new learners are better, all being tuned."""
+    strong = [fair["CIRR"], fair["OSLOG"]]
+    ratios = np.array([[seen.fair[n] for n in ("AAR", "ORR", "CIRR", "OSLOG")] for seen in streams])
+    gain = ratios[:, 2:].max(axis=1) / ratios[:, :2].min(axis=1)
+    return Claim(
+        "superior",
+        "CIRR and OSLOG outperform AAR and ORR (by 5 % or more, all tuned)",
+        max(strong) < CLEAR * min(fair["AAR"], fair["ORR"]),
+        f"CIRR {strong[0]:.4g}, OSLOG {strong[1]:.4g}, AAR {fair['AAR']:.4g}, ORR "
+        f"{fair['ORR']:.4g}; the worse of the first two has {gain.min():.3f} to "
+        f"{gain.max():.3f} times the RMSE of the better of the others",
+    )
+
+
+def _claims_of_weights(streams: Sequence[StreamSeen], file: StreamSeen | None) -> list[Claim]:
+    """Return the claims about the weights after the first quarter."""
+    weights = np.mean([seen.weights["CIRR"] for seen in streams], axis=0)
+    off = max(
+        float(np.abs(np.mean([seen.weights[n] for seen in streams], axis=0) - WEIGHTS).max())
+        for n in ("CIRR", "OSLOG", "AAR")
+    )
+    least = min(float(np.abs(seen.weights["ORR"][SIGNIFICANT]).min()) for seen in streams)
+    slipped = (file or streams[0]).weights["ORR with the slip"]
+    return [
         Claim(
             "weights",
             "after the first quarter CIRR, OSLOG and AAR have weights of about 7, 7, 10, 5 for x₁, "
@@ -223,6 +243,13 @@ def _claims(
             f"ORR's weight of a significant input is down to {least:.1f}; with the slip x₂ has "
             f"{slipped[1]:.1f}" + ("" if file else " in the first stream"),
         ),
+    ]
+
+
+def _claims_of_inputs(means: Mapping[str, Mapping[str, float]]) -> list[Claim]:
+    """Return the claims about runs with some of the inputs."""
+    right, four, six = (means[name] for name in ("right", "four", "six"))
+    return [
         Claim(
             "four inputs",
             "with the four significant inputs alone the RMSE is 3.41 for CIRR and 21.12 for OSLOG "
@@ -239,6 +266,14 @@ def _claims(
             f"OGD {four['OGD']:.4g}, ONS {four['ONS']:.4g}; by the word, with the other six inputs "
             "alone, " + ", ".join(f"{n} {six[n]:.5g}" for n in ("CIRR", "OSLOG", "OGD", "ONS")),
         ),
+    ]
+
+
+def _claims_of_anomalies(streams: Sequence[StreamSeen], right: Mapping[str, float]) -> list[Claim]:
+    """Return the claims about the effect of anomalies."""
+    struck = {n: np.mean([seen.struck[n] for seen in streams], axis=0) for n in ONLINE}
+    rise = {n: float(struck[n].max() / right[n]) for n in ONLINE}
+    return [
         Claim(
             "anomalies",
             "a couple of anomalies makes the RMSE of OSLOG, OGD and ONS shoot up (tenfold or "

@@ -63,8 +63,8 @@ from onlinear.papers._harness.study import Study
 from onlinear.papers.filtering.newswire import (
     FILTERS,
     STORIES,
+    NewsSource,
     Scores,
-    Source,
     Tasks,
     scores,
     tasks,
@@ -106,17 +106,17 @@ def run(study: Study) -> Outcome:
     )
 
 
-def _source(study: Study) -> Source:
+def _source(study: Study) -> NewsSource:
     """Return RCV1 if it is there, what stands in for it if not."""
     if not study.quick:
-        source = Source("rcv1", study.folder)
+        source = NewsSource("rcv1", study.folder)
         try:
             tasks(source)
         except streams.DataNotFoundError:
             pass
         else:
             return source
-    source = Source("reuters21578", study.folder, study.download)
+    source = NewsSource("reuters21578", study.folder, study.download)
     return source._replace(first=3000, topics=4) if study.quick else source
 
 
@@ -175,7 +175,7 @@ def _claims(task: Tasks, found: Mapping[str, Scores], by_chance: Sequence[float]
     ]
 
 
-def _averages(source: Source, found: Mapping[str, Scores]) -> Table:
+def _averages(source: NewsSource, found: Mapping[str, Scores]) -> Table:
     """Return the averages over topics of each filter."""
     X, _, topics = tasks(source)
     name = {"rcv1": "RCV1", "reuters21578": "Reuters-21578"}[source.name]
@@ -220,7 +220,7 @@ def _numbers(prefix: str, found: Mapping[str, Scores]) -> dict[str, float]:
     return numbers | late
 
 
-def _remarks(source: Source, task: Tasks, found: Mapping[str, Scores]) -> list[str]:
+def _remarks(source: NewsSource, task: Tasks, found: Mapping[str, Scores]) -> list[str]:
     """Return what of the paper's data is missing, and where false alarms come from."""
     first, second = found["RIDGE-FIL"].alarms.mean(axis=0)
     remarks = [

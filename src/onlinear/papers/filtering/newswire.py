@@ -19,14 +19,14 @@ from onlinear.filtering import Filter, FilterReplay
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["FILTERS", "STORIES", "Scores", "Source", "Tasks", "scores", "tasks"]
+__all__ = ["FILTERS", "STORIES", "NewsSource", "Scores", "Tasks", "scores", "tasks"]
 
 STORIES = 70_000  # of RCV1, the first
 SHARE = (0.01, 0.05)  # of the stories that have the topic
 PARTS = 20  # of the stream, after each of which F is taken
 
 
-class Source(NamedTuple):
+class NewsSource(NamedTuple):
     """Which stories: a data set, where it is, and how much of it."""
 
     name: str  # "rcv1" or "reuters21578"
@@ -46,7 +46,7 @@ class Tasks(NamedTuple):
 
 
 @cache
-def tasks(source: Source) -> Tasks:
+def tasks(source: NewsSource) -> Tasks:
     """Return the stories that have a word, and the topics that 1 to 5 % of them have."""
     if source.name == "rcv1":
         X, has, names = _rcv1(source)
@@ -61,7 +61,7 @@ def tasks(source: Source) -> Tasks:
     return Tasks(X, has[:, chosen], tuple(names[k] for k in chosen))
 
 
-def _rcv1(source: Source) -> tuple["csr_array", np.ndarray, list[str]]:
+def _rcv1(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     """Return vectors, labels and topics of RCV1: as many of the first stories as can be factored.
 
     RIDGE-FULL keeps n²/2 numbers of n stories, and is refused half of the memory.
@@ -71,7 +71,7 @@ def _rcv1(source: Source) -> tuple["csr_array", np.ndarray, list[str]]:
     return X[:most], Y[:most].toarray().astype(bool), list(topics)
 
 
-def _reuters(source: Source) -> tuple["csr_array", np.ndarray, list[str]]:
+def _reuters(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     """Return vectors, labels and topics of Reuters-21578."""
     try:
         from onlinear.text import CorpusTfidf
@@ -108,7 +108,7 @@ class Scores(NamedTuple):
     growing: np.ndarray  # mean F after each twentieth of the stream
 
 
-def scores(item: tuple[Source, str, int]) -> Scores:
+def scores(item: tuple[NewsSource, str, int]) -> Scores:
     """Run a filter by its name, with a seed, on every task of a source."""
     source, name, seed = item
     X, Y, _ = tasks(source)

@@ -1,4 +1,4 @@
-"""Streams whose truth takes steps of a given size, and the bounds of LASER and ARCOR on them."""
+"""Streams whose target takes steps of a given size, and the bounds of LASER and ARCOR on them."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
 
 def stream(drift: Drift, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows on the unit circle, labels, and a truth of length 1 that takes such steps."""
+    """Return rows on the unit circle, labels, and a target of length 1 that takes such steps."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 2))
     X /= np.linalg.norm(X, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Tables and pictures of bounds and regrets, for a truth that stays."""
+"""Tables and pictures of bounds and regrets, for a fixed target."""
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter

@@ -1,4 +1,4 @@
-"""Streams with a truth that stays, and what learners lose and bounds allow on them."""
+"""Streams with a fixed target, and what learners lose and bounds allow on them."""
 
 from typing import NamedTuple
 

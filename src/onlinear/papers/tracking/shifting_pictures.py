@@ -19,8 +19,8 @@ from onlinear.papers.tracking.shifting_runs import (
 
 __all__ = ["ceilings", "prices", "tunings"]
 
-FREE, KEPT, TRUTH, CEILING = LOOKS[1], LOOKS[0], LOOKS[6], LOOKS[2]
-CURVES = (("projected", KEPT), ("free", FREE), ("the truth", TRUTH), ("ceiling", CEILING))
+FREE, KEPT, TARGET, CEILING = LOOKS[1], LOOKS[0], LOOKS[6], LOOKS[2]
+CURVES = (("projected", KEPT), ("free", FREE), ("the target", TARGET), ("ceiling", CEILING))
 
 
 def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
@@ -42,15 +42,15 @@ def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
             ax.set_ylabel("squared loss so far")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     words = (
-        f"A truth of {SHIFTS} shifts (vertical lines): the squared loss so far of the projected "
-        "and of the free learner, of the truth itself, and the theorem's ceiling for the projected "
-        "one, in its true form. Means with 95 % bands."
+        f"A target of {SHIFTS} shifts (vertical lines): the squared loss so far of the projected "
+        "and of the free learner, of the target itself, and the theorem's ceiling for the "
+        "projected one, in its true form. Means with 95 % bands."
     )
     return Picture(figure, words)
 
 
 def prices(lengths: Sequence[int], runs: Sequence[Priced]) -> Picture:
-    """Draw what a shift costs against how long the truth had stayed before."""
+    """Draw what a shift costs against how long the target had stayed before."""
     mean = np.mean([run.prices for run in runs], axis=0)
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.5, sharey=True)
@@ -72,7 +72,7 @@ def prices(lengths: Sequence[int], runs: Sequence[Priced]) -> Picture:
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     words = (
         "What a shift costs: the loss after it, less that of the same learner begun afresh there "
-        "(means; linear below 1). With a truth of the set before the shift the projection hardly "
+        "(means; linear below 1). With a target of the set before the shift the projection hardly "
         "matters. With one outside the free EG and EGU go on lowering a weight that they need "
         "later, and pay for as long as that went on; the free GD pays for the length of its "
         "weights. The projected learners pay a few units whatever came before."
@@ -91,7 +91,7 @@ def tunings(
         figure, axes = new(1, 3, height=2.6)
         recovery = np.array([run.recovery for run in runs])
         rounds = BLOCK * (0.5 + np.arange(recovery.shape[2]))
-        for j, (name, look) in enumerate((("free", FREE), ("projected", KEPT), ("afresh", TRUTH))):
+        for j, (name, look) in enumerate((("free", FREE), ("projected", KEPT), ("afresh", TARGET))):
             band(axes[0, 0], rounds, recovery[:, j], name, look)
         plain(axes[0, 0], "EG after a shift,\ntruth outside of the set", "round after it", "")
         axes[0, 0].set_ylabel("squared error")

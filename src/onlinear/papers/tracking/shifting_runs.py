@@ -27,8 +27,8 @@ __all__ = [
 ALPHA = 0.01  # the share of C-EG and C-EGU where no theorem sets it
 WIDTH, SHIFTS = 20, 9
 CURVE = 200  # points of a curve
-HARM = 0.5  # how much the input of the next truth takes from the label
-LENGTH = 10.0  # of a truth outside of the ball
+HARM = 0.5  # how much the input of the next target takes from the label
+LENGTH = 10.0  # of a target outside of the ball
 BLOCK = 50  # rounds that a recovery is averaged over
 
 
@@ -38,7 +38,7 @@ class Setting(NamedTuple):
     theorem: str
     stream: dict[str, Any]
     cut: bool  # labels to [0, 1]
-    kept: Callable[[np.ndarray], Learner]  # given the truth
+    kept: Callable[[np.ndarray], Learner]  # given the target
     free: Callable[[], Learner]
 
 
@@ -80,7 +80,7 @@ class Bounded(NamedTuple):
     """A learner's losses so far and its ceiling, at some rounds; and whether it always held."""
 
     rounds: np.ndarray
-    curves: np.ndarray  # kept, free, of the truth, ceiling
+    curves: np.ndarray  # kept, free, of the target, ceiling
     holds: bool
     nearest: float  # largest loss / ceiling of a round
     without: str  # why there is no ceiling for the free one
@@ -117,7 +117,7 @@ class Priced(NamedTuple):
 
 
 def priced(seed: int, lengths: Sequence[int]) -> Priced:
-    """Let the truth shift after so many rounds, and return what the past costs after that.
+    """Let the target shift after so many rounds, and return what the past costs after that.
 
     That is the loss after the shift less that of the same learner begun afresh there. Rows after
     the shift are the same for all lengths.
@@ -146,9 +146,9 @@ def _losses(setting: Setting, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np
 
 
 def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return labels of a truth outside of the set: a longer one at first, or with harm in it."""
+    """Return labels of a target outside of the set: a longer one at first, or with harm in it."""
     middle = len(y) // 2
-    other = np.sum(u[::-1] * X, axis=1)  # the truth after the shift, and after it the one before
+    other = np.sum(u[::-1] * X, axis=1)  # the target after the shift, and after it the one before
     if np.all(u >= 0):
         return np.asarray(y - HARM * other)
     longer = np.where(np.arange(len(y)) < middle, LENGTH - 1, 0.0)
@@ -159,7 +159,7 @@ def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def over_widths(seed: int, widths: Sequence[int], rows: int) -> np.ndarray:
-    """Return loss and ceiling of C-GD and C-EG for a truth of one among n inputs that are ±1."""
+    """Return loss and ceiling of C-GD and C-EG for a target of one among n inputs that are ±1."""
     found = []
     for n in widths:
         X, y, u = ol.streams.shifting(

@@ -15,17 +15,17 @@ in the number of inputs if the target is sparse.
 What is run
 -----------
 Each learner has the parameters of its theorem, by from_range and from_drift, on streams of 2000
-rounds and 20 inputs whose truth shifts 9 times. For C-GD truth and rows have length 1; for the
+rounds and 20 inputs whose target shifts 9 times. For C-GD target and rows have length 1; for the
 others one input matters and inputs are uniform on [0, 1]. Labels have noise of deviation 0.1, and
-are cut to [0, 1] for C-EGU. Where a theorem wants the truth inside the set it is mixed with a share
-of 0.01 of equal weights, which is C-EG's α and C-EGU's in Theorem 15. At every round the loss is
-held against the theorem's ceiling for the truth itself, by onlinear.certificate. Beside it runs the
-same learner free, that is without a projection.
+are cut to [0, 1] for C-EGU. Where a theorem wants the target inside the set it is mixed with a
+share of 0.01 of equal weights, which is C-EG's α and C-EGU's in Theorem 15. At every round the loss
+is held against the theorem's ceiling for the target itself, by onlinear.certificate. Beside it runs
+the same learner free, that is without a projection.
 
 The price of a shift is the loss after a single shift, less that of the same learner begun afresh
-there. The truth before the shift stays for 50 to 3200 rounds. It is in the set, or outside: for EG
+there. The target before the shift stays for 50 to 3200 rounds. It is in the set, or outside: for EG
 and EGU half of the input that will matter after the shift is taken off the labels before it, and
-the other way round, so that its best weight is 0 and the pull on it does not end; for GD the truth
+the other way round, so that its best weight is 0 and the pull on it does not end; for GD the target
 before the shift is 10 times as long as the radius.
 
 For the number of inputs n one of them matters, all are ±1, there are 3 shifts in 8000 rounds and no
@@ -42,13 +42,13 @@ every stream. The ceilings are those of the certificates: (43) itself for C-GD, 
 for C-EG, since they keep the entropy of u, which the paper drops, and use the ranges of the rows
 seen.
 
-The theorems are about the worst case, and so is the projection. Where the truth is in the set, free
-and projected learners lose nearly the same, and the price of a shift grows little with the past.
-Where it is outside for a while, EG and EGU go on lowering a weight for as long as that lasts, and
-need a time in proportion to raise it again. It is there that the projection decides, and that the
-paper's words on shifts can be seen: the free learner's price grows in proportion to the past, the
-projected one's does not. For GD the price is that of the way back from weights too long, however
-long they were so.
+The theorems are about the worst case, and so is the projection. Where the target is in the set,
+free and projected learners lose nearly the same, and the price of a shift grows little with the
+past. Where it is outside for a while, EG and EGU go on lowering a weight for as long as that lasts,
+and need a time in proportion to raise it again. It is there that the projection decides, and that
+the paper's words on shifts can be seen: the free learner's price grows in proportion to the past,
+the projected one's does not. For GD the price is that of the way back from weights too long,
+however long they were so.
 """
 
 from collections.abc import Sequence
@@ -137,7 +137,7 @@ def run(study: Study) -> Outcome:
     remarks = [
         "Theorem 14 cannot be improved: with one input x = 1, u = 1, −1, 1, … and labels that "
         f"answer the learner, y = 2u − w, the loss is {tight:.6f} of the ceiling.",
-        "In the streams of 9 shifts, whose truth is in the set, the free learner loses about what "
+        "In the streams of 9 shifts, whose target is in the set, the free learner loses about what "
         "the projected one does: "
         + ", ".join(f"{ratio:.3f} times as much ({theorem})" for theorem, ratio in more.items())
         + f". But it has no ceiling: {runs[0][1].without.split(';')[0]}, as the certificate of EG "
@@ -189,10 +189,10 @@ def _shifts(price: np.ndarray) -> list[Claim]:
             "free-shift",
             "Without a bound on w the price of a shift cannot be bounded (sec. 2)",
             bool((grown > GROWN).all()),
-            "a truth outside of the set for four times as long makes the shift "
+            "a target outside of the set for four times as long makes the shift "
             f"{grown[0]:.1f} times as dear for EG ({last[1, 1, 0]:.0f}) and {grown[1]:.1f} times "
             f"for EGU ({last[2, 1, 0]:.0f}; more than {GROWN:g} decides); GD pays "
-            f"{last[0, 1, 0]:.0f} for a truth ten times too long",
+            f"{last[0, 1, 0]:.0f} for a target ten times too long",
         ),
     ]
 
@@ -228,7 +228,7 @@ def _losses(ends: np.ndarray) -> Table:
         (setting.theorem, *(f"{value:.1f}" for value in end))
         for setting, end in zip(SETTINGS, ends, strict=True)
     ]
-    columns = ("", "projected", "free", "the truth", "ceiling")
+    columns = ("", "projected", "free", "the target", "ceiling")
     return Table("Squared losses after 2000 rounds and 9 shifts", columns, rows)
 
 

@@ -1,4 +1,4 @@
-"""The figures of a run so far; the same to the bit however the rows come in parts."""
+"""The figures of a run so far; bit for bit the same however the rows are split."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,15 +11,15 @@ from onlinear._evaluation.report.running_sums import Sums
 from onlinear._learner.replay_result import Replay
 from onlinear._state_files.model_codec import count
 
-__all__ = ["BEGINNING", "Tally"]
+__all__ = ["BEGINNING", "RunFigures"]
 
 OTHERS = "something else"
 BEGINNING = 100  # rows in which a learner begins
 
 
 @dataclass
-class Tally:
-    """Rows by what became of them, what they have cost, and the rows that were left out."""
+class RunFigures:
+    """Counts of rows, losses, and the rows that were left out."""
 
     unlabelled: int = 0
     skipped: int = 0
@@ -48,7 +48,7 @@ class Tally:
         return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
 
     @property
-    def late(self) -> tuple[float, float]:
+    def after_beginning(self) -> tuple[float, float]:
         """The mean squared error after the first rows, and beside that of the running mean."""
         lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
         rows = self.learnt - BEGINNING
@@ -94,7 +94,7 @@ class Tally:
         }
 
     @classmethod
-    def restored(cls, kept: dict[str, Any]) -> "Tally":
+    def restored(cls, kept: dict[str, Any]) -> "RunFigures":
         """Return what JSON describes, or refuse it."""
         sums = Sums(*map(float, kept["sums"]))
         lost, plain = map(float, kept["begun"])

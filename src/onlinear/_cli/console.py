@@ -1,0 +1,52 @@
+"""What the command says on standard error, and how it ends: one line and an exit code."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+import typer
+
+__all__ = ["busy", "ending"]
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[None]:
+    """Turn errors into one line on standard error and the right exit code."""
+    from onlinear._cli.errors import CommandError
+
+    try:
+        yield
+    except BrokenPipeError:  # the reader of our output has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
+    except KeyboardInterrupt:
+        _say("stopped at once")
+        raise typer.Exit(130) from None
+    except CommandError as error:
+        _say(str(error))
+        raise typer.Exit(error.code) from None
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        _say(str(error))
+        raise typer.Exit(1) from None
+
+
+@contextlib.contextmanager
+def busy(text: str) -> Iterator[None]:
+    """Show on a terminal that work is going on."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def _say(text: str) -> None:
+    from onlinear._cli.errors import printable
+
+    typer.echo("onlinear: " + printable(" ".join(text.split())), err=True)

@@ -1,0 +1,30 @@
+"""The file formats, and the file names that imply them."""
+
+from enum import StrEnum
+
+__all__ = ["SUFFIXES", "Format"]
+
+
+class Format(StrEnum):
+    """How rows are stored."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    arrow = "arrow"
+
+
+SUFFIXES = {
+    ".csv": Format.csv,
+    ".tsv": Format.csv,
+    ".txt": Format.csv,
+    ".json": Format.jsonl,
+    ".jsonl": Format.jsonl,
+    ".ndjson": Format.jsonl,
+    ".parquet": Format.parquet,
+    ".pq": Format.parquet,
+    ".arrow": Format.arrow,
+    ".arrows": Format.arrow,
+    ".ipc": Format.arrow,
+    ".feather": Format.arrow,
+}

@@ -1,0 +1,38 @@
+"""The commands that read a stream: run and compare."""
+
+from onlinear._cli.console import ending
+from onlinear._cli.options import CompareOptions, RunOptions, taking
+
+__all__ = ["compare", "run"]
+
+
+@taking(RunOptions)
+def run(options: RunOptions) -> None:
+    """Predict every row of a stream, then learn its label.
+
+    Each row is predicted before its label is learnt. A row with an empty label is only predicted.
+    Rows are numbered from 0. Memory does not grow with the stream.
+
+    With --state, the state is saved atomically, together with its predictions. After a crash, the
+    same command with --resume continues from there; the predictions are byte for byte those of an
+    uninterrupted run.
+
+    The features are all columns but the target. Text and times are refused: leave them out (--drop)
+    or encode text as 0/1 columns (--one-hot). A missing value makes a row bad (--on-bad).
+    """
+    with ending():
+        from onlinear._cli.run_request import run_stream
+
+        run_stream(options)
+
+
+@taking(CompareOptions)
+def compare(options: CompareOptions) -> None:
+    """Compare several learners on one stream: a table, and a page with charts.
+
+    Every learner predicts each row before its label is learnt. Rows without a label are left out.
+    """
+    with ending():
+        from onlinear._cli.compare import compare_learners
+
+        compare_learners(options)

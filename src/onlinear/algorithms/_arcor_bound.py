@@ -1,0 +1,200 @@
+"""The regret bound of ARCOR inside a ball, kept up beside a stream.
+
+    L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
+
+The comparator is the best fixed u in the ball. The last term needs the learner's Σ and its resets,
+which are run again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine.bulk import LEAVE, RENEW, TAKE, Bulk
+from onlinear._engine.step import FINE, InTurn, Tally
+from onlinear._learner.bounds.guarantee import (
+    COMPARATOR,
+    EXTRA,
+    FACTOR,
+    Guarantee,
+    Path,
+    compete,
+    competitor,
+    cut_to,
+    enter,
+    in_bulk,
+    inside_ball,
+    lose,
+)
+from onlinear._learner.bounds.ledger import Account
+from onlinear._numerics.linalg import ROUNDING, dot, kernel, norm, observe_given, symv, symv_both
+from onlinear._updates.gaussian import moves
+from onlinear.algorithms._covariance_reset import (
+    certainty,
+    close,
+    fate,
+    others,
+    plan,
+    start_afresh_if_too_certain,
+    threshold,
+    turn_other,
+)
+
+__all__ = ["bound", "in_ball"]
+
+CERTAINTY = 3  # in the tally: what λ_max(Σ_t⁻¹) is at most
+SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u, Σ‖x‖² of the
+# segment; and the segment's Λ⁻¹,
+NEVER = 1e308  # or this if nothing is ever reset: a state is finite
+
+
+@kernel(inline="always")
+def _count(state, params, x, y, chi):
+    """Count what a row adds to the last term of the bound, given the learner's χ."""
+    tally, sums = state[0], state[5]
+    r, radius, _, _ = params
+    farthest = radius * norm(x) + abs(y)
+    tally[EXTRA] += farthest * farthest * chi / (r + chi)
+    tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
+
+
+@kernel(inline="always")
+def _lengthen(sums, square, resets, theta):
+    """Take a row into its segment, or begin the next with the threshold θ."""
+    sums[LENGTHS] += square
+    if resets:
+        sums[LENGTHS] = 0.0
+        sums[THETA] = min(theta, NEVER)
+
+
+def own_belief(state):
+    """Return the learner's rounds, no weights, and its Σ."""
+    return state[6], state[7], state[8]
+
+
+def own_turn(params, j, m, chi, y):
+    """What a row does to the learner's Σ."""
+    h, _ = moves(0.0, chi, params[0])
+    return 0.0, h, 0.0, True
+
+
+def count_in_bulk(state, params, x, y, m, beside):
+    """Count a row of a block."""
+    sums, segment = state[5], state[10]
+    square = dot(x, x)
+    ends = fate(state, params, square, beside)
+    if ends != LEAVE:
+        _lengthen(sums, square, ends == RENEW, certainty(params, segment[0] + 1.0))
+        _count(state, params, x, y, beside[0])
+    return ends
+
+
+COUNT_IN_BULK = Bulk(
+    own_turn,
+    belief=own_belief,
+    plan=plan,
+    accept=count_in_bulk,
+    close=close,
+    others=others,
+    turn_other=turn_other,
+)
+
+
+def keep_count(out, i, value, state):
+    """Put down what :func:`count` tallies."""
+    out[EXTRA, i] = state[0][EXTRA]
+    out[CERTAINTY, i] = state[0][CERTAINTY]
+
+
+def count(state, params, x, y, work):
+    """Count a row: the last term of the bound, with the learner's Σ and its resets."""
+    _, _, _, _, _, sums, t, _, own, N, segment = state
+    r, _, _, _ = params
+    p, n, scratch, U = work[0], work[1], work[2], work[3:]
+    theta, square = sums[THETA] if sums[THETA] < NEVER else math.inf, dot(x, x)
+    if math.isfinite(theta):
+        symv_both(own, N, x, p, n)  # Σx and Nx
+    else:
+        symv(own, x, p)
+    chi = dot(x, p)
+    observe_given(own, x, p, chi, r, ROUNDING * (3 + x.size) * square, scratch)  # Σ is at most I
+    resets = start_afresh_if_too_certain(params, theta, x, square, own, N, n, segment, U)
+    _lengthen(sums, square, resets, certainty(params, segment[0]))
+    _count(state, params, x, y, chi)
+    t[0] += 1
+    return 0.0, FINE
+
+
+@kernel(inline="always")
+def _compare(state, params, y, gain):
+    """Enter a row that adds ``gain`` to the minimum over all u."""
+    tally, notes, w, sums = state[0], state[1], state[3], state[5]
+    sums[SQUARES] += y * y
+    sums[LEAST] += gain
+    comparator = inside_ball(sums[LEAST], sums[SQUARES], w, params[1])
+    return enter(tally, notes, comparator, 1.0, tally[EXTRA])
+
+
+def compare_in_bulk(state, params, x, y, m, beside):
+    """Enter a row of a block."""
+    _compare(state, params, y, (y - m) * (y - m) / (1.0 + beside[0]))
+    return TAKE
+
+
+def keep_comparator(out, i, value, state):
+    """Put down what :func:`compare` tallies."""
+    out[COMPARATOR, i] = state[0][COMPARATOR]
+    out[FACTOR, i] = state[0][FACTOR]
+
+
+def compare(state, params, x, y, work):
+    """Enter a row: the comparator."""
+    gain, _, rule = compete(state[2:5], math.inf, x, y, work)
+    if rule != FINE:
+        return lose(state[0], state[1], rule, gain)
+    return _compare(state, params, y, gain)
+
+
+_counted, _compared = (kernel(part, inline="always") for part in (count, compare))
+
+
+@InTurn.of(
+    Tally(count, lambda d: d + 3, COUNT_IN_BULK, keep=keep_count),
+    Tally(compare, 2, in_bulk(compare_in_bulk), keep=keep_comparator),
+)
+def bound(state, params, x, y, work):
+    """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
+
+    For all ‖u_t‖ ≤ R_B. It implies the form 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹ of the last term for
+    ‖x‖ ≤ 1, |y| ≤ Y, the row that triggers a reset belonging to the segment it ends. Λ⁻¹ is the
+    threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
+    """
+    _counted(state, params, x, y, work)
+    return _compared(state, params, x, y, work)
+
+
+def in_ball(params: Any, init: Callable[..., Any]) -> Guarantee:
+    """Return the guarantee of an ARCOR with a finite radius; ``init`` makes its state."""
+    r, radius, _, _ = params
+
+    def start(d: int) -> tuple[np.ndarray, ...]:
+        sums = np.array([0.0, 0.0, 0.0, min(threshold(params, 1.0), NEVER)])
+        own = init(params, d)._replace(w=np.zeros(0))
+        return *competitor(d, r, extra=1), sums, *own
+
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        drift = path.drift(2, 4 * radius * r * tally[CERTAINTY])
+        outside = path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
+        return path.loss + r * path.squares[0] + drift + tally[EXTRA], outside
+
+    added = "+ Σ (radius·‖x‖ + |y|)²·χ/(r+χ) (Theorem 1, corrected)"
+    return Guarantee(
+        f"loss ≤ comparator {added}",
+        f"{r:g}·‖u‖² + loss of u, {cut_to(radius)}",
+        Account("ARCOR", start, bound, tuple(params)),
+        f"loss ≤ loss of u + {r:g}·‖u_1‖² + {4 * radius * r:g}·Σ‖u_t+1 − u_t‖/Λ {added}",
+        price,
+        paths="u_t with ‖u_t‖ ≤ radius",
+    )

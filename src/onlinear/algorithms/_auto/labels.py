@@ -1,0 +1,109 @@
+"""What Auto knows about the labels: range, noise, outliers, and which expert leads.
+
+The labels' numbers stand in one array. All but the counts are relative to the first label y₁.
+"""
+
+import math
+
+from onlinear._numerics.linalg import inner
+from onlinear.algorithms._auto.outliers import EARLY, FADES, believable
+
+__all__ = [
+    "CUT",
+    "CUT_ENTRIES",
+    "DROPPED",
+    "FIRST",
+    "HIGH",
+    "LEADER",
+    "LEFT_OUT",
+    "LOSS",
+    "LOW",
+    "MEAN",
+    "NOISE",
+    "SINCE",
+    "SIZE",
+    "allowed_range",
+    "compare_experts",
+    "extend_range",
+    "judge",
+    "noise_of",
+    "shift_past",
+]
+
+RATE = 0.01  # at which σ² follows the squared errors, after a hundred rows
+ROOM, EARLY_ROOM = 0.02, 3.0  # of the labels' range, by which predictions may leave it: at least,
+# and over √t
+ABSURD = 10.0  # σ from the prediction, beyond which a label is cut,
+FINE_LABEL = 1e-3  # σ being at least this share of the labels' range,
+FINEST = 1e-24  # and σ² at least this share of its square, in what is learnt
+
+# y₁; range and mean of the labels less y₁; σ²; how many in a row were cut; how many labels and how
+# many entries of x were cut so far; the leading expert and since which row; Auto's squared loss
+FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = range(11)
+# whether one of the first rows was dropped; a fading count of outliers; the distance of the last
+# one; how many labels were not learnt
+DROPPED, ODD, LAST, LEFT_OUT, SIZE = range(11, 16)
+
+
+@inner
+def allowed_range(labels, rounds):
+    """Return the range that predictions are clipped to."""
+    room = max(ROOM, EARLY_ROOM / math.sqrt(rounds + 1.0)) * (labels[HIGH] - labels[LOW])
+    return labels[LOW] - room, labels[HIGH] + room
+
+
+@inner
+def judge(labels, n, y, guess):
+    """Return the label to learn in round n, and whether to learn it at all; count outliers."""
+    if n <= EARLY:
+        return y, True
+    usual = max(math.sqrt(labels[NOISE]), FINE_LABEL * (labels[HIGH] - labels[LOW]))
+    heard = 2.0 * labels[LOW] - labels[HIGH] <= y <= 2.0 * labels[HIGH] - labels[LOW]
+    longer = labels[STREAK] if heard else max(labels[STREAK], labels[ODD])
+    limit = ABSURD * usual * 2.0**longer if usual > 0.0 else math.inf
+    near, distance = min(max(y, guess - limit), guess + limit), abs(y - guess)
+    believed = near == y or heard or believable(distance, longer, labels[LAST])
+    labels[STREAK] = labels[STREAK] + 1.0 if near != y else 0.0
+    labels[ODD] = labels[ODD] * (1.0 - FADES) + (near != y and not heard)
+    labels[LAST] = distance if near != y else labels[LAST]
+    labels[CUT] += near != y
+    labels[LEFT_OUT] += not believed
+    return near if believed else guess, believed
+
+
+@inner
+def compare_experts(labels, losses, recent, n, y, guess, middle, f):
+    """Update σ² and the losses of Auto and of its experts after round n; find the leader."""
+    e, pace = y - guess, max(1.0 / max(n - 1.0, 1.0), RATE)
+    labels[LOSS] += e * e
+    labels[NOISE] += pace * (e * e - labels[NOISE])
+    leader = 0
+    for k in range(losses.size):
+        miss = y - middle - f[k]
+        losses[k] += miss * miss
+        recent[k] += pace * (miss * miss - recent[k])
+        leader = k if recent[k] < recent[leader] else leader
+    if leader != labels[LEADER]:
+        labels[LEADER], labels[SINCE] = leader, n
+
+
+@inner
+def noise_of(labels):
+    """Return σ², kept away from 0 beside the labels' range."""
+    return max(labels[NOISE], FINEST * (labels[HIGH] - labels[LOW]) ** 2)
+
+
+@inner
+def shift_past(past, y, e):
+    """Put the label and the error of this round before those of earlier rounds."""
+    for i in range(past.size - 1, 1, -1):
+        past[i] = past[i - 2]
+    if past.size:
+        past[0], past[1] = y, e
+
+
+@inner
+def extend_range(labels, n, y):
+    """Take the label of round n into range and mean."""
+    labels[LOW], labels[HIGH] = min(labels[LOW], y), max(labels[HIGH], y)
+    labels[MEAN] += (y - labels[MEAN]) / n

@@ -1,0 +1,106 @@
+"""What Auto has learnt, read from its state: line, weights of the experts, regret."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear.algorithms._auto.experts import STANDARD
+from onlinear.algorithms._auto.explain import Beliefs
+from onlinear.algorithms._auto.labels import (
+    CUT,
+    CUT_ENTRIES,
+    FIRST,
+    LEADER,
+    LEFT_OUT,
+    LOSS,
+    MEAN,
+    NOISE,
+    SINCE,
+)
+
+__all__ = ["Regret", "beliefs_of", "line_of", "names_of_experts", "regret_of", "weights_of_experts"]
+
+
+class Regret(NamedTuple):
+    """Auto's loss beside its experts', on the labels as it learnt them, without the first.
+
+    ``left_out``
+        How many labels were taken for outliers, and so neither learnt nor counted.
+    ``loss``, ``experts``
+        Its squared loss, and that of each expert.
+    ``weighted``, ``combination``, ``ceiling``
+        Its loss with row t divided by 2σ_t²; half the least such loss of a fixed combination v of
+        all features, with ‖v‖²/0.1 added; and the upper bound on the weighted loss that follows.
+    """
+
+    left_out: int
+    loss: float
+    experts: dict[str, float]
+    weighted: float
+    combination: float
+    ceiling: float
+
+
+def names_of_experts(c: np.ndarray) -> list[str]:
+    """Return the experts' names, the mean of y last."""
+    names = [f"LASER, c = {c_k:g}" for c_k in c[: len(STANDARD)]]
+    names += [f"LASER, c = {c_k:g}, given units" for c_k in c[len(STANDARD) :]]
+    return [*names, "the mean of y"]
+
+
+def line_of(state: Any) -> np.ndarray:
+    """Return intercept and weights in raw units; an expert's are relative to units and to y₁."""
+    experts = state.rounds.size
+    weights = state.trust @ state.V
+    lines = np.zeros((experts + 1, state.W.shape[1]))
+    lines[:experts] = state.W
+    inverse = np.divide(1.0, state.scale, out=np.zeros_like(state.scale), where=state.scale > 0)
+    slopes = lines[: len(STANDARD), 1:] * inverse
+    lines[: len(STANDARD), 1:] = slopes
+    lines[: len(STANDARD), 0] -= slopes @ state.centre
+    lines[experts, 0] = state.labels[MEAN]
+    middle = lines.mean(axis=0)
+    levels = weights[experts + 1 :: 2]
+    line = middle + weights[: experts + 1] @ (lines - middle) - levels.sum() * middle
+    line[0] += state.labels[FIRST] + weights[experts + 1 :] @ state.past
+    return np.asarray(line)
+
+
+def weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return each expert's weight in the prediction, and those of the past labels and errors."""
+    experts = state.rounds.size
+    weights = state.trust @ state.V
+    share, past = weights[: experts + 1], weights[experts + 1 :]
+    return share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1), past
+
+
+def regret_of(state: Any, c: np.ndarray) -> Regret:
+    """Return the regret."""
+    own, least, learning, mixing = (float(value) for value in state.sums)
+    losses = dict(zip(names_of_experts(c), state.losses.tolist(), strict=True))
+    ceiling = least + learning + mixing + math.log(state.trust.size)
+    loss, left_out = float(state.labels[LOSS]), int(state.labels[LEFT_OUT])
+    return Regret(left_out, loss, losses, own, least, ceiling)
+
+
+def beliefs_of(state: Any, c: np.ndarray, rows: int, columns: int) -> Beliefs:
+    """Return what Auto tells of itself."""
+    labels, given = state.labels, c.size - len(STANDARD)
+    weights, past = weights_of_experts(state)
+    memories = [math.sqrt(c_k) for c_k in c[: len(STANDARD)]] + [math.nan] * given
+    return Beliefs(
+        rows=rows,
+        columns=columns,
+        names=names_of_experts(c),
+        memories=[*memories, 0.0],
+        errors=np.sqrt(state.recent),
+        weights=weights,
+        past=past,
+        leader=int(labels[LEADER]),
+        since=int(labels[SINCE]),
+        error=math.sqrt(labels[NOISE]),
+        cut_labels=int(labels[CUT]),
+        cut_entries=int(labels[CUT_ENTRIES]),
+        inert=int(np.sum(state.scale == 0.0)),
+    )

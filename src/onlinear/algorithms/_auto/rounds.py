@@ -1,0 +1,222 @@
+"""A round of Auto: what is known of a row before its label, and learning the label.
+
+What is known of a row when it is predicted is its ticket: the row, the features of the combination,
+and a few numbers. A label is learnt from its row's ticket, whether it comes at once or after later
+rows.
+"""
+
+from onlinear._numerics.linalg import inner, kernel, reset, scale
+from onlinear._updates.units import express, measure, moved
+from onlinear.algorithms._auto.combination import combine, learn_to_combine
+from onlinear.algorithms._auto.experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
+from onlinear.algorithms._auto.labels import (
+    CUT,
+    CUT_ENTRIES,
+    DROPPED,
+    FIRST,
+    LEFT_OUT,
+    MEAN,
+    allowed_range,
+    compare_experts,
+    extend_range,
+    judge,
+    noise_of,
+    shift_past,
+)
+from onlinear.algorithms._auto.outliers import EARLY, FADES, clean, odd_one_out, widen
+
+__all__ = [
+    "GUESS",
+    "LABELS",
+    "MEANS",
+    "MIDDLE",
+    "MOST_LAGS",
+    "NUMBERS",
+    "RIDGES",
+    "begin",
+    "issue_ticket",
+    "learn_label",
+    "scratch",
+    "split_scratch",
+]
+
+PRIOR = 0.1  # variance of the ridges' weights
+SHARE = 1e-3  # of each ridge's trust, redistributed in each round
+MOST_LAGS = 8
+MOST_FEATURES = len(STANDARD + GIVEN) + 1 + 2 * MOST_LAGS
+
+MEANS, LABELS, RIDGES = 5, 13, 15  # places in the state: mean, labels, V
+# of a ticket, after x and the features: p̄, the range, ŷ, all less y₁; y₁, whether it was known, d
+MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
+
+
+def scratch(d: int) -> int:
+    """Return the rows of scratch."""
+    numbers = 4 * d + (3 + ROWS) * (d + 1) + 3 * MOST_FEATURES + NUMBERS + 2 * EARLY
+    return -(-numbers // d)
+
+
+@kernel(inline="always")
+def split_scratch(work, d, F):
+    """Return the scratch in parts: ticket, cleaned x, values to sort, and what learning needs."""
+    flat, D = work.reshape(work.size), d + 1
+    ticket, flat = flat[: d + F + NUMBERS], flat[d + F + NUMBERS :]
+    tidy, new_mean, new_spread, flat = flat[:d], flat[d : 2 * d], flat[2 * d : 3 * d], flat[3 * d :]
+    u, given, column, flat = flat[:D], flat[D : 2 * D], flat[2 * D : 3 * D], flat[3 * D :]
+    below, flat = flat[: ROWS * D].reshape((ROWS, D)), flat[ROWS * D :]
+    h, h2, values = flat[:F], flat[F : 2 * F], flat[2 * F : 2 * F + 2 * EARLY]
+    return ticket, tidy, values, (u, given, column, new_mean, new_spread, h, h2, below)
+
+
+@kernel
+def begin(state):
+    """Set everything but the first rows to what it is before any row."""
+    (
+        t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, last, _, labels, past, V,
+        T, trust, sums, losses, recent, _,
+    ) = state  # fmt: skip
+    for part in (
+        t, rounds, W.reshape(W.size), calm, mean, spread, centre, units, prior, absurd, last,
+        labels, past, V.reshape(V.size), sums, losses, recent,
+    ):  # fmt: skip
+        scale(0.0, part, part)
+    for k in range(W.shape[0]):
+        reset(1.0, S[k])
+    for i in range(trust.size):
+        reset(PRIOR, T[i])
+        trust[i] = 1.0 / trust.size
+
+
+@inner
+def issue_ticket(state, x, u, given, tidy, ticket):
+    """ticket ← what is known of a row before its label, the prediction included."""
+    (
+        t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
+        trust, _, _, _, _,
+    ) = state  # fmt: skip
+    d, experts, F = x.size, W.shape[0], V.shape[1]
+    f, numbers = ticket[d : d + F], ticket[d + F :]
+    scale(1.0, x, ticket[:d])
+    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
+    express(tidy, centre, units, 1, u)
+    given[0] = 1.0
+    scale(1.0, tidy, given[1:])
+    low, high = allowed_range(labels, t[0])
+    foresee(W, u, given, f)
+    total = f[experts] = labels[MEAN]
+    for k in range(experts):
+        f[k] = min(max(f[k], low), high)
+        total += f[k]
+    middle = total / (experts + 1)
+    for k in range(experts + 1):
+        f[k] -= middle
+    for i in range(past.size // 2):
+        known = i < t[0]
+        f[experts + 1 + 2 * i] = past[2 * i] - middle if known else 0.0
+        f[experts + 2 + 2 * i] = past[2 * i + 1] if known else 0.0
+    numbers[MIDDLE], numbers[FROM], numbers[TO] = middle, low, high
+    numbers[GUESS] = combine(V, trust, f, middle, low, high)
+    numbers[ORIGIN], numbers[KNOWN], numbers[WIDTH] = labels[FIRST], t[0] > 0.0, d
+
+
+@inner
+def _learn_row(state, params, x, n, tidy, room):
+    """Clean the row, count what was cut, and take it into the units; leave it in u and given."""
+    (
+        t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
+        _, _, _, _,
+    ) = state  # fmt: skip
+    u, given, column, new_mean, new_spread, _, _, work = room
+    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
+    for j in range(x.size):
+        absurd[j] = absurd[j] * (1.0 - FADES) + (tidy[j] != x[j])
+        last[j] = abs(x[j] - mean[j]) if tidy[j] != x[j] else last[j]
+        labels[CUT_ENTRIES] += tidy[j] != x[j]
+    given[0] = 1.0
+    scale(1.0, tidy, given[1:])
+    widen(tidy, n == 1.0, seen)
+    measure(tidy, n, mean, spread, 1, new_mean, new_spread)
+    scale(1.0, new_mean, mean)
+    scale(1.0, new_spread, spread)
+    if moved(mean, spread, centre, units):
+        change_units((t, W, S), params, 1.0, mean, spread, (centre, units, prior), 1, column, work)
+    express(tidy, centre, units, 1, u)
+
+
+@inner
+def _learn_ticket(state, params, ticket, y, tidy, room):
+    """Learn the label of a row from its ticket; this cannot fail."""
+    (
+        t, rounds, W, S, calm, mean, _, centre, _, _, _, _, _, labels, past, V, T, trust, sums,
+        losses, recent, _,
+    ) = state  # fmt: skip
+    _, c, drifts = params
+    d, F = mean.size, V.shape[1]
+    x, f, numbers = ticket[:d], ticket[d : d + F], ticket[d + F :]
+    u, given, column, _, _, h, h2, work = room
+    n = t[0] + 1.0
+    if n == 1.0:
+        labels[FIRST] = y
+        scale(1.0, x, centre)
+    y -= labels[FIRST]
+    since = numbers[ORIGIN] - labels[FIRST] if numbers[KNOWN] else 0.0  # 0 unless delayed
+    middle, guess = numbers[MIDDLE] + since, numbers[GUESS] + since
+    low, high = numbers[FROM] + since, numbers[TO] + since
+    y, believed = judge(labels, n, y, guess)
+    _learn_row(state, params, x, n, tidy, room)
+    if believed:
+        follow(rounds, W, S, calm, c, u, given, y, work)
+        if n > 1.0:
+            compare_experts(labels, losses, recent, n, y, guess, middle, f)
+    noise = noise_of(labels)
+    if noise > 0.0 and believed:
+        learn_to_combine(
+            V, T, trust, drifts, SHARE, f, middle, low, high, y, noise, sums, (h, h2, column)
+        )
+    shift_past(past, y, y - guess)
+    extend_range(labels, n, y)
+    t[0] = n
+
+
+@kernel(inline="always")
+def learn_label(state, params, ticket, y, tidy, values, room):
+    """Learn a label; with the tenth, learn the first ten again if one of them is an outlier."""
+    t, labels, early = state[0], state[LABELS], state[-1]
+    d = early.shape[1] - 1
+    if t[0] < EARLY:
+        early[int(t[0]), 0] = y
+        scale(1.0, ticket[:d], early[int(t[0]), 1:])
+    _learn_ticket(state, params, ticket, y, tidy, room)
+    if t[0] == EARLY and labels[DROPPED] == 0.0:
+        entries, odd = _settle_early(early, values)
+        if entries > 0 or odd >= 0:
+            begin(state)
+            for i in range(EARLY - (odd >= 0)):
+                issue_ticket(state, early[i, 1:], room[0], room[1], tidy, ticket)
+                _learn_ticket(state, params, ticket, early[i, 0], tidy, room)
+            labels[CUT_ENTRIES] = entries
+            labels[CUT] = labels[DROPPED] = labels[LEFT_OUT] = odd >= 0
+
+
+@inner
+def _settle_early(early, values):
+    """Replace outlying entries of the first rows, and put a row with an outlying label last.
+
+    Return how many entries, and the place the row had, or −1.
+    """
+    rows, columns = early.shape
+    entries, odd = 0, -1
+    for j in range(columns):
+        for i in range(rows):
+            values[i] = early[i, j]
+        i, middle = odd_one_out(values[:rows], values[rows:])
+        if j == 0:
+            odd = i
+        elif i >= 0:
+            early[i, j] = middle
+            entries += 1
+    if odd >= 0:
+        for i in range(odd, rows - 1):
+            for j in range(columns):
+                early[i, j], early[i + 1, j] = early[i + 1, j], early[i, j]
+    return entries, odd

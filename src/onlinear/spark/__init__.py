@@ -1,0 +1,13 @@
+"""Learners on Spark: one per key of a stream, kept in Spark's own state store.
+
+    stream = spark.readStream.schema(schema).parquet("events")
+    model = LASER(c=100.0, shrink=False)
+    rows = predict_and_learn(stream, model, key="sensor", features=["a", "b"], order="time")
+    rows.writeStream.option("checkpointLocation", "checkpoint").start("predictions")
+
+pyspark is imported when a function is called.
+"""
+
+from onlinear.spark._queries import SETTINGS, learners, predict_and_learn, stationary_fit
+
+__all__ = ["SETTINGS", "learners", "predict_and_learn", "stationary_fit"]

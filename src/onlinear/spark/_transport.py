@@ -1,0 +1,73 @@
+"""Columns on their way through a worker.
+
+pandas has no null for whole numbers: it would turn those of 64 bits into rounded floats. Nor can it
+tell apart the two hours when a clock is put back. So such columns are sent as whole numbers, with
+another column that says where they are null. All columns are renamed to numbers on the way: Spark
+would take "a.b" for a part of a.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["Place", "carried", "quoted", "restored", "with_number"]
+
+
+class Place(NamedTuple):
+    """The name under which a column is sent, and of the column that marks its nulls, if any."""
+
+    name: str
+    nulls: str | None
+
+
+def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, Place]]:
+    """Return the columns as they are sent to a worker, and their names there."""
+    from pyspark.sql.functions import coalesce, col, lit, unix_micros
+    from pyspark.sql.types import LongType, TimestampType
+
+    places: dict[str, Place] = {}
+    sent: list[Column] = []
+    for i, field in enumerate(df.schema.fields):
+        place = Place(f"c{i}", None)
+        column = col(quoted(field.name))
+        if isinstance(field.dataType, TimestampType):
+            column = unix_micros(column)
+        if isinstance(field.dataType, (LongType, TimestampType)) and field.name not in key:
+            place = Place(f"c{i}", f"null{i}")
+            sent.append(column.isNull().alias(f"null{i}"))
+            column = coalesce(column, lit(0))
+        sent.append(column.alias(place.name))
+        places[field.name] = place
+    return df.select(*sent), places
+
+
+def restored(
+    out: "DataFrame", df: "DataFrame", places: dict[str, Place], output: str
+) -> "DataFrame":
+    """Return the columns of df as they were, and the predictions."""
+    from pyspark.sql.functions import col, timestamp_micros, when
+    from pyspark.sql.types import TimestampType
+
+    columns = []
+    for field in df.schema.fields:
+        name, nulls = places[field.name]
+        column = col(name)
+        if isinstance(field.dataType, TimestampType):
+            column = timestamp_micros(column)
+        if nulls is not None:
+            column = when(~col(nulls), column)
+        columns.append(column.alias(field.name))
+    return out.select(*columns, col("prediction").alias(output))
+
+
+def with_number(df: "DataFrame", more: str) -> Any:
+    """Return the schema of a DataFrame with one more column, of numbers."""
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    fields = [StructField(field.name, field.dataType) for field in df.schema.fields]
+    return StructType([*fields, StructField(more, DoubleType())])
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
