@@ -206,4 +206,4 @@ def _check_alike(first: "Keyed", other: "Keyed") -> None:
             raise ValueError(f"merge needs shards with the same columns, got {here} and {there}")
 
 
-model_codec.READERS["keyed"] = rebuilt
+model_codec.register_reader("keyed", rebuilt, mapped=True)

@@ -187,4 +187,4 @@ def _rounds(model: Learner) -> int:
     return 0 if model._state is None else model.rounds_
 
 
-model_codec.READERS["late"] = Late._rebuilt
+model_codec.register_reader("late", Late._rebuilt)
