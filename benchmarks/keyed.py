@@ -24,9 +24,11 @@ import onlinear as ol
 from onlinear._engine.segments import ask_for, copied, numbers_at, where
 from onlinear._engine.step import Outcome
 from onlinear._numerics.linalg import kernel
-from onlinear._wrappers.keyed.event_rounds import AHEAD, EventTable
-from onlinear._wrappers.keyed.key_index import batch
-from onlinear._wrappers.keyed.replay import Moved
+from onlinear._wrappers.keyed.event_rounds import AHEAD, Events, EventTable
+from onlinear._wrappers.keyed.key_batch import key_batch
+from onlinear._wrappers.keyed.record_cache import RecordCache
+from onlinear._wrappers.keyed.record_header import HEAD
+from onlinear._wrappers.keyed.table_runs import TotalProgress
 
 D = 8
 LIMIT = "one thread, records read and written only"
@@ -74,13 +76,20 @@ def touched(place, slots, bench):  # type: ignore[no-untyped-def]
 def mapped(keyed: ol.Keyed, table: EventTable, slots: np.ndarray, events: np.ndarray) -> Outcome:
     """Replay rows whose keys have been found."""
     rows = len(events)
-    keyed._stamp += 1.0
-    assert keyed._home is not None
-    moved, none = Moved(lambda row, rows: None, rows), batch([])
-    ended = keyed._rounds(table, keyed._home.segments, slots, events, none, moved, rows)
-    for bench in keyed._benches:
-        bench.undo.forget()
+    keyed._models.stamp += 1.0
+    store = keyed._models.store
+    assert store is not None
+    which = Events(store.cache.segments, slots, events)
+    progress = TotalProgress(lambda row, rows: None, rows)
+    ended = keyed._tables._run(store, table, which, progress, rows, learn=True)
+    for worker in store.workers:
+        worker.undo_log.clear()
     return ended
+
+
+def cache(keyed: ol.Keyed) -> RecordCache:
+    assert keyed._models.store is not None
+    return keyed._models.store.cache
 
 
 def by_dict(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[int, ol.Learner]:
@@ -135,11 +144,8 @@ def limited(
     for few in parts(len(X), SPILLED):
         keyed.replay(keys[few], X[few], y[few])
     seconds = time.perf_counter() - began
-    assert keyed._home is not None
-    assert all_of_it._home is not None
-    pairs = zip(keyed._home.pieces(), all_of_it._home.pieces(), strict=True)
-    first = keyed._start.size - all_of_it._template._record.size  # type: ignore[union-attr]
-    agree = all(np.array_equal(a[1][:, first:], b[1][:, first:]) for a, b in pairs)
+    pairs = zip(cache(keyed).chunks(), cache(all_of_it).chunks(), strict=True)
+    agree = all(np.array_equal(a[1][:, HEAD:], b[1][:, HEAD:]) for a, b in pairs)
     return len(X) / seconds, agree, keyed.nbytes / all_of_it.nbytes
 
 
@@ -157,11 +163,9 @@ if __name__ == "__main__":
     double = keyed
     keyed = ol.Keyed(model(), threads=1)
     keyed.replay(keys, X, y)
-    assert keyed._home is not None
-    assert double._home is not None
-    slots, other = keyed._home.keys.locate(batch(keys)), double._home.keys.locate(batch(keys))
+    slots, other = (cache(own).keys.slots_of(key_batch(keys)) for own in (keyed, double))
     few, events = slice(0, FEW), np.arange(len(X))
-    place, bench = keyed._home.segments.place, np.zeros(keyed._home.size)
+    place, bench = cache(keyed).segments.place, np.zeros(cache(keyed).size)
     rounds = EventTable(X, y, np.empty(len(X)), np.zeros(len(X), dtype=np.bool_))
     times = typical(
         {

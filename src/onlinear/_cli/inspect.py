@@ -66,7 +66,7 @@ def _kind(header: dict[str, Any]) -> str:
 def _keyed(keyed: Any) -> dict[str, Any]:
     """Return what the keys begin with, how many there are, and what became of events."""
     return {
-        "model": repr(keyed._model),
+        "model": repr(keyed._models.initial),
         "keys": len(keyed),
         "events": keyed.events_,
         "skipped": keyed.n_skipped_,

@@ -459,3 +459,8 @@ def _account(engine: Engine) -> Engine:
 def _short(u: np.ndarray) -> str:
     """Return weights in few characters."""
     return np.array2string(u, precision=4, threshold=6, edgeitems=2)
+
+
+model_codec.register_refusal(
+    "certificate", "it holds a learner with its certificate: use Certified.load"
+)

@@ -1,12 +1,12 @@
-r"""State files: a line of JSON and raw numbers under a checksum; nothing in them is executed.
+r"""State files: a header of JSON, raw numbers and a checksum; nothing in them is executed.
 
-    onlinear 1\n            what it is, and the version of this layout
-    {...}\n                 JSON: the learner's name, parameters, the name, shape and kind of arrays
-    <numbers>               the arrays, little-endian, one after the other; float64 if not said
+    onlinear 1\n            the kind of file, and the version of this layout
+    {...}\n                 JSON: name and parameters of the learner; names, shapes, types of arrays
+    <numbers>               the arrays, little-endian, one after the other; float64 by default
     <32 bytes>              SHA-256 of everything before
 
-A file is written beside its place, flushed to the disk and renamed: after a crash there is the old
-file or the new one, whole.
+A file is written under a temporary name, flushed to disk and renamed: after a crash there is the
+old file or the new one, complete.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ KINDS: dict[str, Any] = {"f8": np.dtype("<f8"), "i8": np.dtype("<i8"), "u1": np.
 
 
 class StateFileError(ValueError):
-    """A state file that is truncated, altered, from a newer version, or not one at all."""
+    """A file that is truncated, altered, from a newer version, or no state file at all."""
 
 
 class Pieces(NamedTuple):
-    """An array that is written piece by piece, because all of it at once would be too much."""
+    """An array that is written piece by piece, because it would take too much memory at once."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -43,7 +43,7 @@ class Pieces(NamedTuple):
 def write(
     path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, np.ndarray | Pieces]
 ) -> None:
-    """Write a state file in one step: all of it, or nothing."""
+    """Write a state file: all of it, or nothing."""
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     kinds = {name: _kind(array) for name, array in arrays.items() if _kind(array) != "f8"}
     about = {**header, **({"kinds": kinds} if kinds else {}), "arrays": shapes}
@@ -65,7 +65,7 @@ def _kind(array: np.ndarray | Pieces) -> str:
 
 
 def _parts(first: bytes, arrays: Mapping[str, np.ndarray | Pieces]) -> Iterable[bytes | memoryview]:
-    """Return what a file begins with and its arrays, byte for byte."""
+    """Yield the bytes of a file but for its checksum: the header, then the arrays."""
     yield first
     for array in arrays.values():
         little = KINDS[_kind(array)]
@@ -74,7 +74,7 @@ def _parts(first: bytes, arrays: Mapping[str, np.ndarray | Pieces]) -> Iterable[
 
 
 def replace(path: Path, content: bytes | Iterable[bytes | memoryview]) -> None:
-    """Put content at path so that a reader, or a crash, sees the old file or the new one."""
+    """Write a file so that a reader sees the old content or the new, also after a crash."""
     beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with beside.open("xb") as file:
@@ -88,10 +88,10 @@ def replace(path: Path, content: bytes | Iterable[bytes | memoryview]) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             beside.unlink()
-        if isinstance(error, OSError):  # speak of the file that was asked for
+        if isinstance(error, OSError):  # name the file that was asked for
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
-    if os.name == "posix":  # the rename itself is on the disk only when the directory is
+    if os.name == "posix":  # the rename is on disk only when the directory is
         directory = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(directory)
@@ -100,18 +100,18 @@ def replace(path: Path, content: bytes | Iterable[bytes | memoryview]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the header and arrays of a state file, or refuse it in words."""
+    """Return the header and arrays of a state file; refuse a file that is not intact."""
     header, arrays = mapped(path)
     return header, in_memory(arrays)
 
 
 def in_memory(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return arrays of a file as those of this machine."""
+    """Return copies of mapped arrays, in memory and in the byte order of this machine."""
     return {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
 
 
 def mapped(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the same without bringing the arrays into memory: they are views of the file."""
+    """Do as :func:`read`, but return the arrays as views of the file, not in memory."""
     content = _bytes(Path(path))
     line = content[:100].tobytes()
     if not line.startswith(MAGIC):
@@ -137,33 +137,33 @@ def mapped(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.n
     numbers = body[start + len(text) + 1 :]
     room = sum(size * kinds[name].itemsize for name, size in zip(shapes, sizes, strict=True))
     if room != numbers.size:
-        raise StateFileError(f"{path} announces {room} bytes of numbers and holds {numbers.size}")
+        raise StateFileError(f"{path} announces {room} bytes of numbers, but holds {numbers.size}")
     arrays, first = {}, 0
     for (name, shape), size in zip(shapes.items(), sizes, strict=True):
         last = first + size * kinds[name].itemsize
         try:
             arrays[name] = numbers[first:last].view(kinds[name]).reshape(shape)
         except (ValueError, OverflowError) as error:
-            raise StateFileError(f"{path} announces a shape that cannot be: {error}") from None
+            raise StateFileError(f"{path} announces an impossible shape: {error}") from None
         first = last
     return header, arrays
 
 
 def _bytes(path: Path) -> np.ndarray:
-    """Return the bytes of a file, as they are asked for."""
-    if path.stat().st_size == 0 or not path.is_file():  # nothing, or a pipe
+    """Return the bytes of a file, which are read when they are used."""
+    if path.stat().st_size == 0 or not path.is_file():  # empty, or a pipe
         return np.frombuffer(path.read_bytes(), dtype=np.uint8)
     return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
 
 
 def _length(text: np.ndarray) -> int:
-    """Return how many bytes there are before the end of the line."""
+    """Return the length of the first line in bytes."""
     block = 1 << 16
     for first in range(0, text.size, block):
         (ends,) = np.nonzero(text[first : first + block] == ord("\n"))
         if ends.size:
             return int(first + ends[0])
-    raise ValueError("it does not end")
+    raise ValueError("its line does not end")
 
 
 def _dimension(n: Any) -> int:

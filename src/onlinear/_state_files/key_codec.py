@@ -1,6 +1,6 @@
-"""Keys and ids as bytes, and back: what a file or a database can hold of them.
+"""Keys and ids as bytes and back, for state files and databases.
 
-Keys that Python takes for equal (1, 1.0, True) have the same bytes.
+Keys that are equal in Python (1, 1.0, True) have the same bytes.
 """
 
 import math
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-TIMES = np.datetime64, np.timedelta64  # whose item() may be a bare number
+TIMES = np.datetime64, np.timedelta64  # their item() may be a plain number
 
 
 class MissingKeyError(ValueError):
@@ -31,7 +31,7 @@ class MissingKeyError(ValueError):
 
 
 def canonical(key: Any) -> Hashable:
-    """Return a key as plain Python has it: numbers that are whole as int; refuse what is missing.
+    """Return a key as a plain Python object, integral numbers as int; refuse a missing key.
 
     >>> canonical(np.int32(3)), canonical(2.0), canonical(True), canonical("a")
     (3, 2, 1, 'a')
@@ -56,15 +56,15 @@ def canonical(key: Any) -> Hashable:
 
 
 def _missing(key: Any) -> bool:
-    """Whether a key is None, NaN, or what a DataFrame has for it; or has NaN among its parts.
+    """Whether a key is None, NaN or a DataFrame's null value, or a tuple that contains NaN.
 
-    NaN is not itself: a key with it would be a new one every time.
+    NaN is not equal to itself: each such key would be a new one.
     """
     if isinstance(key, tuple):
         return any(part is not None and _missing(part) for part in key)
     try:
         return key is None or bool(key != key)
-    except (TypeError, ValueError, ArithmeticError):  # pandas.NA cannot say
+    except (TypeError, ValueError, ArithmeticError):  # pandas.NA is neither true nor false
         return True
 
 
@@ -91,7 +91,7 @@ def encoded(key: Hashable) -> bytes:
 
 
 def decoded(code: bytes) -> Any:
-    """Return the key of some bytes."""
+    """Return the key that was encoded as these bytes."""
     kind, rest = code[:1], code[1:]
     if kind == b"s":
         return rest.decode("utf-8", "surrogatepass")
@@ -110,23 +110,23 @@ def decoded(code: bytes) -> Any:
         length, _, rest = rest.partition(b":")
         size = int(length)
         if not 0 < size <= len(rest):
-            raise ValueError(f"a key of several parts ends too soon: {code!r:.60}")
+            raise ValueError(f"a tuple key ends too soon: {code!r:.60}")
         parts.append(decoded(rest[:size]))
         rest = rest[size:]
     return tuple(parts)
 
 
 def joined(keys: list[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return keys as two arrays for a file: their bytes one after the other, and their lengths."""
+    """Return keys as two arrays for a file: their bytes one after another, and their lengths."""
     codes = [encoded(key) for key in keys]
     lengths = np.array([len(code) for code in codes], dtype=np.int64)
     return np.frombuffer(b"".join(codes), dtype=np.uint8), lengths
 
 
 def parted(text: np.ndarray, lengths: np.ndarray) -> list[Any]:
-    """Return the keys of such arrays."""
+    """Return the keys that :func:`joined` made arrays of."""
     if np.any(lengths < 1) or lengths.sum() != text.size:
-        raise ValueError("its keys do not have the lengths it says")
+        raise ValueError("the lengths of its keys do not fit their bytes")
     content, ends = text.tobytes(), np.cumsum(lengths)
     try:
         return [
@@ -134,4 +134,4 @@ def parted(text: np.ndarray, lengths: np.ndarray) -> list[Any]:
             for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
         ]
     except RecursionError:
-        raise ValueError("its keys have parts within parts without end") from None
+        raise ValueError("its keys are nested too deeply") from None

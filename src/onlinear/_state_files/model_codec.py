@@ -1,18 +1,22 @@
-"""A learner to a state file and back: names and numbers, checked before they are believed."""
+"""Learners as headers and arrays of a state file, and the registry of what else files may hold.
+
+Nothing read from a file is trusted before it is checked. A package whose objects are saved under a
+header of their own registers how they are read (:func:`register_reader`), or which ``load`` reads
+them (:func:`register_refusal`); this module knows learners only.
+"""
 
 import contextlib
 import copy
 import numbers
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlinear._state_files import file_format
 
 __all__ = [
-    "READERS",
     "check_contents",
     "count",
     "described",
@@ -20,20 +24,47 @@ __all__ = [
     "plain",
     "rebuilt",
     "refusing",
+    "register_reader",
+    "register_refusal",
     "save",
 ]
 
+Read = Callable[[dict[str, Any], dict[str, np.ndarray]], Any]  # of a header and arrays
 
-READERS: dict[str, Callable[[dict[str, Any], dict[str, np.ndarray]], Any]] = {}  # but learners
+
+class _Reader(NamedTuple):
+    read: Read
+    mapped: bool
+
+
+_readers: dict[str, _Reader] = {}  # by the name in the header that tells such a file
+_refusals: dict[str, str] = {}
+
+
+def register_reader(mark: str, read: Read, *, mapped: bool = False) -> None:
+    """Have :func:`load` read files whose header contains ``mark`` by ``read(header, arrays)``.
+
+    With ``mapped`` the arrays are views of the file, for a reader that takes some rows at a time;
+    otherwise they are in memory.
+    """
+    _readers[mark] = _Reader(read, mapped)
+
+
+def register_refusal(mark: str, words: str) -> None:
+    """Have :func:`load` refuse files whose header contains ``mark``, saying what reads them.
+
+    ``{}`` in the words stands for what the header says under ``mark``.
+    """
+    _refusals[mark] = words
 
 
 def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
-    """Write a learner under the name its class is known by; refuse one that could not be loaded."""
+    """Write a learner under the name of its class; refuse one that could not be loaded again."""
     file_format.write(path, *described(model, name))
 
 
 def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the header and arrays that describe a learner; refuse one that could not be loaded."""
+    """Return the header and arrays of a learner; refuse one that could not be loaded again."""
     model._numbers()
     copy.copy(model)  # the state fits the parameters, or this raises
     header: dict[str, Any] = {
@@ -50,24 +81,33 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
-    """Return the learner of a state file, its class being one of ``classes``."""
+    """Return what a state file holds: a learner of one of ``classes``, or what is registered."""
     header, arrays = file_format.mapped(path)
-    if "keyed" not in header:  # which takes some of them at a time
+    reader = next((reader for mark, reader in _readers.items() if mark in header), None)
+    if reader is None or not reader.mapped:
         arrays = file_format.in_memory(arrays)
     with refusing(path, "a learner"):
-        if "certificate" in header:
-            raise ValueError("it holds a learner with its certificate: use Certified.load")
-        if "transformer" in header:
-            raise ValueError(f"it holds {header['transformer']}: use onlinear.text's own load")
-        for what, read in READERS.items():
-            if what in header:
-                return read(header, arrays)
+        for mark, words in _refusals.items():
+            if mark in header:
+                raise ValueError(words.format(header[mark]))
+        if reader is not None:
+            return reader.read(header, arrays)
+        if "learner" not in header:
+            raise ValueError(_unknown(header))
         return rebuilt(header, arrays, classes)
+
+
+def _unknown(header: dict[str, Any]) -> str:
+    """Return the words for a file of which nothing imported so far has registered a mark."""
+    if not header:
+        return "its header is empty"
+    mark, value = next(iter(header.items()))
+    return f"it holds {mark}={value!r:.60}: use the load of the class that saved it"
 
 
 @contextlib.contextmanager
 def refusing(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Turn what contents can make go wrong into a refusal of the file."""
+    """Turn errors that the contents of a file cause into a refusal of the file."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -78,7 +118,7 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
     """Return the learner that a header and arrays describe."""
     name = header["learner"]
     if name not in classes:
-        raise ValueError(f"there is no learner {name!r} here (import or define it first)")
+        raise ValueError(f"there is no learner {name!r} here (import or define its class first)")
     params = classes[name]._from_plain(header["params"])
     model = classes[name](**params)
     kept = {"params": params, "skipped": count(header["skipped"])}
@@ -95,7 +135,7 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
 
 
 def plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
+    """Return a parameter in a form that JSON can hold."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, (bool, np.bool_)):
@@ -108,19 +148,19 @@ def plain(value: Any) -> Any:
 
 
 def count(number: Any) -> int:
-    """Return a number of rows, or refuse it."""
+    """Return a count that was read from a file; refuse what is not an integer ≥ 0."""
     if type(number) is not int or number < 0:
         raise ValueError(f"it has {number!r} for a number of rows")
     return number
 
 
 def check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
-    """Refuse contents no learner can have, before anything is allocated for them."""
+    """Refuse contents that no learner can have, before memory is allocated for them."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
-        raise ValueError(f"it says {d!r} features and holds {record.size} numbers")
+        raise ValueError(f"its header says {d!r} features, but its state has {record.size} numbers")
     if names is not None and (
         type(names) is not list or len(names) != d or not all(type(n) is str for n in names)
     ):
-        raise ValueError(f"it says {d} features and names them {names!r}")
+        raise ValueError(f"its header says {d} features, but names them {names!r}")
     if not np.isfinite(record).all():
         raise ValueError("its state has numbers that are not finite")

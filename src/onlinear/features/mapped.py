@@ -147,4 +147,4 @@ class Mapped(Pair):
         return predictions, y, bad
 
 
-model_codec.READERS["map"] = Mapped._rebuilt
+model_codec.register_reader("map", Mapped._rebuilt)

@@ -316,4 +316,4 @@ class Filter:
         return copy.deepcopy(self)
 
 
-model_codec.READERS["filter"] = Filter._rebuilt
+model_codec.register_reader("filter", Filter._rebuilt)

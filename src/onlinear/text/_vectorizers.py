@@ -272,3 +272,6 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"its counts are not whole numbers from 0 to N = {counted[-1]:g}")
             tfidf._counted = counted.astype(np.int64)
         return tfidf
+
+
+model_codec.register_refusal("transformer", "it holds {}: use onlinear.text's own load")

@@ -23,9 +23,12 @@ from onlinear._engine.segments import Segments
 from onlinear._state_files import file_format
 from onlinear._state_files.key_codec import canonical, decoded, encoded
 from onlinear._wrappers.keyed import event_rounds, state_file, undo_log
-from onlinear._wrappers.keyed.key_index import FREE, Keys, batch, one_key
-from onlinear._wrappers.keyed.record_cache import Residence
-from onlinear._wrappers.keyed.spill_store import Store, _AtOnce
+from onlinear._wrappers.keyed.integer_table import FREE
+from onlinear._wrappers.keyed.key_batch import key_batch, one_key
+from onlinear._wrappers.keyed.key_index import KeyIndex
+from onlinear._wrappers.keyed.model_store import ModelStore
+from onlinear._wrappers.keyed.record_cache import RecordCache
+from onlinear._wrappers.keyed.spill_store import SpillStore, _Transaction
 
 LINEAR = [(name, both[0]) for name, both in SETTINGS.items() if not name.startswith("Kernel")]
 ROWS, KEYS = 400, 23
@@ -147,8 +150,8 @@ def test_wherever_the_models_are_the_bits_are_the_same(how, kind, tmp_path):
     now = [models[key].predict_one(x) for key, x in zip(keys, X, strict=True)]
     assert bits(keyed.predict(keys, X)) == bits(now)
     if "memory_limit" in how:
-        assert keyed._home.capacity < 30
-        assert len(keyed._home.keys) <= keyed._home.capacity
+        assert keyed._models.store.cache.capacity < 30
+        assert len(keyed._models.store.cache.keys) <= keyed._models.store.cache.capacity
         assert keyed.nbytes <= SMALL or kind == "mixed"
 
 
@@ -218,7 +221,7 @@ def test_the_start_from_an_average_is_the_same_as_learning_what_is_left_of_it():
     for key in range(8):
         keyed.learn_one(key, X[key], Y[key])
     keyed.learn_one("new", X[8], Y[8])
-    mean = keyed._start[-20:-16]
+    mean = keyed._models.store.start[-20:-16]
     alone = laser()
     alone.learn_one(X[8], Y[8] - mean @ X[8])
     np.testing.assert_allclose(keyed["new"].coef_, mean + alone.coef_, atol=1e-12)
@@ -240,8 +243,8 @@ def test_every_key_begins_with_what_the_model_has_learnt():
 
 def whole_state(keyed):
     """All there is to know of it."""
-    home = keyed._home
-    records = [] if home is None else [rows.tobytes() for _, rows in home.pieces()]
+    store = keyed._models.store
+    records = [] if store is None else [rows.tobytes() for _, rows in store.cache.chunks()]
     return list(keyed), records, keyed.events_, keyed.n_skipped_, len(keyed), keyed.late_
 
 
@@ -384,15 +387,15 @@ def test_columns_are_those_of_the_first_row():
 
 def without_stamps(keyed):
     """The same, but for which runs there were."""
-    records = [rows[:, 1:].tobytes() for _, rows in keyed._home.pieces()]
+    records = [rows[:, 1:].tobytes() for _, rows in keyed._models.store.cache.chunks()]
     return list(keyed), records, keyed.events_, keyed.n_skipped_, len(keyed), keyed.late_
 
 
 @pytest.mark.parametrize("how", [{}, {"memory_limit": SMALL}])
 def test_ctrl_c_in_a_replay_changes_nothing(how, monkeypatch):
     """Wherever it falls: at every line of what a replay runs, one after the other."""
-    modules = {"_keyed_tables", "_keyed_models", "_groups", "_undo"}
-    modules |= {"_residence", "_keys", "_segments", "_store"}
+    modules = {"table_runs", "models", "model_store", "event_rounds", "undo_log", "segments"}
+    modules |= {"record_cache", "key_index", "key_batch", "spill_store"}
     keyed = ol.Keyed(laser(), threads=1, **how)
     keyed.replay(NUMBERS[:100], X[:100], Y[:100])
     keys = [f"new {key}" if key % 5 == 0 else int(key) for key in NUMBERS]
@@ -405,7 +408,7 @@ def test_ctrl_c_in_a_replay_changes_nothing(how, monkeypatch):
     def trace(frame, event, argument):
         nonlocal lines
         name = frame.f_code.co_filename.rsplit("/", 1)[-1].removesuffix(".py")
-        if name not in modules or frame.f_code.co_name in {"go_back", "recover", "__exit__"}:
+        if name not in modules or frame.f_code.co_name in {"restore", "recover", "__exit__"}:
             return None
         if event == "line":
             lines += 1
@@ -446,13 +449,13 @@ def test_models_that_are_old_go_to_disk_by_count_or_by_the_clock():
     for key in range(40):
         keyed.learn_one(key, X[key], Y[key])
     assert len(keyed) == 40
-    assert 10 <= len(keyed._home.keys) <= 12
+    assert 10 <= len(keyed._models.store.cache.keys) <= 12
     now = 0.0
     keyed = ol.Keyed(laser(), max_age=datetime.timedelta(seconds=10), clock=lambda: now)
     for key in range(40):
         now = float(key)
         keyed.learn_one(key, X[key], Y[key])
-    assert 10 <= len(keyed._home.keys) <= 14
+    assert 10 <= len(keyed._models.store.cache.keys) <= 14
     assert [keyed[key].rounds_ for key in range(40)] == [1] * 40
 
 
@@ -640,7 +643,7 @@ def test_settings_survive(tmp_path):
     loaded = ol.load(tmp_path / "keyed.onl")
     assert (loaded.max_age, loaded.threads, loaded.pooled) == (age, 2, False)
     assert loaded.late_.waiting == 1
-    assert loaded._pending.limit == 7
+    assert loaded.waiting == 7
     assert loaded.learn_one(id="first", y=2.0)
     assert loaded["a"].rounds_ == 1
 
@@ -758,14 +761,14 @@ def test_columns_of_keys_with_nulls():
 def test_what_was_learnt_row_by_row_is_there_when_a_replay_cannot_begin(monkeypatch):
     keyed = ol.Keyed(laser(), memory_limit=SMALL)
     one_by_one(keyed, range(10), X[:10], Y[:10])
-    real, models = Residence.flush, {key: keyed[key] for key in range(10)}
+    real, models = RecordCache.flush, {key: keyed[key] for key in range(10)}
 
     def interrupted(self, slots):
         real(self, slots[:3])
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Residence, "flush", interrupted)
+        patch.setattr(RecordCache, "flush", interrupted)
         with pytest.raises(KeyboardInterrupt):
             keyed.replay(np.arange(40), X[:40], Y[:40])
     assert same(keyed, models)
@@ -775,7 +778,7 @@ def test_a_full_disk_changes_nothing():
     keyed = ol.Keyed(laser(), memory_limit=SMALL)
     keyed.replay(np.arange(50), X[:50], Y[:50])
     before = whole_state(keyed)
-    base = keyed._home.store._base
+    base = keyed._models.store.cache.disk._base
     pages = base.execute("PRAGMA page_count").fetchone()[0]
     base.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(sqlite3.OperationalError, match="full"):
@@ -817,14 +820,14 @@ def test_ctrl_c_after_a_new_key_was_learnt(how, monkeypatch):
     """Then it was not: the key is gone again, whole."""
     keyed = ol.Keyed(laser(), **how)
     keyed.replay(np.arange(7), X[:7], Y[:7])
-    before, real = whole_state(keyed), ol.Keyed._round
+    before, real = whole_state(keyed), ModelStore.round
 
-    def interrupted(*arguments):
-        real(*arguments)
+    def interrupted(*arguments, **named):
+        real(*arguments, **named)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ol.Keyed, "_round", interrupted)
+        patch.setattr(ModelStore, "round", interrupted)
         with pytest.raises(KeyboardInterrupt):
             keyed.learn_one("new", X[8], Y[8])
     assert whole_state(keyed) == before
@@ -839,7 +842,7 @@ def test_ctrl_c_after_a_new_key_was_learnt(how, monkeypatch):
 def test_ctrl_c_while_the_disk_commits_is_all_or_nothing(where, monkeypatch):
     keyed = ol.Keyed(laser(), memory_limit=SMALL)
     keyed.replay(NUMBERS[:100], X[:100], Y[:100])
-    before, real = whole_state(keyed), Store.commit
+    before, real = whole_state(keyed), SpillStore.commit
 
     def interrupted(self):
         if where == "after":
@@ -847,7 +850,7 @@ def test_ctrl_c_while_the_disk_commits_is_all_or_nothing(where, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "commit", interrupted)
+        patch.setattr(SpillStore, "commit", interrupted)
         with pytest.raises(KeyboardInterrupt):
             keyed.replay(NUMBERS[100:], X[100:], Y[100:])
     if where == "before":
@@ -862,7 +865,7 @@ def test_ctrl_c_at_the_end_of_what_goes_to_disk_loses_nothing(monkeypatch):
     rng = np.random.default_rng(5)
     keys = rng.integers(200, size=900)
     rows, labels = X[rng.integers(ROWS, size=900)], rng.normal(size=900)
-    keyed, real, left = ol.Keyed(laser(), memory_limit=SMALL), _AtOnce.__exit__, [20]
+    keyed, real, left = ol.Keyed(laser(), memory_limit=SMALL), _Transaction.__exit__, [20]
 
     def interrupted(self, kind, *rest):
         left[0] -= 1
@@ -870,7 +873,7 @@ def test_ctrl_c_at_the_end_of_what_goes_to_disk_loses_nothing(monkeypatch):
             raise KeyboardInterrupt
         return real(self, kind, *rest)
 
-    monkeypatch.setattr(_AtOnce, "__exit__", interrupted)
+    monkeypatch.setattr(_Transaction, "__exit__", interrupted)
     for i in range(600):
         try:
             keyed.learn_one(keys[i], rows[i], labels[i])
@@ -894,7 +897,7 @@ def test_what_cannot_be_sent_to_disk_for_its_age_is_said_before_anything_is_lear
     def full(self, event):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Residence, "evict_before", full)
+    monkeypatch.setattr(RecordCache, "evict_before", full)
     arguments = (NUMBERS[100:], X[100:], Y[100:])
     if act == "learn_one":
         arguments = (NUMBERS[100], X[100], Y[100])
@@ -991,7 +994,9 @@ def test_settings_are_to_be_read(tmp_path):
     del lost
     away.rmdir()
     for again in (lambda: ol.load("keyed.onl"), lambda: pickle.loads(kept)):
-        with pytest.warns(RuntimeWarning, match="is not here: they go to that of temporary files"):
+        with pytest.warns(
+            RuntimeWarning, match="does not exist here: the folder for temporary files"
+        ):
             assert again().spill is None
 
 
@@ -1026,12 +1031,12 @@ def test_errors_name_what_the_user_knows():
 @given(st.lists(st.tuples(st.booleans(), st.integers(-(2**63), 2**63 - 1)), max_size=200))
 def test_the_table_of_keys_is_a_dict(changes):
     """Against a dict: entered, found, taken out."""
-    keys, segments, reference = Keys(), Segments(3), {}
+    keys, segments, reference = KeyIndex(), Segments(3), {}
     for enter, number in changes:
         number = number if number % 3 else number % 17  # some again
-        given = batch(np.array([number, number]))
+        given = key_batch(np.array([number, number]))
         if enter:
-            slots = keys.locate(given)
+            slots = keys.slots_of(given)
             keys.enter(given, slots, segments)
             reference.setdefault(number, int(slots[0]))
             assert slots.tolist() == [reference[number]] * 2
@@ -1039,9 +1044,9 @@ def test_the_table_of_keys_is_a_dict(changes):
             keys.remove(one_key(number))
             segments.release(np.array([reference.pop(number)]))
         assert keys.slot(number) == reference.get(number, FREE)
-    everyone = batch(np.array([*reference, *range(20)], dtype=np.int64))
-    found = [reference.get(key, FREE) for key in everyone.whole.tolist()]
-    assert keys.locate(everyone).tolist() == found
+    everyone = key_batch(np.array([*reference, *range(20)], dtype=np.int64))
+    found = [reference.get(key, FREE) for key in everyone.integers.tolist()]
+    assert keys.slots_of(everyone).tolist() == found
     assert len(keys) == len(reference)
     assert len(set(reference.values())) == len(reference)
 
@@ -1049,12 +1054,12 @@ def test_the_table_of_keys_is_a_dict(changes):
 def test_many_keys_are_entered_at_once_and_the_table_grows():
     numbers = np.random.default_rng(0).integers(-(2**62), 2**62, size=200_000)
     numbers = np.concatenate([numbers, numbers[::-1]])
-    keys, segments = Keys(), Segments(3)
-    slots = keys.locate(batch(numbers))
-    new = keys.enter(batch(numbers), slots, segments)
+    keys, segments = KeyIndex(), Segments(3)
+    slots = keys.slots_of(key_batch(numbers))
+    new = keys.enter(key_batch(numbers), slots, segments)
     assert new.slots.size == np.unique(numbers).size == len(keys)
     assert np.array_equal(slots, slots[::-1])
-    assert np.array_equal(keys.locate(batch(numbers)), slots)
+    assert np.array_equal(keys.slots_of(key_batch(numbers)), slots)
     assert slots.max() < len(keys) + 70_000
     assert segments._used == len(keys)
 
@@ -1091,19 +1096,19 @@ def test_keys_to_bytes_and_back(one, other):
 
 
 def test_the_least_recently_used_go_first():
-    home = Residence(10, capacity=20)
+    home = RecordCache(10, capacity=20)
     for key in range(20):
         slots = np.zeros(1, dtype=np.int64)
-        home.bring(one_key(key), np.zeros(1, dtype=np.int64), slots)
+        home.load(one_key(key), np.zeros(1, dtype=np.int64), slots)
         row = np.zeros((1, 10))
         row[0, :2] = 1.0, (key * 7) % 20  # the stamp, the last event
         row[0, 5] = np.array([key]).view(np.float64)[0]
         home.segments.put(slots, row)
-    home.bring(one_key("one more"), np.zeros(1, dtype=np.int64), slots)
+    home.load(one_key("one more"), np.zeros(1, dtype=np.int64), slots)
     gone = [key for key in range(20) if home.keys.slot(key) == FREE]
     assert sorted((key * 7) % 20 for key in gone) == list(range(len(gone)))
     assert 1 <= len(gone) <= 3
-    assert home.get(batch(gone))[0][:, 1].tolist() == [(key * 7) % 20 for key in gone]
+    assert home.read(key_batch(gone))[0][:, 1].tolist() == [(key * 7) % 20 for key in gone]
 
 
 PROGRAM = """
@@ -1114,14 +1119,14 @@ rng = np.random.default_rng(0)
 X, y = rng.normal(size=(400_000, 4)), rng.normal(size=400_000)
 keys = rng.integers(1000, size=400_000)
 keyed.replay(keys[:5000], X[:5000], y[:5000])
-before = [rows.tobytes() for _, rows in keyed._home.pieces()]
+before = [rows.tobytes() for _, rows in keyed._models.store.cache.chunks()]
 print("ready", flush=True)
 try:
     while True:
         keyed.replay(np.tile(keys, 4), np.tile(X, (4, 1)), np.tile(y, 4))
-        before = [rows.tobytes() for _, rows in keyed._home.pieces()]
+        before = [rows.tobytes() for _, rows in keyed._models.store.cache.chunks()]
 except KeyboardInterrupt:
-    print([rows.tobytes() for _, rows in keyed._home.pieces()] == before)
+    print([rows.tobytes() for _, rows in keyed._models.store.cache.chunks()] == before)
 """
 
 

@@ -19,9 +19,10 @@ from table import state, stream
 
 import onlinear as ol
 from onlinear._state_files import file_format
+from onlinear._wrappers.keyed.models import Models
 from onlinear._wrappers.late import late as _late
-from onlinear._wrappers.late import mixin
 from onlinear._wrappers.late import pending as _pending
+from onlinear._wrappers.late import settled_ids, waiting_rows
 from onlinear._wrappers.late.late import Late
 from onlinear._wrappers.late.pending import LateCounts, Pending
 
@@ -423,7 +424,8 @@ def test_what_is_found_is_not_touched_by_rows_that_come_after():
 
 def interrupted_after(lines, act):
     """Act, and raise KeyboardInterrupt at the so-manieth line of the table; whether it came."""
-    files, left = {_pending.__file__, _late.__file__, mixin.__file__}, [lines]
+    modules, left = (_pending, _late, settled_ids, waiting_rows), [lines]
+    files = {module.__file__ for module in modules}
 
     def trace(frame, event, _):
         if frame.f_code.co_filename not in files or frame.f_code.co_name == "__getstate__":
@@ -447,24 +449,25 @@ def interrupted_after(lines, act):
 
 def told(late):
     """All there is to know of a Late."""
-    kept = late._pending._kept()
-    rows = [part if isinstance(part, list) else part.tobytes() for part in kept]
+    kept, settled, how = late._pending._contents()
+    rows = [part if isinstance(part, list) else part.tobytes() for part in (*kept, settled, how)]
     return repr((late.counts_, rows, state(late.model)))
 
 
 def check_whole(late):
     """Whether the table is in order: every row is found, the slots are those used or free."""
-    table, kept = late._pending, late._pending._kept()
+    table, kept = late._pending, late._pending._contents().rows
     assert len(kept.ids) == len(table) == late.counts_.waiting
     for id, ticket in zip(kept.ids, kept.tickets, strict=True):
         assert table.find(id).ticket.tobytes() == ticket.tobytes()
-    slots = [slot for shard in table._shards for slot in shard.values()]
-    assert sorted([0, *slots, *table._free]) == list(range(len(table._ids)))
-    assert sum(table._used) == len(slots)
-    back = [table._before[0]]
+    rows = table._rows
+    slots = [slot for shard in rows.slots for slot in shard.values()]
+    assert sorted([0, *slots, *rows.free]) == list(range(len(rows.ids)))
+    assert sum(rows.used) == len(slots)
+    back = [rows.older[0]]
     while back[-1]:
-        back.append(table._before[back[-1]])
-    assert [table._ids[slot] for slot in back[:-1]] == kept.ids[::-1]
+        back.append(rows.older[back[-1]])
+    assert [rows.ids[slot] for slot in back[:-1]] == kept.ids[::-1]
     assert len(table._recent) == min(table.limit, sum(late.counts_[1:3]))
     rounds = 0 if late.model._state is None else late.model.rounds_
     assert rounds == late.counts_.learnt
@@ -481,8 +484,8 @@ def half_full():
 
 @pytest.mark.parametrize("what", ["row", "row in a new slot", "label", "last label"])
 def test_an_interrupt_at_any_line_leaves_all_or_nothing(what, monkeypatch):
-    monkeypatch.setattr(_pending, "BITS", 2)
-    monkeypatch.setattr(_pending, "ROWS", 4)
+    monkeypatch.setattr(waiting_rows, "BITS", 2)
+    monkeypatch.setattr(waiting_rows, "ROWS", 4)
     start = half_full()
     if what == "row in a new slot":
         start = Late(ol.Ridge(), limit=9)
@@ -504,7 +507,7 @@ def test_an_interrupt_at_any_line_leaves_all_or_nothing(what, monkeypatch):
     allowed, done = {told(start)}, copy.deepcopy(start)
     if what == "row":  # the oldest has to go first
         gone = copy.deepcopy(start)
-        gone._pending._give_up()
+        gone._pending._expire_oldest()
         allowed.add(told(gone))
     act(done)
     allowed.add(told(done))
@@ -574,14 +577,14 @@ def test_blocks_that_are_empty_are_given_back():
     table = Pending(10_000)
     for i in range(10_000):
         table.add(i, X[0])
-    assert sum(block is not None for block in table._blocks) == 10
+    assert sum(block is not None for block in table._rows.blocks) == 10
     for i in range(9_990):
         table.find(i)
         table.settle(i)
-    assert sum(block is not None for block in table._blocks) == 1
+    assert sum(block is not None for block in table._rows.blocks) == 1
     for i in range(9_990, 10_000):
         table.settle(i)
-    assert len(table._ids) == 1
+    assert len(table._rows.ids) == 1
     assert table.add("new", X[0])
 
 
@@ -626,26 +629,26 @@ for _ in range(5000):
     DEEP = b"t%d:" % len(DEEP) + DEEP
 HOSTILE = {  # changes of the header, of the arrays, and what is said
     "limit": ({"limit": 0}, {}, "1 ≤ limit"),
-    "more than the limit": ({"limit": 2}, {}, "3 rows that wait"),
+    "more than the limit": ({"limit": 2}, {}, "3 waiting rows"),
     "age": ({"expire_after": "x"}, {}, "expire_after"),
     "time": ({"expire_after": {"microseconds": 10**30}}, {}, "describe"),
     "no time": ({"expire_after": {"microseconds": 0}}, {}, "expire_after > 0"),
     "negative": ({"counts": {"unknown": -1}}, {}, "-1 for a number"),
     "a float": ({"counts": {"unknown": 1.0}}, {}, "1.0 for a number"),
-    "other counts": ({"counts": {"waiting": 2}}, {}, "3 rows that wait"),
-    "never learnt": ({"counts": {"learnt": 0, "expired": 3}}, {}, "settled than"),
-    "more gone": ({"counts": {"learnt": 9}}, {}, "3 that were settled"),
+    "other counts": ({"counts": {"waiting": 2}}, {}, "3 waiting rows"),
+    "never learnt": ({"counts": {"learnt": 0, "expired": 3}}, {}, "settled rows than"),
+    "more gone": ({"counts": {"learnt": 9}}, {}, "3 settled"),
     "counts of nothing": ({"counts": {"unknown": None}}, {}, "None for a number"),
     "not finite": ({}, {"tickets": np.full((3, 3), np.inf)}, "not finite"),
     "no end": ({}, {"times": np.full(3, np.nan)}, "not finite"),
-    "fewer rows": ({}, {"tickets": np.zeros((2, 3))}, "3 rows that wait"),
-    "no numbers": ({}, {"tickets": np.zeros((3, 0))}, "3 rows that wait"),
-    "flat": ({}, {"tickets": np.zeros(3)}, "3 rows that wait"),
+    "fewer rows": ({}, {"tickets": np.zeros((2, 3))}, "3 waiting rows"),
+    "no numbers": ({}, {"tickets": np.zeros((3, 0))}, "3 waiting rows"),
+    "flat": ({}, {"tickets": np.zeros(3)}, "3 waiting rows"),
     "of bytes": ({}, {"tickets": np.zeros((3, 3), dtype=np.uint8)}, "uint8"),
-    "fewer times": ({}, {"times": np.zeros(2)}, "3 rows that wait"),
-    "numbers": ({}, {"numbers": np.array([4, 3, 6])}, "not of the 6"),
-    "future": ({}, {"numbers": np.array([3, 5, 7])}, "not of the 6"),
-    "past": ({}, {"numbers": np.array([0, 5, 6])}, "not of the 6"),
+    "fewer times": ({}, {"times": np.zeros(2)}, "3 waiting rows"),
+    "numbers": ({}, {"numbers": np.array([4, 3, 6])}, "from 1 to 6"),
+    "future": ({}, {"numbers": np.array([3, 5, 7])}, "from 1 to 6"),
+    "past": ({}, {"numbers": np.array([0, 5, 6])}, "from 1 to 6"),
     "floats": ({}, {"numbers": np.array([3.0, 5.0, 6.0])}, "float64"),
     "twice": ({}, {"ids": text(b"i2", b"i2", b"i5")}, "more than once"),
     "settled too": ({}, {"ids": text(b"i2", b"i3", b"i5")}, "more than once"),
@@ -654,9 +657,9 @@ HOSTILE = {  # changes of the header, of the arrays, and what is said
     "NaN": ({}, {"ids": text(b"fnan", b"i4", b"i5"), "ids lengths": [4, 2, 2]}, "is needed"),
     "lengths": ({}, {"ids lengths": np.array([2, 2, 3])}, "lengths"),
     "deep": ({}, {"ids": text(DEEP), "ids lengths": [len(DEEP)]}, "describe"),
-    "how": ({}, {"how": np.array([2, 2, 3], dtype=np.uint8)}, "way there is not"),
+    "how": ({}, {"how": np.array([2, 2, 3], dtype=np.uint8)}, "neither learnt nor expired"),
     "fewer ways": ({}, {"how": np.array([2, 2], dtype=np.uint8)}, "describe"),
-    "keys": ({}, {"keys": text(b"n"), "keys lengths": np.array([1])}, "3 rows that wait"),
+    "keys": ({}, {"keys": text(b"n"), "keys lengths": np.array([1])}, "3 waiting rows"),
 }
 
 
@@ -826,7 +829,7 @@ def test_ctrl_c_after_a_label_that_is_skipped_leaves_its_row_waiting(monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ol.Keyed, "_let_go", interrupted)
+        patch.setattr(Models, "evict_old", interrupted)
         with pytest.raises(KeyboardInterrupt):
             keyed.learn_one(id=1, y=math.inf)
     assert keyed.learn_one(id=1, y=2.0)

@@ -406,4 +406,4 @@ def _check_columns(first: Learner, model: Learner) -> None:
         )
 
 
-model_codec.READERS["bank"] = Bank._rebuilt
+model_codec.register_reader("bank", Bank._rebuilt)

@@ -1,21 +1,25 @@
-"""When a model was used too long ago: counted in events, or in time."""
+"""Which models were last used too long ago, counted in events or in time."""
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 
 from onlinear._validation import checks
 
-__all__ = ["Ages"]
+__all__ = ["AgeLimit"]
 
-LOOKS = 8  # at what is old, in the span of an age
+CHECKS = 8  # how often old models are looked for in the span of an age
 
 
-class Ages:
-    """Tells events that are older than ``after``: so many events, or so much time, or never."""
+class AgeLimit:
+    """Tells which events are older than ``after``: so many events, a time, or None (never)."""
 
-    def __init__(self, after: int | timedelta | None) -> None:
+    def __init__(
+        self, after: int | timedelta | None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.clock = clock
         self._seconds = self._events = math.inf
         if isinstance(after, timedelta):
             if after <= timedelta(0):
@@ -25,23 +29,23 @@ class Ages:
             asked = checks.asked("Keyed", max_age=after)
             also = " (of events), or a timedelta"
             self._events = checks.whole(asked, "max_age", least=1, else_=also)
-        self._looked = 0.0  # when, in events or seconds
+        self._checked = 0.0  # when, in events or seconds
         self._marks: deque[tuple[float, int]] = deque()  # times, and how many events there had been
 
-    def old(self, events: int, clock: Callable[[], float]) -> int:
-        """Return the number of the first event that is not old, if it is time to look; else 0."""
+    def first_recent(self, events: int) -> int:
+        """Return the number of the first event that is not old, or 0 if it is too soon to check."""
         if self._events < math.inf:
-            if events < self._looked + self._events / LOOKS:
+            if events < self._checked + self._events / CHECKS:
                 return 0
-            self._looked = events
+            self._checked = events
             return max(0, events - int(self._events))
         if self._seconds == math.inf:
             return 0
-        now = clock()
-        if now < self._looked + self._seconds / LOOKS:
+        now = self.clock()
+        if now < self._checked + self._seconds / CHECKS:
             return 0
-        self._looked, old = now, 0
+        self._checked, first = now, 0
         while self._marks and self._marks[0][0] <= now - self._seconds:
-            old = self._marks.popleft()[1]
+            first = self._marks.popleft()[1]
         self._marks.append((now, events))
-        return old
+        return first

@@ -1,4 +1,4 @@
-"""The loop over events of many keys, as a template that a learner's step is compiled into."""
+"""The loop over events of many keys, a template that a learner's step is compiled into."""
 
 import math
 from typing import NamedTuple
@@ -12,9 +12,9 @@ __all__ = ["EventRun", "event_loop"]
 
 
 class EventRun(NamedTuple):
-    """How a run takes its events: its number, that of event 0, whether it skips, where to end.
+    """How a run takes its events: its number, that of event 0, whether it skips, where it ends.
 
-    Records are asked for ``ahead`` events before.
+    Records are prefetched ``ahead`` events before they are needed.
     """
 
     stamp: float
@@ -24,38 +24,38 @@ class EventRun(NamedTuple):
     ahead: int
 
 
-def event_loop(bench, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
-    """Rounds of the models of many keys: event i, row i of the table, is of the model in slots[i].
+def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
+    """Run the models of many keys: event i, row i of the table, is for the model in slots[i].
 
-    The ``events`` are taken in their order, those before row ``run.before``; records of events soon
-    to come are asked for. A record that no run has come to is as ``start``. A row of no model is
-    predicted on the ``bench``, a record of which ``own`` is the state. ``kept`` is where
-    predictions, bad rows, and, if there is room, records as they were when this run came to them
-    first and their slots are written to. Return where it ended, as :class:`Outcome`, and how many
-    records were logged.
+    The ``events`` are taken in their order, as far as they come before row ``run.before``. A record
+    without a stamp begins as ``start``. A row without a slot is predicted with the ``spare``
+    record, of which ``own`` is the state. ``kept`` has the arrays for the results: predictions, bad
+    rows, and the undo log, if it has room: records as they were when this run first came to them,
+    and their slots. Return where the loop ended, as :class:`Outcome`, and how many records were
+    logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept
     bases, power, stride = place
-    desk = bench.ctypes.data
+    origin = spare.ctypes.data
     entries = 0
     for k in range(events.size):
         i = events[k]
         if i >= before:
             break
         if k + ahead < events.size and slots[events[k + ahead]] >= 0:
-            ask_for(where(bases, power, stride, slots[events[k + ahead]]), 8 * bench.size)
-        record, state, new = bench, own, True
+            ask_for(where(bases, power, stride, slots[events[k + ahead]]), 8 * spare.size)
+        record, state, new = spare, own, True
         if slots[i] >= 0:
             address = where(bases, power, stride, slots[i])
-            there = numbers_at(address, bench.size)
+            there = numbers_at(address, spare.size)
             new = there[STAMP] == 0.0
             if labelled and there[STAMP] != stamp and log.shape[0] > 0:
                 copied(there, log[entries])
                 logged[entries] = slots[i]
                 entries += 1
             if labelled or not new:
-                record, state = there, moved(own, address - desk)
+                record, state = there, moved(own, address - origin)
         if new:
             key = record[KEY]
             copied(start, record)
@@ -71,7 +71,7 @@ def event_loop(bench, own, start, params, X, y, work, labelled, place, slots, ev
             if not learning:
                 value, rule = math.nan, FINE
                 break
-            learning = False  # predict it all the same
+            learning = False  # it is not learnt, but still predicted
         if rule != FINE:
             return i, rule, value, entries
         out[i] = value

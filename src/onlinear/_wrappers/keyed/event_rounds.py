@@ -1,8 +1,7 @@
-"""Rounds of the models of many keys: in blocks, in threads, with a way back.
+"""Rounds of the models of many keys, in blocks and threads, with an undo log.
 
-The loop over events is compiled (``event_loop``). Models share nothing but their parameters,
-and a key's events stay in their order in one thread, so that one thread or several give the same
-bits.
+The loop over events is compiled (``event_loop``). Models share nothing but their parameters, and
+the events of a key stay in their order in one thread, so one thread or several give the same bits.
 """
 
 import time
@@ -22,21 +21,21 @@ from onlinear._engine.threads import Crew
 from onlinear._learner.base import Learner
 from onlinear._numerics.jit import Kept
 from onlinear._wrappers.keyed.event_loop import EventRun, event_loop
-from onlinear._wrappers.keyed.key_index import FREE
+from onlinear._wrappers.keyed.integer_table import FREE
 from onlinear._wrappers.keyed.record_header import HEAD
-from onlinear._wrappers.keyed.undo_log import Undo
+from onlinear._wrappers.keyed.undo_log import UndoLog
 
-__all__ = ["AHEAD", "Bench", "EventTable", "run"]
+__all__ = ["AHEAD", "EventTable", "Events", "WorkRecord", "run_events"]
 
-AHEAD = 8  # events before its own that a record is asked for
-LARGEST_BLOCK = 1 << 13  # events: there is room to log a record for each
+AHEAD = 8  # events before its own at which a record is prefetched
+LARGEST_BLOCK = 1 << 13  # events: each may log a record
 THREADS_PAY = 4096  # events from which several threads are used
-SAMPLE = 512  # events by which keys are divided
-MOST = 2**62  # there is no such slot
+SAMPLE = 512  # events by which keys are divided among threads
+NO_SLOT = 2**62  # larger than any slot
 
 
-class Bench:
-    """Where a thread works on a record: its memory, the state in it, scratch, and a way back."""
+class WorkRecord:
+    """What a thread works with: a spare record, the state in it, scratch and an undo log."""
 
     def __init__(self, model: Learner, folder: str | None = None) -> None:
         state = model._state
@@ -45,12 +44,12 @@ class Bench:
         first = -(memory.ctypes.data + 8 * (HEAD + before_matrix(state))) % LINE // 8
         self.record = memory[first : first + size]
         self.state = tuple(views(self.record[HEAD:], state))
-        self.work = model._scratch()
-        self.undo = Undo(folder)
+        self.scratch = model._scratch()
+        self.undo_log = UndoLog(folder)
 
 
 class EventTable(NamedTuple):
-    """Rows and labels, and what the rounds give."""
+    """Rows and labels, and the arrays that predictions and bad rows are written to."""
 
     X: np.ndarray
     y: np.ndarray
@@ -58,8 +57,16 @@ class EventTable(NamedTuple):
     bad: np.ndarray
 
 
+class Events(NamedTuple):
+    """Which rows of a table to run, and the records of their keys: one slot per row of it."""
+
+    segments: Segments
+    slots: np.ndarray
+    rows: np.ndarray
+
+
 @Kept
-def _chosen(slots, events, low, high, chosen):
+def _select(slots, events, low, high, chosen):
     """Write the events whose slots are low, …, high − 1, in their order; return how many."""
     count = 0
     for k in range(events.size):
@@ -68,102 +75,119 @@ def _chosen(slots, events, low, high, chosen):
     return count
 
 
-class _Range(NamedTuple):
-    """The part of a thread: events of the slots low, …, high − 1."""
+class _SlotRange(NamedTuple):
+    """The share of a thread: the events of slots low, …, high − 1."""
 
     low: int
     high: int
 
-    def of(self, slots: np.ndarray, events: np.ndarray) -> np.ndarray:
-        """Return them, in their order."""
+    def select(self, slots: np.ndarray, events: np.ndarray) -> np.ndarray:
+        """Return these events, in their order."""
         chosen = np.empty_like(events)
-        return chosen[: _chosen(slots, events, *self, chosen)]
+        return chosen[: _select(slots, events, *self, chosen)]
 
 
-def _ranges(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_Range]:
-    """Divide slots, with about the same number of events in each range."""
+def _divide(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_SlotRange]:
+    """Divide slots into ranges with about as many events each; none if threads do not pay."""
     if threads == 1 or events.size < THREADS_PAY:
         return []
     sample = np.sort(slots[events[:: max(1, events.size // SAMPLE)]])
     bounds = sample[np.arange(1, threads) * sample.size // threads].tolist()
-    return [_Range(*ends) for ends in pairwise([FREE, *bounds, MOST])]
+    return [_SlotRange(*ends) for ends in pairwise([FREE, *bounds, NO_SLOT])]
 
 
-class _Shared:
-    """What the threads of a run know of each other."""
+class _Rounds:
+    """The rounds of one run, and what its threads know of each other."""
 
-    def __init__(self, before: int) -> None:
-        self.before = before  # the earliest row that broke a rule
-        self.stopped = False
-        self.moved = 0
+    def __init__(
+        self,
+        step: engine.Step,
+        start: np.ndarray,
+        params: tuple[Any, ...],
+        table: EventTable,
+        events: Events,
+        how: EventRun,
+        *,
+        labelled: bool,
+        undoable: bool,
+    ) -> None:
+        self._rounds = step.around(event_loop)
+        self._X, self._y = to_read(table.X), to_read(table.y)
+        self._results = table.out, table.bad
+        self._start, self._params, self._events, self._how = start, params, events, how
+        self._labelled, self._undoable = labelled, undoable
+        self._before = how.before  # the earliest row that broke a rule
+        self._stopped = False
+        self.done = 0  # events not yet shown as progress
 
     def stop(self) -> None:
-        """Have all end soon."""
-        self.stopped = True
+        """Have all threads end soon."""
+        self._stopped = True
 
-
-def run(
-    step: engine.Step,
-    benches: list[Bench],
-    start: np.ndarray,
-    params: tuple[Any, ...],
-    table: EventTable,
-    segments: Segments,
-    slots: np.ndarray,
-    events: np.ndarray,
-    how: EventRun,
-    *,
-    labelled: bool,
-    undone: bool,
-    progress: Callable[[int], None],
-) -> Outcome:
-    """EventRun events; return the earliest that broke a rule (FINE if none), having stopped there.
-
-    ``benches`` are as many as there may be threads. If the run may have to be ``undone``, each
-    keeps records as they were.
-    """
-    X, y, out, bad = to_read(table.X), to_read(table.y), table.out, table.bad
-    shared, rounds = _Shared(how.before), step.around(event_loop)
-
-    def work(bench: Bench, part: np.ndarray, progress: Callable[[int], None]) -> Outcome:
-        room = min(LARGEST_BLOCK, part.size)
-        log = bench.undo.log(room if undone else 0, segments.size)
+    def run(self, worker: WorkRecord, rows: np.ndarray, progress: Callable[[int], None]) -> Outcome:
+        """Run the events of some rows in one thread."""
+        segments, slots, _ = self._events
+        most = min(LARGEST_BLOCK, rows.size)
+        log = worker.undo_log.buffers(most if self._undoable else 0, segments.size)
         first, block = 0, engine.FIRST_BLOCK
-        while first < part.size and not shared.stopped:
+        while first < rows.size and not self._stopped:
             began = time.perf_counter()
-            some = part[first : first + min(block, room)]
-            if some[0] >= shared.before:
+            some = rows[first : first + min(block, most)]
+            if some[0] >= self._before:
                 break
-            *ended, _ = rounds(
-                *(bench.record, bench.state, start, params, X, y, bench.work, labelled),
-                *(segments.place, slots, some, (*how[:3], shared.before, AHEAD)),
-                (out, bad, *log),
+            *ended, _ = self._rounds(
+                *(worker.record, worker.state, self._start, self._params, self._X, self._y),
+                *(worker.scratch, self._labelled, segments.place, slots, some),
+                (*self._how[:3], self._before, AHEAD),
+                (*self._results, *log),
             )
-            if undone:
-                bench.undo.keep()
+            if self._undoable:
+                worker.undo_log.save_buffers()
             if ended[1] != FINE:
-                shared.before = min(shared.before, ended[0])
+                self._before = min(self._before, ended[0])
                 return Outcome(*ended)
             first += some.size
             block = engine.next_block(block, time.perf_counter() - began)
             progress(some.size)
-        return Outcome(how.before, FINE, 0.0)
+        return Outcome(self._how.before, FINE, 0.0)
 
-    def count(events: int) -> None:
-        shared.moved += events
+    def run_range(self, worker: WorkRecord, share: _SlotRange) -> Outcome:
+        """Run the events of a range of slots in one of several threads."""
+        return self.run(worker, share.select(*self._events[1:]), self._count)
 
-    def meanwhile() -> None:
-        moved, shared.moved = shared.moved, 0
-        progress(moved)
+    def _count(self, events: int) -> None:
+        self.done += events
 
-    def own(bench: Bench, part: _Range) -> Outcome:
-        return work(bench, part.of(slots, events), count)
 
-    ranges = _ranges(slots, events, len(benches))
+def run_events(
+    step: engine.Step,
+    workers: list[WorkRecord],
+    start: np.ndarray,
+    params: tuple[Any, ...],
+    table: EventTable,
+    events: Events,
+    how: EventRun,
+    *,
+    labelled: bool,
+    undoable: bool,
+    progress: Callable[[int], None],
+) -> Outcome:
+    """Run events up to the earliest that breaks a rule, and return it (FINE if none does).
+
+    There are as many ``workers`` as there may be threads. If the run has to be ``undoable``, each
+    logs records as they were.
+    """
+    rounds = _Rounds(step, start, params, table, events, how, labelled=labelled, undoable=undoable)
+
+    def show_progress() -> None:
+        done, rounds.done = rounds.done, 0
+        progress(done)
+
+    ranges = _divide(events.slots, events.rows, len(workers))
     if not ranges:
-        return work(benches[0], events, progress)
-    calls = [partial(own, *pair) for pair in zip(benches, ranges, strict=True)]
+        return rounds.run(workers[0], events.rows, progress)
+    calls = [partial(rounds.run_range, *pair) for pair in zip(workers, ranges, strict=True)]
     with Crew(len(calls)) as crew:
-        ended = crew.run(calls, meanwhile=meanwhile, stop=shared.stop)
+        ended = crew.run(calls, meanwhile=show_progress, stop=rounds.stop)
     broken = [outcome for outcome in ended if outcome.rule != FINE]
     return min(broken) if broken else ended[0]

@@ -1,71 +1,72 @@
-"""One model for each key, millions of them: the models share parameters, and one bank of arrays."""
+"""Keyed: one model per key, millions of them, with shared parameters and memory."""
 
+import copy
 import os
-from collections.abc import Hashable, Iterator
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from datetime import timedelta
 from math import nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from onlinear._learner.base import Learner
+from onlinear._learner.kernel_base import check_fixed
+from onlinear._learner.replay_result import Replay
+from onlinear._state_files import model_codec
 from onlinear._state_files.key_codec import MissingKeyError, canonical
 from onlinear._validation import checks
-from onlinear._wrappers.keyed import state_file
-from onlinear._wrappers.keyed.key_index import FREE, one_key
+from onlinear._wrappers.keyed import shards, state_file
+from onlinear._wrappers.keyed.key_batch import one_key
 from onlinear._wrappers.keyed.late_labels import LateLabels
-from onlinear._wrappers.keyed.record_header import LAST, LEARNT, LOSS, SKIPPED
-from onlinear._wrappers.keyed.replay import Tables
+from onlinear._wrappers.keyed.models import Models
+from onlinear._wrappers.keyed.settings import KeyedSettings
+from onlinear._wrappers.keyed.statistics import KeyStatistics, statistics_columns, statistics_of
+from onlinear._wrappers.keyed.table_runs import TableRuns
+from onlinear._wrappers.late.pending import LateCounts, Pending
+from onlinear._wrappers.late.waiting_rows import MOST_ROWS
 
 __all__ = ["KeyStatistics", "Keyed"]
 
 
-class KeyStatistics(NamedTuple):
-    """What happened to the model of a key."""
+class Keyed:
+    """One model per key, each giving the same bits as if it were alone.
 
-    rounds: int
-    skipped: int
-    mean_squared_error: float
-    last_event: int
-
-
-class Keyed(Tables, LateLabels):
-    """One model for each key, each giving the same bits as if it were alone.
-
-    The models are made as their keys appear, from one learner, and stand in one bank of memory: a
-    million of them take little more than their numbers. A replay takes the events of each key in
-    their order, in several threads where there are cores. Costs O(1) a key, and what a round of the
-    learner costs.
+    Models are made as their keys appear, as copies of one learner, and are stored together: a
+    million of them take little more memory than their numbers. A replay takes the events of each
+    key in their order, in several threads if there are several cores. Costs O(1) per event, and
+    what a round of the learner costs.
 
     Parameters
     ----------
     model : Learner
-        What every key begins with: a copy of it, with what it has learnt, if anything. Any learner
-        but those with a kernel, whose state grows.
+        What every key begins with: a copy of it, including what it has learnt. Any learner except
+        those with a kernel, whose state grows.
     memory_limit : int or None, default None
-        Bytes of memory for models and their keys, at least those of 16 models. When there is no
-        more room the least recently used are sent to disk, and come back with the next event of
-        theirs: the same bits. (A key that is no whole number is counted as 200 bytes more. What a
-        replay needs for its rows is not counted.)
+        Bytes of memory for models and their keys, enough for at least 16 models. When there is no
+        room left, the least recently used models are sent to disk, and come back with the next
+        event of their key, bit for bit. (A key that is not an integer counts as 200 bytes more.
+        What a replay needs for its rows is not counted.)
     max_age : int, timedelta or None, default None
         Models unused for so many events, or so long, are sent to disk too.
     spill : path or None, default None
-        The folder for what is sent to disk, which has to be there; None is that of temporary files.
-        The file goes when the ``Keyed`` does: to keep models, ``save`` them.
+        An existing folder for what is sent to disk; None is the folder for temporary files. The
+        file is removed with the ``Keyed``: to keep models, ``save`` them.
     pooled : bool, default False
         Whether a new key begins with the average weights of the others rather than with those of
-        ``model``. The average is taken when there come to be 8, 16, 32, … keys; a model that has
-        learnt t rows of width d counts t/(t + d). For learners whose state is weights, or weights
-        and Σ.
+        ``model``. The average is taken when the number of keys reaches 8, 16, 32, …; a model that
+        has learnt t rows of width d counts t/(t + d). For learners whose state is weights, or
+        weights and Σ.
     threads : int or None, default None
-        How many threads a replay, or ``predict``, may use, threads ≥ 1; None means as many as there
-        are cores.
+        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means as many as
+        there are cores.
     waiting : int, default 1_000_000
-        How many rows wait for a late label at most, as ``limit`` of :class:`onlinear.Late`.
+        How many rows wait for a delayed label at most, as ``limit`` of :class:`onlinear.Late`.
     expire_after : int, timedelta or None, default None
-        How late a label may be, as of :class:`onlinear.Late`.
+        How late a label may be, as in :class:`onlinear.Late`.
     clock : callable, default time.time
-        Returns the time in seconds, where ``max_age`` or ``expire_after`` is one: the stream's own,
-        perhaps. A file does not hold it.
+        Returns the time in seconds, if ``max_age`` or ``expire_after`` is a time: it may be the
+        stream's own. A file does not hold the clock.
 
     Examples
     --------
@@ -75,24 +76,50 @@ class Keyed(Tables, LateLabels):
     True
     >>> sensors.predict_one("north", [1.0, 2.0])
     2.5
-    >>> sensors.predict_one("south", [1.0, 2.0])  # a key that is new
+    >>> sensors.predict_one("south", [1.0, 2.0])  # a new key
     0.0
     >>> run = sensors.replay(["north", "south", "north"], [[1.0, 0.0]] * 3, [1.0, 2.0, 1.0])
     >>> len(sensors), sensors["north"].rounds_
     (2, 3)
     """
 
-    def __repr__(self) -> str:
-        """Show what the keys begin with, and how many there are."""
-        return f"<Keyed {self._model!r}: {len(self)} keys>"
+    def __init__(
+        self,
+        model: Learner,
+        *,
+        memory_limit: int | None = None,
+        max_age: int | timedelta | None = None,
+        spill: str | os.PathLike[str] | None = None,
+        pooled: bool = False,
+        threads: int | None = None,
+        waiting: int = 1_000_000,
+        expire_after: int | timedelta | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        check_fixed("Keyed needs a learner", model)
+        settings = KeyedSettings(memory_limit, max_age, spill, pooled, threads).checked()
+        asked = checks.asked("Keyed", waiting=waiting)
+        limit = checks.whole(asked, "waiting", least=1, most=MOST_ROWS)
+        pending = Pending(limit, expire_after, clock=clock, owner="Keyed")
+        self._assemble(Models(model, settings, clock), pending)
 
-    # --- the round ------------------------------------------------------------------------------
+    def _assemble(self, models: Models, pending: Pending) -> None:
+        """Put the parts together: models, runs of tables through them, their delayed labels."""
+        self._models = models
+        self._tables = TableRuns(models)
+        self._late = LateLabels(models, pending)
+
+    def __repr__(self) -> str:
+        """Show what keys begin with, and how many there are."""
+        return f"<Keyed {self._models.initial!r}: {len(self)} keys>"
+
+    # --- one event ------------------------------------------------------------------------------
 
     def predict_one(self, key: Any, x: Any, id: Any = None) -> float:
-        """Predict the label of one row of a key; never changes a model.
+        """Predict the label of one row of a key; change no model.
 
         With an ``id`` the row is remembered until its label comes: see :meth:`learn_one`. Ids are
-        those of all keys together: where each key counts its own rows, take ``(key, number)``.
+        shared by all keys: if each key numbers its own rows, use ``(key, number)``.
 
         >>> import onlinear as ol
         >>> ol.Keyed(ol.LASER()).predict_one("north", [1.0, 2.0])  # nothing learnt yet
@@ -101,31 +128,20 @@ class Keyed(Tables, LateLabels):
         try:
             key = canonical(key)
         except MissingKeyError:
-            if not self._skips:
+            if not self._models.skips:
                 raise
             if id is not None:
-                self._pending.leave_out()
+                self._late.pending.leave_out()
             return nan
-        if self._home is None:
-            prediction = self._first(key, x)
-        else:
-            x = self._row(x)
-            slot = self._home.keys.slot(key)
-            start = self._start
-            if slot == FREE and self._home.store is not None:
-                rows, known = self._home.get(one_key(key))
-                start = rows[0] if known[0] else start
-            prediction = self._round(slot, start, x, nan, False, key)
-        if id is not None:
-            self._remember(id, key, x, prediction)
-        return prediction
+        if id is None:
+            return self._models.predict(key, x)
+        return self._late.predict(id, key, x)
 
     def learn_one(self, key: Any = None, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
-        """Learn the label of one row of a key, or of a row that waits, by its ``id``.
+        """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
-        A key given with an ``id`` has to be that of the row.
-        Returns whether it was learnt: not a bad row that is skipped, nor a label whose ``id`` no
-        row has that waits, which ``late_`` counts.
+        A key given with an ``id`` has to be that of the row. Return whether the label was learnt:
+        a bad row may be skipped, and a label whose ``id`` no row waits for is counted in ``late_``.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -144,62 +160,106 @@ class Keyed(Tables, LateLabels):
         if y is None:
             raise ValueError("learn_one needs a label: (key, x, y), or (id=..., y=...), got y=None")
         if id is not None:
-            return self._learn_late(id, checks.label(y), key)
+            return self._late.learn(id, checks.label(y), key)
         if y.__class__ is not float:
             y = checks.label(y)
         try:
             key = canonical(key)
         except MissingKeyError:
-            if not self._skips:
+            if not self._models.skips:
                 raise
-            self.events_ += 1
-            self.n_skipped_ += 1
+            self._models.skip_event()
             return False
-        return self._learn(key, x, y)
+        return self._models.learn(key, x, y)
+
+    def expire(self) -> int:
+        """Expire the rows whose time has run out; return how many.
+
+        Every new row and label with an id does this too.
+        """
+        return self._late.pending.expire()
+
+    # --- tables of events -----------------------------------------------------------------------
+
+    def replay(self, keys: Any, X: Any, y: Any) -> Replay:
+        """Predict each row by the model of its key, then learn its label; in order for each key.
+
+        The bits are those of calling ``predict_one`` and ``learn_one`` row by row, however the
+        stream is cut into tables. It is all or nothing: if a row breaks a rule, or on Ctrl-C, every
+        model is as it was before the call (with ``on_bad="skip"`` such a row, or one without a key,
+        is skipped and counted instead). A Ctrl-C at the very end may come after all was learnt, as
+        ``events_`` tells. On a terminal, a replay of more than two seconds shows a progress bar.
+
+        Parameters
+        ----------
+        keys : array, list or Series
+            The key of each row: numbers, strings, tuples, anything hashable (with ``memory_limit``
+            or ``max_age``, anything that a file can hold). 1, 1.0 and True are one key.
+        X : array, list of rows, or DataFrame
+            One row per event, with the same columns for every key.
+        y : array or Series
+            One label per row.
+
+        Examples
+        --------
+        >>> import onlinear as ol
+        >>> X, y = ol.streams.rotating(rows=6000, d=3, degrees=0.1)
+        >>> sensors = ol.Keyed(ol.LASER(c=1000.0, shrink=False))
+        >>> sensors.replay([row % 20 for row in range(6000)], X, y)
+        <Replay of 6000 rows: mean squared error 0.0619721>
+        """
+        return self._tables.replay(keys, X, y)
+
+    def predict(self, keys: Any, X: Any) -> np.ndarray:
+        """Predict every row by the model of its key as it is now; learn nothing."""
+        return self._tables.predict(keys, X)
 
     # --- the models -----------------------------------------------------------------------------
 
+    def __len__(self) -> int:
+        return len(self._models)
+
     def __contains__(self, key: Any) -> bool:
         try:
-            key = canonical(key)
+            return self._models.record(canonical(key)) is not None
         except MissingKeyError:
             return False
-        return self._home is not None and bool(self._home.get(one_key(key))[1][0])
 
     def __iter__(self) -> Iterator[Hashable]:
-        """Return the keys, whole numbers first, in order."""
-        if self._home is None:
+        """Return the keys, integers first, in order."""
+        store = self._models.store
+        if store is None:
             return iter(())
-        whole, others = self._home.names()
-        return iter([*whole.tolist(), *others])
+        integers, others = store.cache.all_keys()
+        return iter([*integers.tolist(), *others])
 
     def __getitem__(self, key: Any) -> Learner:
-        """Return the model of a key, a copy: to change it leaves the others, and this, alone."""
-        model = self._at(canonical(key))
+        """Return a copy of the model of a key: changing it changes nothing here."""
+        model = self._models.model(canonical(key))
         if model is None:
             raise KeyError(key)
         return model
 
     def __delitem__(self, key: Any) -> None:
-        """Forget a key and its model; its rows that wait for a label are given up."""
+        """Remove a key and its model; its waiting rows expire."""
         known = key in self
         try:
-            waited = self._pending.give_up(canonical(key))
+            waited = self._late.pending.expire_key(canonical(key))
         except MissingKeyError:
             waited = 0
         if not (known or waited):
             raise KeyError(key)
         if known:
-            assert self._home is not None
-            self._home.forget(one_key(canonical(key)))
+            assert self._models.store is not None
+            self._models.store.cache.remove(one_key(canonical(key)))
 
     def statistics(self, key: Any = None) -> Any:
-        """Return what happened to the model of a key, or a table of all of them.
+        """Return what happened to the model of a key, or a table of all models.
 
-        The table is a dict of columns, in the order of the keys: ``pandas.DataFrame(...)`` takes
-        it. The error is that of what was predicted before a row was learnt, and with a late label
-        of what was predicted when its row came. ``last_event`` is the number of the last event,
-        from 0.
+        The table is a dict of columns, in the order of the keys; ``pandas.DataFrame(...)`` accepts
+        it. The error is that of predictions made before a row was learnt; with a delayed label, of
+        the prediction made when the row came. ``last_event`` is the number of the last event,
+        counted from 0.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -208,27 +268,95 @@ class Keyed(Tables, LateLabels):
         >>> sensors.statistics("north")
         KeyStatistics(rounds=1, skipped=0, mean_squared_error=4.0, last_event=0)
         """
-        if key is not None:
-            if key not in self:
-                raise KeyError(key)
-            assert self._home is not None
-            rows, _ = self._home.get(one_key(canonical(key)))
-            rounds, skipped, error, last = (column[0].item() for column in _columns(rows))
-            return KeyStatistics(rounds, skipped, error, last)
-        pieces = [] if self._home is None else [_columns(rows) for _, rows in self._home.pieces()]
-        columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
-        columns = columns or [np.empty(0)] * len(KeyStatistics._fields)
-        return {"key": list(self), **dict(zip(KeyStatistics._fields, columns, strict=True))}
+        if key is None:
+            store = self._models.store
+            return {"key": list(self), **statistics_columns(None if store is None else store.cache)}
+        if key not in self:
+            raise KeyError(key)
+        record = self._models.record(canonical(key))
+        assert record is not None
+        return statistics_of(record)
+
+    # --- settings and counts --------------------------------------------------------------------
+
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes of memory for models and their keys."""
+        return self._models.settings.memory_limit
+
+    @property
+    def max_age(self) -> int | timedelta | None:
+        """How long an unused model stays in memory."""
+        return self._models.settings.max_age
+
+    @property
+    def spill(self) -> Any:
+        """The folder for what is sent to disk."""
+        return self._models.settings.spill
+
+    @property
+    def pooled(self) -> bool:
+        """Whether a new key begins with the average of the others."""
+        return self._models.settings.pooled
+
+    @property
+    def threads(self) -> int | None:
+        """How many threads a replay may use."""
+        return self._models.settings.threads
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait for a delayed label at most."""
+        return self._late.pending.limit
+
+    @property
+    def expire_after(self) -> int | timedelta | None:
+        """How late a label may be."""
+        return self._late.pending.expire_after
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Returns the time in seconds; may be set, for example after a load."""
+        return self._late.pending.clock
+
+    @clock.setter
+    def clock(self, clock: Callable[[], float]) -> None:
+        self._late.pending.clock = self._models.age_limit.clock = clock
+
+    @property
+    def events_(self) -> int:
+        """How many events were learnt or skipped."""
+        return self._models.events
+
+    @property
+    def n_skipped_(self) -> int:
+        """How many events were skipped."""
+        return self._models.skipped
+
+    @property
+    def late_(self) -> LateCounts:
+        """How many rows wait, were learnt, expired; how many labels matched no row, and why."""
+        return self._late.pending.counts
 
     @property
     def nbytes(self) -> int:
         """How much memory models and keys take, in bytes."""
-        return 0 if self._home is None else self._home.nbytes
+        return 0 if self._models.store is None else self._models.store.cache.nbytes
 
-    # --- files ----------------------------------------------------------------------------------
+    # --- copies and files -----------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return copies of models and waiting rows: what pickle, copy and deepcopy keep."""
+        pending = copy.deepcopy(self._late.pending)
+        return {"models": self._models.contents(), "pending": pending}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Take models and waiting rows back."""
+        pending = kept["pending"]
+        self._assemble(Models.from_contents(kept["models"], pending.clock), pending)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all models and what waits to one file, as :meth:`onlinear.Learner.save` does.
+        """Write all models and waiting rows to one file, as :meth:`onlinear.Learner.save` does.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -238,22 +366,27 @@ class Keyed(Tables, LateLabels):
         >>> ol.load("sensors.onl").predict_one("north", [1.0, 0.0])
         1.5
         """
-        state_file.save(self, path)
+        state_file.save(self._models, self._late.pending, path)
 
-    _merged = staticmethod(state_file.merged)
+    @classmethod
+    def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":
+        """Return what a header and arrays describe."""
+        keyed = cls.__new__(cls)
+        keyed._assemble(*state_file.rebuilt(header, arrays))
+        return keyed
+
+    @staticmethod
+    def _merged(keyed: Sequence["Keyed"]) -> "Keyed":
+        """Return the models of several shards in one; see :func:`onlinear.merge`."""
+        for shard in keyed:
+            if not isinstance(shard, Keyed):
+                raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
+        shards.check_shards(keyed)
+        one = copy.copy(keyed[0])
+        for shard in keyed[1:]:
+            one._late.pending.absorb(shard._late.pending)
+            shards.absorb(one._models, shard._models)
+        return one
 
 
-for _method in (Keyed.__init__, Keyed.replay, Keyed.predict):
-    _method.__qualname__ = f"Keyed.{_method.__name__}"  # by which Python names it in an error
-
-
-def _columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the columns of the table of statistics."""
-    rounds = rows[:, LEARNT]
-    errors = np.divide(rows[:, LOSS], rounds, out=np.full(len(rows), nan), where=rounds > 0)
-    return (
-        rounds.astype(np.int64),
-        rows[:, SKIPPED].astype(np.int64),
-        errors,
-        rows[:, LAST].astype(np.int64),
-    )
+model_codec.register_reader("keyed", Keyed._rebuilt, mapped=True)

@@ -1,11 +1,11 @@
-"""A key that is new begins with what the others have in common: their average weights.
+"""New keys begin with the average weights of the others.
 
     w̄ = Σ_k a_k w_k / Σ_k a_k,    a_k = t_k / (t_k + d)
 
-t_k being the rows model k has learnt, of width d: one that has learnt little says little. The
-average is taken whenever the number of keys has come to be a power of two, 8 or more, right after
-the row that brought the last of them, so that it does not depend on how the stream is cut; and over
-models in the order of their keys, so that its last bit does not depend on where they are.
+where model k has learnt t_k rows of width d: a model that has learnt little has little weight. The
+average is taken whenever the number of keys reaches a power of two, 8 or more, right after the row
+that brought the last of them, so that it does not depend on how the stream is cut into tables. It
+is taken in the order of the keys, so that its bits do not depend on where the models are stored.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ FIRST = 8  # keys
 
 
 def check(model: Learner) -> None:
-    """Refuse a learner whose state has more in it than weights and Σ."""
+    """Refuse a learner whose state contains more than weights and Σ."""
     fields = type(model._state)._fields
     if not {"t", "w"} <= set(fields) <= {"t", "w", "S"}:
         raise ValueError(
@@ -31,12 +31,12 @@ def check(model: Learner) -> None:
 
 
 def due(keys: int) -> bool:
-    """Whether the average is to be taken when there come to be so many keys."""
+    """Whether the average is taken when the number of keys has reached ``keys``."""
     return keys >= FIRST and keys & (keys - 1) == 0
 
 
 def averaged(model: Learner, start: np.ndarray, pieces: Iterable[np.ndarray]) -> np.ndarray:
-    """Return what new keys begin with, given all records; ``start`` is what they began with."""
+    """Return the record that new keys begin with, given all records and the present one."""
     state = model._state
     first = HEAD + sum(array.size for array in state[: state._fields.index("w")])
     t, d = HEAD + state._fields.index("t"), state.w.size

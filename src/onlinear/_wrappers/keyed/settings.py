@@ -1,4 +1,4 @@
-"""What is said of the models of many keys when they are made, and stays as it is."""
+"""The settings of ``Keyed``, which stay as they are."""
 
 import os
 import warnings
@@ -8,16 +8,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from onlinear._engine.segments import Segments
 from onlinear._engine.threads import usable_cores
 from onlinear._validation import checks
+from onlinear._wrappers.keyed.record_cache import AT_LEAST, OVERHEAD
 
-__all__ = ["KeyedSettings", "Settled", "folder_here"]
+__all__ = ["KeyedSettings", "existing_folder"]
 
-MOST = 1024  # threads
+MOST_THREADS = 1024
+FEWEST_MODELS = 16  # that have to fit in the memory limit
 
 
 class KeyedSettings(NamedTuple):
-    """The parameters of :class:`onlinear.Keyed` but for its learner and late labels."""
+    """The parameters of :class:`onlinear.Keyed` but for its learner and delayed labels."""
 
     memory_limit: int | None = None
     max_age: int | timedelta | None = None
@@ -26,66 +29,51 @@ class KeyedSettings(NamedTuple):
     threads: int | None = None
 
     def checked(self) -> Self:
-        """Return them as plain numbers, or refuse them."""
+        """Return the settings as plain numbers, or refuse them."""
         limit, age, threads = self.memory_limit, self.max_age, self.threads
         asked = checks.asked("Keyed", memory_limit=limit, pooled=self.pooled, threads=threads)
         if threads is not None:
-            threads = checks.whole(asked, "threads", least=1, most=MOST)
+            threads = checks.whole(asked, "threads", least=1, most=MOST_THREADS)
         if self.spill is not None and not Path(self.spill).is_dir():
-            raise ValueError(f"Keyed needs spill to be a folder that is there, got {self.spill!r}")
+            raise ValueError(f"Keyed needs spill to be a folder that exists, got {self.spill!r}")
         return self._replace(
             memory_limit=None if limit is None else checks.whole(asked, "memory_limit", least=1),
-            max_age=int(age) if isinstance(age, np.integer) else age,  # Ages looks at it
+            max_age=int(age) if isinstance(age, np.integer) else age,  # AgeLimit checks it
             pooled=checks.choice(asked, "pooled", (False, True)),
             threads=threads,
         )
 
+    @property
+    def cores(self) -> int:
+        """How many threads a run uses at most."""
+        return self.threads or usable_cores()
 
-def folder_here(spill: Any) -> Any:
-    """Return the folder for what goes to disk, as it was said elsewhere, if it is here too."""
+    @property
+    def folder(self) -> str | None:
+        """The folder for what goes to disk; None is that for temporary files."""
+        return None if self.spill is None else os.fspath(self.spill)
+
+    def capacity(self, size: int) -> int | None:
+        """Return how many records of so many numbers fit in memory; None means no limit."""
+        if self.memory_limit is None:
+            if self.max_age is None:
+                return None
+            return int(checks.physical_memory() / 2) // (8 * size)
+        each = Segments(size).stride + OVERHEAD
+        asked = checks.asked("Keyed", memory_limit=self.memory_limit)
+        least = AT_LEAST + FEWEST_MODELS * each
+        limit = checks.whole(asked, "memory_limit", least=least)
+        return int(min(limit, checks.physical_memory()) - AT_LEAST) // each
+
+
+def existing_folder(spill: Any) -> Any:
+    """Return the folder that was set on another machine, perhaps; None if it is not here."""
     if spill is None or Path(spill).is_dir():
         return spill
     warnings.warn(
-        f"the folder {str(spill)!r}, for models that are sent to disk, is not here: they go to "
-        "that of temporary files",
+        f"the folder {str(spill)!r}, to which models are spilled, does not exist here: the folder "
+        "for temporary files is used instead",
         RuntimeWarning,
         stacklevel=2,
     )
     return None
-
-
-class Settled:
-    """Has settings, to be read."""
-
-    _settings: KeyedSettings
-
-    @property
-    def memory_limit(self) -> int | None:
-        """Bytes of memory for models and their keys."""
-        return self._settings.memory_limit
-
-    @property
-    def max_age(self) -> int | timedelta | None:
-        """How long an unused model stays in memory."""
-        return self._settings.max_age
-
-    @property
-    def spill(self) -> Any:
-        """The folder for what is sent to disk."""
-        return self._settings.spill
-
-    @property
-    def pooled(self) -> bool:
-        """Whether a new key begins with the average of the others."""
-        return self._settings.pooled
-
-    @property
-    def threads(self) -> int | None:
-        """How many threads a replay may use."""
-        return self._settings.threads
-
-    def _cores(self) -> int:
-        return self.threads or usable_cores()
-
-    def _folder(self) -> str | None:
-        return None if self.spill is None else os.fspath(self.spill)

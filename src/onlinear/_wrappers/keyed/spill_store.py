@@ -1,4 +1,4 @@
-"""Records on disk, by key: an SQLite file of its own, which goes when nobody needs it any more."""
+"""Records on disk by key: a temporary SQLite file, which is removed with its owner."""
 
 import os
 import shutil
@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 
 from onlinear._state_files.key_codec import decoded, encoded
-from onlinear._wrappers.keyed.key_index import NONE, Batch, whole_batch
+from onlinear._wrappers.keyed.key_batch import KeyBatch, integer_batch, other_batch
 
-__all__ = ["Store"]
+__all__ = ["SpillStore"]
 
-CACHE = 8192  # kilobytes of SQLite's own
+CACHE = 8192  # kilobytes of SQLite's cache
 ROWS = 4096  # read at a time
-RUNS = 2**31  # their numbers begin again
+RUNS = 2**31  # the numbers of runs begin again here
 
 
-class Store:
-    """Records of ``size`` numbers by key, in a file in ``folder`` (None: that for temporary files).
+class SpillStore:
+    """Records of ``size`` numbers by key, in a file in ``folder`` (None: for temporary files).
 
-    A crash of the process loses nothing that a state file should have: this is memory, not a file
-    to keep.
+    It extends memory and is not meant to survive the process: a state file does that.
     """
 
     def __init__(self, size: int, folder: str | None) -> None:
@@ -43,30 +42,30 @@ class Store:
             f"cache_size=-{CACHE}",
         ):
             self._base.execute(f"PRAGMA {setting}")
-        self._base.execute("CREATE TABLE whole (key INTEGER PRIMARY KEY, record BLOB)")
+        self._base.execute("CREATE TABLE integers (key INTEGER PRIMARY KEY, record BLOB)")
         self._base.execute("CREATE TABLE others (key BLOB PRIMARY KEY, record BLOB) WITHOUT ROWID")
 
     def begin(self) -> None:
-        """Begin a run, which may be undone."""
-        self._undo()  # what an interrupt has left
+        """Begin a run, which may be rolled back."""
+        self._undo()  # what an interrupt has left behind
         self._run = (self._run + 1) % RUNS
         self._base.execute("BEGIN")
         self._running = True
 
     def commit(self) -> None:
-        """Keep what the run did."""
+        """Make the changes of the run permanent."""
         self._base.execute(f"PRAGMA user_version = {self._run}")  # part of the transaction
         self._base.execute("COMMIT")
         self._running = False
 
     @property
     def committed(self) -> bool:
-        """Whether the last run is kept: the file says it, wherever an interrupt fell."""
+        """Whether the last run was committed: the file tells, wherever an interrupt came."""
         (last,) = self._base.execute("PRAGMA user_version").fetchone()
         return bool(last == self._run) and not (self._running and self._base.in_transaction)
 
     def rollback(self) -> None:
-        """Undo the run."""
+        """Undo the changes of the run."""
         self._undo()
         self._running = False
 
@@ -74,27 +73,27 @@ class Store:
         if self._base.in_transaction:
             self._base.execute("ROLLBACK")
 
-    def put(self, keys: Batch, rows: np.ndarray) -> None:
+    def write(self, keys: KeyBatch, rows: np.ndarray) -> None:
         """Write the records of keys: all of them, or none."""
-        with self._at_once():
+        with self._transaction():
             for table, names, where in _tables(keys):
-                order = np.argsort(keys.whole) if table == "whole" else range(len(names))
+                order = np.argsort(keys.integers) if table == "integers" else range(len(names))
                 self._base.executemany(
                     f"INSERT OR REPLACE INTO {table} VALUES (?, ?)",
                     ((names[k], rows[where[k]].tobytes()) for k in order),
                 )
 
-    def _at_once(self) -> "_AtOnce":
-        return _AtOnce(self._base, self._running)
+    def _transaction(self) -> "_Transaction":
+        return _Transaction(self._base, self._running)
 
-    def get(self, keys: Batch) -> tuple[np.ndarray, np.ndarray]:
+    def read(self, keys: KeyBatch) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the keys are here, and their records."""
         found: list[int] = []
         records: list[bytes] = []
         for table, names, where in _tables(keys):
             query = f"SELECT record FROM {table} WHERE key = ?"
             execute = self._base.execute
-            order = np.argsort(keys.whole) if table == "whole" else range(len(names))
+            order = np.argsort(keys.integers) if table == "integers" else range(len(names))
             for k in order:
                 row = execute(query, (names[k],)).fetchone()
                 if row is not None:
@@ -102,33 +101,32 @@ class Store:
                     records.append(row[0])
         return np.array(found, dtype=np.int64), self._rows(records)
 
-    def remove(self, keys: Batch) -> None:
-        """Forget keys."""
-        with self._at_once():
+    def remove(self, keys: KeyBatch) -> None:
+        """Remove keys and their records."""
+        with self._transaction():
             for table, names, _ in _tables(keys):
                 self._base.executemany(
                     f"DELETE FROM {table} WHERE key = ?", ((name,) for name in names)
                 )
 
-    def names(self) -> tuple[np.ndarray, list[Any]]:
-        """Return all keys: whole numbers, and others, each in order."""
-        whole, others = (
+    def all_keys(self) -> tuple[np.ndarray, list[Any]]:
+        """Return all keys: integers, and others, both in order."""
+        integers, others = (
             [key for (key,) in self._base.execute(f"SELECT key FROM {table} ORDER BY key")]
-            for table in ("whole", "others")
+            for table in ("integers", "others")
         )
-        return np.array(whole, dtype=np.int64), [decoded(key) for key in others]
+        return np.array(integers, dtype=np.int64), [decoded(key) for key in others]
 
-    def pieces(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Return all keys and records, some at a time, whole numbers first, each in order."""
-        for table in ("whole", "others"):
+    def chunks(self) -> Iterator[tuple[KeyBatch, np.ndarray]]:
+        """Yield all keys and records, some at a time, integers first, both in order."""
+        for table in ("integers", "others"):
             cursor = self._base.execute(f"SELECT key, record FROM {table} ORDER BY key")
             while some := cursor.fetchmany(ROWS):
                 names = [name for name, _ in some]
-                if table == "whole":
-                    keys = whole_batch(np.array(names, dtype=np.int64))
+                if table == "integers":
+                    keys = integer_batch(np.array(names, dtype=np.int64))
                 else:
-                    others = [decoded(name) for name in names]
-                    keys = Batch(NONE, NONE, others, np.arange(len(others)), len(others), NONE)
+                    keys = other_batch([decoded(name) for name in names])
                 yield keys, self._rows([record for _, record in some])
 
     def _rows(self, records: list[bytes]) -> np.ndarray:
@@ -136,19 +134,19 @@ class Store:
 
 
 def _remove(base: sqlite3.Connection, folder: str, owner: int) -> None:
-    if os.getpid() == owner:  # not a child's to remove
+    if os.getpid() == owner:  # a forked child must not remove it
         base.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tables(keys: Batch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
-    """Return which keys stand in which table, as it has them, and their rows."""
-    yield "whole", keys.whole.tolist(), keys.whole_rows
+def _tables(keys: KeyBatch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
+    """Yield each table with the keys that belong in it, as it stores them, and their rows."""
+    yield "integers", keys.integers.tolist(), keys.integer_rows
     yield "others", [encoded(key) for key in keys.others], keys.other_rows
 
 
-class _AtOnce:
-    """Changes that are one, also while no run is on."""
+class _Transaction:
+    """Changes made together or not at all: in the transaction of a run, or in one of their own."""
 
     def __init__(self, base: sqlite3.Connection, running: bool) -> None:
         self._base, self._running = base, running
@@ -157,7 +155,9 @@ class _AtOnce:
         self._own = not (self._running and self._base.in_transaction)
         if self._own:
             try:
-                if self._base.in_transaction:  # an interrupt fell before its end: still in memory
+                if (
+                    self._base.in_transaction
+                ):  # left by an interrupt: its records are still in memory
                     self._base.execute("ROLLBACK")
                 self._base.execute("BEGIN")
             except BaseException:
@@ -169,5 +169,5 @@ class _AtOnce:
         if self._own:
             if kind is None:
                 self._base.execute("COMMIT")
-            elif self._base.in_transaction:  # SQLite may have undone it by itself
+            elif self._base.in_transaction:  # SQLite may have rolled back by itself
                 self._base.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""Late: a learner whose labels come late, in any order, more than once, or never."""
+"""Late: a learner whose labels are delayed: in any order, repeated, or missing."""
 
 import math
 import os
@@ -11,41 +11,39 @@ import numpy as np
 
 from onlinear._learner.base import Learner, _full_name
 from onlinear._state_files import file_format, key_codec, model_codec
-from onlinear._wrappers.late.mixin import Waits
 from onlinear._wrappers.late.pending import LateCounts, Pending
 
 __all__ = ["Late"]
 
 
-class Late(Waits):
-    """A learner whose labels come late: rows are remembered by an id until their label is here.
+class Late:
+    """A learner with delayed labels: rows are remembered by id until their label comes.
 
-    ``predict_one(x, id=...)`` predicts a row and remembers it, ``learn_one(id=..., y=...)`` learns
-    it when its label comes, in any order. No row is learnt twice, and none waits for ever if you
-    say so: what comes twice, too late, or with an id nobody knows is counted in ``counts_`` and
-    changes nothing else. Costs what the learner costs and O(1) a row, which takes 8 bytes for each
-    number that is kept of it (its entries; for Auto a few more) and 140 to 300 beside, ids of those
-    that were settled included.
+    ``predict_one(x, id=...)`` predicts a row and remembers it; ``learn_one(id=..., y=...)`` learns
+    it when its label comes, in any order. No row is learnt twice. Labels that come twice, too late,
+    or with an unknown id are counted in ``counts_`` and change nothing else. Costs what the
+    learner costs and O(1) per row. A waiting row takes 8 bytes for each number that is kept of it
+    (its features; a few more for Auto), and 140 to 300 bytes in addition, which includes the ids
+    of settled rows.
 
-    A label that is refused leaves the row waiting, for a better one; so does one that the learner
-    leaves out (``on_bad="skip"``). A row that cannot be predicted is not remembered.
+    If a label is refused, or the learner skips it (``on_bad="skip"``), the row goes on waiting for
+    a valid one. A row that cannot be predicted is not remembered.
 
     Parameters
     ----------
     model : Learner
-        Any learner, with what it has learnt. It is held, not copied: ``late.model`` is the object
-        given, and may also be used by itself.
+        Any learner, with what it has learnt. It is not copied: ``late.model`` is the object given,
+        and may also be used by itself.
     limit : int, default 1_000_000
-        How many rows wait at most, limit ≥ 1: when one more comes, the oldest is given up. Of the
-        last so many rows that were learnt or given up the id is remembered: one that comes again
-        after more than that is new.
+        How many rows wait at most, limit ≥ 1: when one more comes, the oldest expires. The ids of
+        the last ``limit`` rows that were learnt or expired are remembered too; an older id that
+        comes again counts as new.
     expire_after : int, timedelta or None, default None
-        How late a label may be: by so many rows that were remembered after its own,
-        expire_after ≥ 1, or by so much time, expire_after > 0. A row that is older is given up.
-        None means as late as it likes.
+        How late a label may be: a number of rows remembered after its own, expire_after ≥ 1, or
+        a time, expire_after > 0. Older rows expire. None means no limit.
     clock : callable, default time.time
-        Returns the time in seconds, where ``expire_after`` is one: the stream's own, perhaps. A
-        file does not hold it; it holds the times, so that those of ``time.time`` go on while
+        Returns the time in seconds, if ``expire_after`` is a time: it may be the stream's own. A
+        file does not hold the clock, but the times: with ``time.time``, rows go on ageing while
         nothing runs.
 
     Examples
@@ -58,7 +56,7 @@ class Late(Waits):
     0.0
     >>> late.learn_one(id="tuesday", y=4.0)
     True
-    >>> late.learn_one(id="tuesday", y=4.0)  # again
+    >>> late.learn_one(id="tuesday", y=4.0)  # a duplicate
     False
     >>> late.counts_.waiting, late.counts_.learnt, late.counts_.duplicate_labels
     (1, 1, 1)
@@ -83,10 +81,10 @@ class Late(Waits):
     # --- the round ----------------------------------------------------------------------------
 
     def predict_one(self, x: Any, id: Any = None) -> float:
-        """Predict the label of one row, and with an ``id`` remember it; the learner is unchanged.
+        """Predict the label of one row, and remember it if it has an ``id``; learn nothing.
 
-        An id is a number, a string, bytes, a tuple of them, or anything that can be hashed (which a
-        file cannot hold). A row whose id waits already, or was settled, is predicted only.
+        An id is a number, a string, bytes, a tuple of them, or any other hashable object (which
+        cannot be saved to a file). A row whose id is waiting or was settled is only predicted.
         """
         if id is not None:
             id = key_codec.canonical(id)
@@ -100,22 +98,23 @@ class Late(Waits):
         return prediction
 
     def learn_one(self, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
-        """Learn the label of a row that waits, by its ``id``, or of a row ``x`` at once.
+        """Learn the label of a waiting row, given its ``id``, or of a row ``x`` at once.
 
-        Returns whether it was learnt. A row is learnt as by :meth:`onlinear.Learner.learn_late`.
+        Return whether it was learnt. A waiting row is learnt by
+        :meth:`onlinear.Learner.learn_late`.
 
         >>> import onlinear as ol
         >>> late = Late(ol.Ridge())
         >>> late.learn_one([1.0, 2.0], 3.0)
         True
-        >>> late.learn_one(id=7, y=3.0)  # nobody knows it
+        >>> late.learn_one(id=7, y=3.0)  # an unknown id
         False
         >>> late.counts_.unknown
         1
         """
         if (x is None) == (id is None):
             got = "neither" if x is None else f"both, id={id!r:.60}"
-            raise ValueError(f"learn_one needs a row x or the id of one that waits, got {got}")
+            raise ValueError(f"learn_one needs a row x or the id of a waiting row, got {got}")
         if y is None:
             raise ValueError("learn_one needs a label y, got None")
         model = self.model
@@ -126,18 +125,25 @@ class Late(Waits):
         row = self._pending.find(id)
         if row is None:
             return False
-        with self._once(id, lambda: _rounds(model)):
+        with self._pending.learning(id, lambda: _rounds(model)):
             model.learn_late(row.ticket, y)
             if model.n_skipped_ > skipped:
                 return False
             self._pending.settle(id)
         return True
 
-    # --- what became of it --------------------------------------------------------------------
+    def expire(self) -> int:
+        """Expire the rows whose time has run out; return how many.
+
+        Every new row and label does this too.
+        """
+        return self._pending.expire()
+
+    # --- settings and counts ------------------------------------------------------------------
 
     @property
     def counts_(self) -> LateCounts:
-        """How many rows wait, were learnt, expired; how many labels came in vain, and why."""
+        """How many rows wait, were learnt, expired; how many labels matched no row, and why."""
         return self._pending.counts
 
     @property
@@ -150,8 +156,22 @@ class Late(Waits):
         """How many rows wait at most."""
         return self._pending.limit
 
+    @property
+    def expire_after(self) -> int | timedelta | None:
+        """How late a label may be."""
+        return self._pending.expire_after
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Returns the time in seconds; may be set, for example after a load."""
+        return self._pending.clock
+
+    @clock.setter
+    def clock(self, clock: Callable[[], float]) -> None:
+        self._pending.clock = clock
+
     def __repr__(self) -> str:
-        """Show the learner, and how many rows wait."""
+        """Show the learner and how many rows wait."""
         counts = self.counts_
         wait = "row waits" if counts.waiting == 1 else "rows wait"
         settled = f"{counts.learnt} learnt, {counts.expired} expired"
@@ -160,7 +180,7 @@ class Late(Waits):
     # --- files --------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write learner, rows that wait and counts to one file, as :meth:`Learner.save` does.
+        """Write the learner, waiting rows and counts to one file, as :meth:`Learner.save` does.
 
         >>> import onlinear as ol
         >>> late = Late(ol.Ridge())
@@ -177,7 +197,7 @@ class Late(Waits):
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Late":
-        """Return the learner and its rows that a header and arrays describe."""
+        """Return the learner and waiting rows that a header and arrays describe."""
         late = cls(model_codec.rebuilt(header, arrays, Learner._classes))
         late._pending = Pending.rebuilt(header["late"], arrays)
         return late
@@ -187,4 +207,4 @@ def _rounds(model: Learner) -> int:
     return 0 if model._state is None else model.rounds_
 
 
-model_codec.READERS["late"] = Late._rebuilt
+model_codec.register_reader("late", Late._rebuilt)

@@ -1,0 +1,108 @@
+"""A compiled hash table from integer keys to slots: open addressing, key and slot side by side."""
+
+import numpy as np
+
+from onlinear._engine.segments import ask_for
+from onlinear._numerics.jit import Kept
+from onlinear._numerics.linalg import inner
+
+__all__ = [
+    "FREE",
+    "copy_entries",
+    "empty_table",
+    "enter_keys",
+    "find_slot",
+    "find_slots",
+    "remove_keys",
+]
+
+AHEAD = 8  # keys whose entries are prefetched
+FREE = -1  # the slot of an entry without a key
+
+
+def empty_table(entries: int) -> np.ndarray:
+    """Return a table without keys; ``entries`` is a power of two."""
+    table = np.empty((entries, 2), dtype=np.int64)
+    table[:, 1] = FREE
+    return table
+
+
+@inner(inline="always")
+def _home(key, entries):
+    """Return the entry at which the search for a key begins."""
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    return np.int64((mixed * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(20)) & (entries - 1)
+
+
+@inner
+def _find(table, key):
+    """Return the entry of a key, or the one it would have."""
+    last = table.shape[0] - 1
+    entry = _home(key, table.shape[0])
+    while table[entry, 1] != FREE and table[entry, 0] != key:
+        entry = (entry + 1) & last
+    return entry
+
+
+@Kept
+def find_slots(table, keys, slots):
+    """Write the slot of every key, or FREE; return how many keys have none."""
+    entries, missing, base = table.shape[0], 0, table.ctypes.data
+    for k in range(keys.size):
+        if k + AHEAD < keys.size:
+            ask_for(base + 16 * _home(keys[k + AHEAD], entries), 1)
+        slots[k] = table[_find(table, keys[k]), 1]
+        missing += slots[k] == FREE
+    return missing
+
+
+@Kept
+def find_slot(table, key):
+    """Return the slot of one key, or FREE."""
+    return table[_find(table, key), 1]
+
+
+@Kept
+def enter_keys(table, keys, slots, missing, free, new):
+    """Give slots to the keys at ``missing``: new keys take those of ``free`` in order.
+
+    Write the new keys to ``new``; return how many there are.
+    """
+    taken = 0
+    for k in range(missing.size):
+        key = keys[missing[k]]
+        entry = _find(table, key)
+        if table[entry, 1] == FREE:
+            table[entry, 0], table[entry, 1] = key, free[taken]
+            new[taken] = key
+            taken += 1
+        slots[missing[k]] = table[entry, 1]
+    return taken
+
+
+@Kept
+def copy_entries(table, larger):
+    """Enter all keys of a table into a larger one."""
+    for k in range(table.shape[0]):
+        if table[k, 1] != FREE:
+            entry = _find(larger, table[k, 0])
+            larger[entry, 0], larger[entry, 1] = table[k, 0], table[k, 1]
+
+
+@Kept
+def remove_keys(table, keys):
+    """Remove keys; the entries behind move up, so that each is still found from its home."""
+    last = table.shape[0] - 1
+    for k in range(keys.size):
+        hole = _find(table, keys[k])
+        if table[hole, 1] == FREE:
+            continue
+        entry = (hole + 1) & last
+        while table[entry, 1] != FREE:
+            home = _home(table[entry, 0], table.shape[0])
+            if (entry - home) & last >= (entry - hole) & last:
+                table[hole, 0], table[hole, 1] = table[entry, 0], table[entry, 1]
+                hole = entry
+            entry = (entry + 1) & last
+        table[hole, 1] = FREE

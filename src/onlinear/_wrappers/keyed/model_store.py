@@ -1,0 +1,185 @@
+"""The models of all keys, for rows of one width: one record each, and one round of one of them."""
+
+import copy
+import threading
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine.record import before_matrix
+from onlinear._engine.status import FINE, Outcome
+from onlinear._engine.tables import to_read
+from onlinear._engine.transaction import all_or_nothing, uninterrupted
+from onlinear._learner.base import FLOAT, Learner
+from onlinear._validation import checks
+from onlinear._wrappers.keyed import pooling
+from onlinear._wrappers.keyed.event_loop import event_loop
+from onlinear._wrappers.keyed.event_rounds import WorkRecord
+from onlinear._wrappers.keyed.integer_table import FREE
+from onlinear._wrappers.keyed.key_batch import one_key
+from onlinear._wrappers.keyed.record_cache import RecordCache
+from onlinear._wrappers.keyed.record_header import HEAD, KEY, LAST, LEARNT, LOSS, SKIPPED, STAMP
+from onlinear._wrappers.keyed.settings import KeyedSettings
+
+__all__ = ["ONE_ROW", "ModelStore"]
+
+ONE_ROW = np.zeros(1, dtype=np.int64)
+NO_LOG = np.empty((0, 0)), np.empty(0, dtype=np.int64)
+
+
+class ModelStore:
+    """Models by key that share their parameters, each in a record of the cache.
+
+    Parameters
+    ----------
+    initial : Learner
+        What every key begins with.
+    settings : KeyedSettings
+        How much memory, which folder, how many threads.
+    d : int
+        Width of the rows.
+    names : list of str or None
+        Names of the columns.
+    """
+
+    def __init__(
+        self, initial: Learner, settings: KeyedSettings, d: int, names: list[str] | None
+    ) -> None:
+        template = copy.deepcopy(initial)
+        if template._state is None:
+            template._begin(d)
+            template._name_columns(names)
+        if settings.pooled:
+            pooling.check(template)
+        assert template._record is not None
+        self.initial, self.template, self.pooled = initial, template, settings.pooled
+        self.shape, self.names = (d,), names
+        self.params = template._numbers()
+        self.start = np.concatenate([np.zeros(HEAD), template._record])  # of a new key
+        size, folder = self.start.size, settings.folder
+        before = HEAD + before_matrix(template._state)
+        self.cache = RecordCache(size, settings.capacity(size), folder, before)
+        self.workers = [WorkRecord(template, folder) for _ in range(settings.cores)]
+        self.lock = threading.Lock()  # for the workers
+        self._local = threading.local()  # a work record for each thread that calls
+
+    # --- one round ------------------------------------------------------------------------------
+
+    def row(self, x: Any) -> np.ndarray:
+        """Return a row as an array, if it has the right columns."""
+        if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == self.shape:
+            return np.ascontiguousarray(x)
+        if checks.sparse(x):
+            return checks.sparse_row(x, self.shape[0])[0]
+        return checks.row(x, self.shape[0], self.names)
+
+    def round(
+        self,
+        slot: int,
+        start: np.ndarray,
+        x: np.ndarray,
+        y: float,
+        run: tuple[float, float, bool, int, int],
+        key: Hashable,
+        *,
+        labelled: bool,
+    ) -> tuple[float, bool]:
+        """Run one round of the model in a slot, or of ``start`` if the slot is FREE.
+
+        Return the prediction, and whether the row was bad.
+        """
+        local = self._local
+        try:
+            row, label, where = local.event
+        except AttributeError:
+            row, label, where = self._prepare_thread()
+        row[0], label[0], where[0] = x, y, slot
+        out, bad, _, _ = local.results
+        bad[0] = False
+        _, rule, value, _ = local.call(
+            *(*local.state, start, self.params, *local.table, local.scratch, labelled),
+            *(self.cache.segments.place, where, ONE_ROW, run, local.results),
+        )
+        if rule != FINE:
+            raise self.refusal(Outcome(0, rule, value), x, key, in_table=False)
+        return float(out[0]), bool(bad[0])
+
+    def _prepare_thread(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Make what a thread needs for single rounds; return its row, label and slot."""
+        local, own = self._local, WorkRecord(self.template)
+        event = np.empty((1, self.shape[0])), np.empty(1), ONE_ROW.copy()
+        local.call = self.template._step.around(event_loop)
+        local.state, local.scratch = (own.record, own.state), own.scratch
+        local.table = [to_read(array) for array in event[:2]]
+        local.results = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
+        local.event = event  # last: an interrupt before leaves nothing half made
+        return event
+
+    def refusal(self, outcome: Outcome, x: np.ndarray, key: Any, *, in_table: bool) -> ValueError:
+        """Return the error for a row that broke a rule."""
+        error = self.template._refusal(outcome, x, in_table=in_table, whole="every model")
+        return ValueError(f"key {key!r:.60}: {error}")
+
+    # --- the models -----------------------------------------------------------------------------
+
+    def record(self, key: Hashable) -> np.ndarray | None:
+        """Return a copy of the record of a key, or None."""
+        rows, known = self.cache.read(one_key(key))
+        return rows[0] if known[0] else None
+
+    def model(self, key: Hashable) -> Learner | None:
+        """Return a copy of the model of a key, or None."""
+        record = self.record(key)
+        if record is None:
+            return None
+        model = copy.deepcopy(self.initial)
+        if record[LEARNT] or self.pooled or model._state is not None:
+            model._begin(self.shape[0], record[HEAD:])
+            model._name_columns(self.names)
+        if record[SKIPPED]:
+            model.n_skipped_ = self.initial.n_skipped_ + int(record[SKIPPED])
+        return model
+
+    def put_model(
+        self, key: Hashable, model: Learner, *, learnt: bool, stamp: float, event: int
+    ) -> None:
+        """Make a model that of a key, after an event that it has learnt or skipped."""
+        cache, slots, count, start = self.cache, ONE_ROW.copy(), self.cache.count, self.start
+        try:
+            cache.load(one_key(key), ONE_ROW, slots)
+            record = cache.segments.rows(slots)
+            if record[0, STAMP] == 0.0:
+                record[0, :KEY], record[0, HEAD:] = 0.0, self.start[HEAD:]
+            record[0, [STAMP, LAST]] = stamp, event
+            if learnt:
+                record[0, HEAD:] = model._record
+                record[0, LEARNT] += 1.0
+            else:
+                record[0, SKIPPED] += 1.0
+            cache.segments.put(slots, record)
+        except BaseException:
+            uninterrupted(lambda: self.forget_new(key, count, start))
+            raise
+
+    def put_loss(self, key: Hashable, loss: float) -> None:
+        """Set the sum of squared errors of a key; its record may have gone to disk."""
+        slots = ONE_ROW.copy()
+        with all_or_nothing(self.cache):
+            self.cache.load(one_key(key), ONE_ROW, slots)
+            self.cache.segments.put_number(slots, LOSS, np.array([loss]))
+
+    def forget_new(self, key: Hashable, count: int, start: np.ndarray) -> None:
+        """Remove a key if it is new, so that there are ``count`` keys again; put ``start`` back."""
+        self.start = start
+        slot = self.cache.keys.slot(key)
+        if self.cache.count > count and slot != FREE:
+            self.cache.segments.put_number(np.array([slot]), STAMP, np.zeros(1))
+        self.cache.recover(count)
+
+    def pool(self, keys_before: int) -> None:
+        """Let new keys begin with the average of all, if their number has reached a power of 2."""
+        count = self.cache.count
+        if self.pooled and count > keys_before and pooling.due(count):
+            records = (rows for _, rows in self.cache.chunks())
+            self.start = pooling.averaged(self.template, self.start, records)

@@ -1,0 +1,45 @@
+"""What happened to the model of each key."""
+
+from math import nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onlinear._wrappers.keyed.record_cache import RecordCache
+from onlinear._wrappers.keyed.record_header import LAST, LEARNT, LOSS, SKIPPED
+
+__all__ = ["KeyStatistics", "statistics_columns", "statistics_of"]
+
+
+class KeyStatistics(NamedTuple):
+    """What happened to the model of a key."""
+
+    rounds: int
+    skipped: int
+    mean_squared_error: float
+    last_event: int
+
+
+def statistics_of(record: np.ndarray) -> KeyStatistics:
+    """Return the statistics of one record."""
+    return KeyStatistics(*(column[0].item() for column in _columns(record[None])))
+
+
+def statistics_columns(cache: RecordCache | None) -> dict[str, np.ndarray]:
+    """Return the statistics of all records, in the order of the keys."""
+    chunks: list[Any] = [] if cache is None else [_columns(rows) for _, rows in cache.chunks()]
+    columns = [np.concatenate(column) for column in zip(*chunks, strict=True)]
+    columns = columns or [np.empty(0)] * len(KeyStatistics._fields)
+    return dict(zip(KeyStatistics._fields, columns, strict=True))
+
+
+def _columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return a column for each field of the statistics."""
+    rounds = rows[:, LEARNT]
+    errors = np.divide(rows[:, LOSS], rounds, out=np.full(len(rows), nan), where=rounds > 0)
+    return (
+        rounds.astype(np.int64),
+        rows[:, SKIPPED].astype(np.int64),
+        errors,
+        rows[:, LAST].astype(np.int64),
+    )

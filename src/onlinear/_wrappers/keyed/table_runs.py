@@ -1,0 +1,253 @@
+"""Tables of events of many keys: predicted, or predicted and learnt, all or nothing."""
+
+from collections.abc import Callable, Iterator
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine.progress import bar
+from onlinear._engine.status import FINE, Outcome
+from onlinear._engine.transaction import all_or_nothing
+from onlinear._learner.replay_result import Replay
+from onlinear._validation import checks
+from onlinear._wrappers.keyed import pooling
+from onlinear._wrappers.keyed.event_loop import EventRun
+from onlinear._wrappers.keyed.event_rounds import AHEAD, Events, EventTable, run_events
+from onlinear._wrappers.keyed.integer_table import FREE
+from onlinear._wrappers.keyed.key_batch import KeyBatch, key_batch
+from onlinear._wrappers.keyed.model_store import ModelStore
+from onlinear._wrappers.keyed.models import EventCounts, Models
+
+__all__ = ["TableRuns", "TotalProgress"]
+
+
+class TotalProgress:
+    """Shows on a progress bar how many events of all portions are done."""
+
+    def __init__(self, advance: Callable[[int, int], None], rows: int) -> None:
+        self._advance, self._rows, self._done = advance, rows, 0
+
+    def __call__(self, events: int) -> None:
+        """Add events that are done."""
+        self._done += events
+        self._advance(self._done, self._rows)
+
+
+def _no_progress(row: int, rows: int) -> None:
+    pass
+
+
+class TableRuns:
+    """Runs tables of events through models by key."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    # --- predict --------------------------------------------------------------------------------
+
+    def predict(self, keys: Any, X: Any) -> np.ndarray:
+        """Predict every row by the model of its key as it is now."""
+        X, _, keys = self._checked(keys, X)
+        models, store = self._models, self._models.store
+        present = np.delete(np.arange(keys.rows), keys.missing)
+        table = EventTable(X, np.empty(0), np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
+        if store is None:
+            for row in present.tolist():
+                table.out[row] = models.predict_first(keys.key(row), X[row])
+            return table.out
+        cache = store.cache
+        slots = cache.keys.slots_of(keys)
+        with bar("predict") as advance:
+            progress = TotalProgress(advance, len(X))
+            away = present[:0] if cache.disk is None else present[slots[present] == FREE]
+            here = np.setdiff1d(present, away)
+            if here.size:
+                self._predict(store, table, Events(cache.segments, slots, here), keys, progress)
+            for some, segments, own in cache.copies(keys, away):
+                self._predict(store, table, Events(segments, own, some), keys, progress)
+        return table.out
+
+    def _predict(
+        self,
+        store: ModelStore,
+        table: EventTable,
+        events: Events,
+        keys: KeyBatch,
+        progress: TotalProgress,
+    ) -> None:
+        """Predict some rows; refuse one that breaks a rule."""
+        ended = self._run(store, table, events, progress, len(table.X), learn=False)
+        if ended.rule != FINE:
+            row = ended.row
+            raise store.refusal(ended, table.X[row], keys.key(row), in_table=True)
+
+    # --- replay ---------------------------------------------------------------------------------
+
+    def replay(self, keys: Any, X: Any, y: Any) -> Replay:
+        """Predict each row by the model of its key, then learn its label; all rows, or none."""
+        X, names, keys = self._checked(keys, X)
+        y = checks.labels(y, len(X))
+        models = self._models
+        with bar("replay") as advance:
+            store, began, counts = models.store, models.store is None, models.counts
+            try:
+                if store is None:
+                    store = models.begin(X.shape[1], names)
+                table = self._learn(store, keys, X, y, advance)
+                if began and table.bad[0]:
+                    models.counts = counts
+                    self._begin_later(keys, table, names)
+            except BaseException:
+                if began:
+                    models.forget_width()
+                    models.counts = counts
+                raise
+        return Replay(table.out, y.copy(), np.flatnonzero(table.bad))
+
+    def _begin_later(self, keys: KeyBatch, table: EventTable, names: list[str] | None) -> None:
+        """Begin again with the first row that is not bad, as row by row.
+
+        A bad row does not tell how wide the others are, so the rows before that one make no key.
+        """
+        models, rows = self._models, len(table.bad)
+        first = rows if table.bad.all() else int(table.bad.argmin())
+        models.forget_width()
+        models.events += first
+        models.skipped += first
+        if first < rows:
+            store = models.begin(table.X.shape[1], names)
+            left = keys.take(np.arange(first, rows))
+            again = self._learn(store, left, table.X[first:], table.y[first:], _no_progress)
+            table.out[first:] = again.out
+
+    def _learn(
+        self,
+        store: ModelStore,
+        keys: KeyBatch,
+        X: np.ndarray,
+        y: np.ndarray,
+        advance: Callable[[int, int], None],
+    ) -> EventTable:
+        """Learn all rows, or none."""
+        models, cache = self._models, store.cache
+        table = EventTable(X, y, np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
+        table.bad[keys.missing] = True
+        progress = TotalProgress(advance, len(X))
+        models.evict_old()
+        try:
+            with all_or_nothing(_Undo(models, store)):
+                _clear_logs(store)  # of what an interrupt has left behind
+                cache.begin()
+                models.stamp += 1.0
+                self._learn_rows(store, keys, table, progress)
+                models.events += len(X)
+                models.skipped += int(table.bad.sum())
+                cache.commit()
+        finally:
+            _clear_logs(store)
+        return table
+
+    def _learn_rows(
+        self, store: ModelStore, keys: KeyBatch, table: EventTable, progress: TotalProgress
+    ) -> None:
+        """Learn the rows that have a key; refuse the earliest that breaks a rule."""
+        slots, broken = np.full(keys.rows, FREE), Outcome(len(table.X), FINE, 0.0)
+        for piece in self._pieces(store, keys):
+            for rows in store.cache.portions(keys, piece):
+                store.cache.load(keys, rows, slots)
+                events = Events(store.cache.segments, slots, rows)
+                ended = self._run(store, table, events, progress, broken.row, learn=True)
+                if ended.rule != FINE:
+                    broken = ended
+            if broken.rule != FINE:
+                row = broken.row
+                raise store.refusal(broken, table.X[row], keys.key(row), in_table=True)
+
+    def _pieces(self, store: ModelStore, keys: KeyBatch) -> Iterator[np.ndarray]:
+        """Divide rows where the average that new keys begin with has to be taken; take it."""
+        rows = np.delete(np.arange(keys.rows), keys.missing)
+        if not store.pooled:
+            yield rows
+            return
+        while rows.size:
+            count, cut = store.cache.count, rows.size
+            new = store.cache.first_rows_of_new(keys.take(rows))
+            for number, row in enumerate(new.tolist(), start=count + 1):
+                if pooling.due(number):
+                    cut = row + 1
+                    break
+            yield rows[:cut]
+            rows = rows[cut:]
+            store.pool(count)
+
+    # --- both -----------------------------------------------------------------------------------
+
+    def _checked(self, keys: Any, X: Any) -> tuple[np.ndarray, list[str] | None, KeyBatch]:
+        """Return rows, names of columns and keys, if they fit each other and earlier rows."""
+        X, names = checks.table(X)
+        keys = key_batch(keys)
+        if keys.rows != len(X):
+            raise ValueError(
+                f"keys and X need as many rows as each other, got {keys.rows} and {len(X)}"
+            )
+        store = self._models.store
+        if store is not None:
+            checks.same_columns("Keyed", store.shape[0], store.names, X, names)
+        if keys.missing.size and not self._models.skips:
+            raise ValueError(
+                f"Keyed needs a key in every row, row {keys.missing[0]} has none; every model is "
+                "unchanged"
+            )
+        return X, names, keys
+
+    def _run(
+        self,
+        store: ModelStore,
+        table: EventTable,
+        events: Events,
+        progress: TotalProgress,
+        before: int,
+        *,
+        learn: bool,
+    ) -> Outcome:
+        """Run the events that come before a row."""
+        models = self._models
+        how = EventRun(models.stamp, float(models.events), models.skips, before, AHEAD)
+        with store.lock:
+            return run_events(
+                *(store.template._step, store.workers, store.start, store.params),
+                *(table, events, how),
+                labelled=learn,
+                undoable=learn and store.cache.disk is None,
+                progress=progress,
+            )
+
+
+class _Undo:
+    """Puts models back as they were before a run, unless it was committed."""
+
+    def __init__(self, models: Models, store: ModelStore) -> None:
+        self._models, self._store = models, store
+
+    def _snapshot(self) -> Callable[[], None]:
+        counts, count, start = self._models.counts, self._store.cache.count, self._store.start
+        return lambda: self._restore(counts, count, start)
+
+    def _restore(self, counts: EventCounts, count: int, start: np.ndarray) -> None:
+        """Undo a run; if interrupted, it can be called again, as the cache is marked last."""
+        store, cache = self._store, self._store.cache
+        if cache.committed():  # all was done, or nothing was begun
+            return
+        self._models.counts, store.start = counts, start
+        if cache.disk is not None:
+            cache.roll_back(count)
+            return
+        for worker in store.workers:
+            worker.undo_log.restore(cache.segments)
+        cache.recover(count)
+
+
+def _clear_logs(store: ModelStore) -> None:
+    for worker in store.workers:
+        worker.undo_log.clear()

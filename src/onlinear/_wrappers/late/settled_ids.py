@@ -1,0 +1,53 @@
+"""The ids of the rows that were settled last: learnt, or expired."""
+
+from collections.abc import Hashable, Iterable
+
+__all__ = ["EXPIRED", "LEARNT", "SettledIds"]
+
+PARTS = 4  # dicts that the ids are divided among
+LEARNT, EXPIRED = 1, 2  # how a row was settled
+
+
+class SettledIds:
+    """The last ``limit`` ids that were settled, and how.
+
+    They are divided among dicts that are filled and then emptied: a single dict in which ids come
+    and go would take twice the memory.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._parts: list[dict[Hashable, int]] = [{}]
+        self._leaving: list[Hashable] = []  # what is left of the oldest part, oldest last
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def how(self, id: Hashable) -> int | None:
+        """Return how an id was settled; None if it was not, or too long ago."""
+        for part in self._parts:
+            how = part.get(id)
+            if how is not None:
+                return how
+        return None
+
+    def add(self, id: Hashable, how: int) -> None:
+        """Add an id, and drop the oldest if there are too many."""
+        if len(self._parts[-1]) > self.limit // PARTS:
+            self._parts.append({})
+        self._parts[-1][id] = how
+        self.trim()
+
+    def trim(self) -> None:
+        """Drop the oldest ids while there are too many; after Ctrl-C it can be called again."""
+        while len(self) > self.limit:
+            while not self._parts[0]:
+                del self._parts[0]
+                self._leaving = []
+            oldest, self._leaving = self._parts[0], self._leaving or list(self._parts[0])[::-1]
+            oldest.pop(self._leaving[-1], None)
+            del self._leaving[-1]
+
+    def items(self) -> Iterable[tuple[Hashable, int]]:
+        """Return the ids and how they were settled, oldest first."""
+        return (item for part in self._parts for item in part.items())
