@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear._engine.step import FINE, OVERFLOW, Step
-from onlinear._learner.base import Algorithm, Learner, _full_name
+from onlinear._engine.status import FINE, OVERFLOW
+from onlinear._engine.step import Step
+from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
 from onlinear._updates.units import copy_back, express, keep_copy, measure, move, moved
@@ -200,7 +201,7 @@ class Standardized(Nested, Learner):
 
     def _to_plain(self) -> dict[str, Any]:
         inner = self._inner()
-        about = {"name": _full_name(type(inner)), "params": inner._to_plain()}
+        about = {"name": full_name(type(inner)), "params": inner._to_plain()}
         return {**self.get_params(deep=False), "learner": about}
 
     @classmethod

@@ -37,7 +37,7 @@ def certified(name, X, y, monkeypatch, cores, engine, **more):
     first = watched.replay(X[:100], y[:100], engine=engine)
     second = watched.replay(X[100:], y[100:], engine=engine)
     figures = [getattr(part, figure) for part in (first, second) for figure in FIGURES]
-    return [each.tobytes() for each in figures], watched._ledger.record.tobytes()
+    return [each.tobytes() for each in figures], watched._accounts.ledger.record.tobytes()
 
 
 @pytest.mark.parametrize("engine", ["rank-one", "auto"])
@@ -58,7 +58,7 @@ def test_a_row_that_is_refused_changes_nothing(cores):
     X, y = stream(rows=300, d=20, seed=2)
     watched = ol.Certified(ol.WEMM(b=1.5))
     watched.replay(X[:50], y[:50])
-    before = watched._ledger.record, watched.model._record.copy(), watched.loss
+    before = watched._accounts.ledger.record, watched.model._record.copy(), watched.loss
     spoilt = X.copy()
     spoilt[200] *= 9.0
     with pytest.raises(ValueError, match="row 200"):
@@ -66,7 +66,7 @@ def test_a_row_that_is_refused_changes_nothing(cores):
     spoilt[30, 0] = np.inf
     with pytest.raises(ValueError, match="row 30"):
         watched.replay(spoilt, y)
-    assert np.array_equal(before[0], watched._ledger.record)
+    assert np.array_equal(before[0], watched._accounts.ledger.record)
     assert np.array_equal(before[1], watched.model._record)
     assert before[2] == watched.loss
     proof = watched.replay(X[50:], y[50:])
@@ -78,7 +78,7 @@ def test_an_interrupt_ends_the_thread_and_changes_nothing(cores, monkeypatch):
     X, y = stream(rows=4000, d=20, seed=3)
     watched = ol.Certified(ol.AAR())
     watched.replay(X[:50], y[:50])
-    before, threads = watched._ledger.record, threading.active_count()
+    before, threads = watched._accounts.ledger.record, threading.active_count()
     monkeypatch.setattr(step, "BLOCK_SECONDS", 0.0)
     monkeypatch.setattr(step, "FIRST_BLOCK", 1)
 
@@ -90,7 +90,7 @@ def test_an_interrupt_ends_the_thread_and_changes_nothing(cores, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         watched.replay(X[50:], y[50:])
     assert watched.rounds_ == watched.model.rounds_ == 50
-    assert np.array_equal(before, watched._ledger.record)
+    assert np.array_equal(before, watched._accounts.ledger.record)
     assert threading.active_count() == threads
 
 
@@ -102,7 +102,7 @@ def test_where_the_engine_stops_for_breath_changes_no_bit_of_accounts(monkeypatc
         monkeypatch.setattr(step, "BLOCK_SECONDS", seconds)
         watched = ol.Certified(ol.ARCOR(radius=0.8, r=0.5))
         proof = watched.replay(X, y)
-        runs.append((proof.ceiling.tobytes(), watched._ledger.record.tobytes()))
+        runs.append((proof.ceiling.tobytes(), watched._accounts.ledger.record.tobytes()))
     assert runs[0] == runs[1]
     alone = ol.certificate(ol.ARCOR(radius=0.8, r=0.5), X, y, engine="rank-one")
     np.testing.assert_allclose(proof.ceiling, alone.ceiling, rtol=1e-10)

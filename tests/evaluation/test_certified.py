@@ -195,7 +195,7 @@ def test_an_interrupt_at_any_point_undoes_everything(where, monkeypatch):
             watched.replay(X[10:], y[10:])
     assert pickle.dumps(watched) == before
     with monkeypatch.context() as patch:
-        patch.setattr(type(watched._ledger), "add_one", interrupted)
+        patch.setattr(type(watched._accounts.ledger), "add_one", interrupted)
         with pytest.raises(KeyboardInterrupt):
             watched.learn_one(X[10], float(y[10]))
     assert pickle.dumps(watched) == before

@@ -318,4 +318,4 @@ def test_the_account_walks_the_path_of_the_learner(learner):
     model = learner(a=3.0)
     watched = ol.Certified(model)
     watched.replay(X, y)
-    assert watched._ledger.state[3].tobytes() == model.coef_.tobytes()
+    assert watched._accounts.ledger.state[3].tobytes() == model.coef_.tobytes()

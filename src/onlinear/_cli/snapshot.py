@@ -18,7 +18,7 @@ from onlinear._cli.predictions_file import Output
 from onlinear._cli.recording import Telling
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
-from onlinear._learner.base import Learner, _full_name, load
+from onlinear._learner.base import Learner, full_name, load
 from onlinear._state_files import file_format, model_codec
 
 __all__ = ["SavedRun", "Snapshot", "read", "read_run"]
@@ -103,7 +103,7 @@ class Snapshot:
         if self.path is None:
             return
         size = output.settle()
-        header, arrays = model_codec.described(model, _full_name(type(model)))
+        header, arrays = model_codec.described(model, full_name(type(model)))
         story = telling.described()
         header["run"] = {
             "version": VERSION,

@@ -5,54 +5,49 @@ A second-order round is
     v = Σx,  χ = xᵀv,  m = xᵀw,   Σ ← Σ − h·vvᵀ,  w ← w + k·v
 
 with h and k from (m, χ, y), the learner's ``turn``. Only these two numbers depend on the round
-before; the rest can be put off and done for a block of rows X at once. P = XΣ₀ is one product.
-Within a leaf of a few rows χ, m, h and k come from the small matrix PXᵀ by elimination; then
-u = √h·v of all its rows is one product, and P of rows to come is made good by two: after leaf n the
+before; the rest can be deferred and done for a block of rows X at once. P = XΣ₀ is one product.
+Within a leaf of a few rows, χ, m, h and k come from the small matrix PXᵀ by elimination; then
+u = √h·v of all its rows is one product, and two more correct P for rows to come: after leaf n, the
 last (n & −n) leaves are pushed onto as many following ones, so that most of these products are of
 large matrices. At the end of the block Σ ← Σ₀ − UᵀU. A drift of Σ by a·I a round adds j·a·x_j to
-row j of P, and is added to the end's Σ. Matrices that a learner keeps beside Σ go along, if they
-take one update a row in the direction of x.
+row j of P, and is added to Σ at the end. Matrices that a learner keeps beside Σ are treated the
+same way if they take one update a row in the direction of x.
 
-The result agrees with the rounds taken one by one to rounding, as long as χ under Σ₀ is not very
-far above the noise: where it is (a vague prior, large rows), or Σ is as small as floating point
-lets it be, or the learner's rules speak, the block ends before that row, and the learner's step
-takes it, and more rows after it the more often that happens. Where blocks begin and end depends on
-the rows alone.
+The result agrees with rounds taken one by one, to rounding, as long as χ under Σ₀ is not far above
+the noise. Where it is (a vague prior, large rows), where Σ is as small as floating point allows, or
+where a rule of the learner is broken, the block ends before that row. The learner's step takes it,
+and more rows after it the more often that happens. Where blocks begin and end depends on the rows
+alone.
+
+This module is the loop over blocks, and what a learner says of its rounds (:class:`Bulk`); one
+block is in :mod:`onlinear._engine.bulk_block`.
 """
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from onlinear._engine.bulk_block import LEAVE, RENEW, ROUGH, TAKE
 from onlinear._engine.status import FINE
-from onlinear._numerics.deferred_updates import (
-    LEAF,
-    aligned,
-    begin,
-    eliminate,
-    expand,
-    fold,
-    gram,
-    mirror,
-    push,
-    wing,
-)
-from onlinear._numerics.linalg import ROUNDING, axpy, kernel, shift
+from onlinear._numerics.deferred_updates import LEAF, aligned, mirror, wing
 
-__all__ = ["Bulk", "Space", "block", "bulk", "grain", "no_drift", "space"]
+__all__ = [
+    "LEAVE",
+    "RENEW",
+    "SHORTEST",
+    "TAKE",
+    "Bulk",
+    "Space",
+    "bulk",
+    "grain",
+    "no_drift",
+    "space",
+]
 
 SHORTEST = 4  # rows: fewer are not worth a block
 MOST_IN_A_ROW = 64  # rows taken one by one before a block is tried again
-VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits,
-COLLAPSED = 1e3  # and so does one above this many times what is left of it, noise included,
-SPARE = 1e5  # or χ left below this many times what rounding can make of it,
-TINY = 1e-280  # or below this, where numbers have fewer digits
-
-LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
-MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
 
 
 def first_three(state):
@@ -93,7 +88,7 @@ class Bulk(NamedTuple):
     """What a learner says of its rounds, so that they can be taken in bulk.
 
     ``turn(params, j, m, chi, y)``
-        The j-th round of a block: the prediction, h, k, and whether to go on.
+        The j-th round of a block: returns the prediction, h, k, and whether to go on.
     ``belief(state)``
         Which arrays of the state are t, w and Σ; w may be empty if there are no weights to learn.
     ``drift(params)``
@@ -101,8 +96,9 @@ class Bulk(NamedTuple):
     ``plan(state, params, X, y, start, rows)``
         How many of the next rows can be a block, as far as the learner knows beforehand.
     ``accept(state, params, x, y, m, beside)``
-        Whether to TAKE the row or to LEAVE it to the step; or to take it as the last, Σ and the
-        others being then for ``close`` to RENEW. w is that after the row. The place for accounts.
+        Whether to TAKE the row, to LEAVE it to the step, or to take it as the last, after which
+        ``close`` will RENEW Σ and the other matrices. w is that after the row. Accounts are kept
+        here.
         ``beside`` is (χ, the wings of the other matrices, the row's place in them, memory of the
         block).
     ``close(state, params, X, start, rows)``
@@ -155,162 +151,21 @@ def space(d: int) -> Space:
     )
 
 
-# the order of a sum is the compiler's to choose here, as it is BLAS's in the products
-in_any_order = partial(kernel, fastmath={"reassoc"})
-
-
-@in_any_order
-def _sum_of_products(a, b):
-    """Return aᵀb."""
-    s = 0.0
-    for i in range(a.size):
-        s += a[i] * b[i]
-    return s
-
-
-@in_any_order
-def _copy(x, diagonal, a, copy, p):
-    """Copy a row in, begin its p with a·x; return xᵀ(diagonal + a)x, not finite if x is not."""
-    s = 0.0
-    for i in range(diagonal.size):
-        copy[i] = x[i]
-        p[i] = a * x[i]
-        s += (diagonal[i] + a) * (x[i] * x[i])
-    return s
-
-
-@kernel
-def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
-    """Copy the rows in and begin P with what drift adds; return how many are finite."""
-    d = S.shape[0]
-    for i in range(d):
-        diagonal[i] = S[i, i]
-    for j in range(rows):
-        size = _copy(table[start + j], diagonal, drift * (j + first), X[j], P[j])
-        if not math.isfinite(size + y[start + j]):
-            return j
-        numbers[ROUGH, j] = ROUNDING * (3 + d) * size
-    return rows
-
-
-@kernel
-def _prior(X, P, rows, d, numbers):
-    """Put down xᵀΣ₀x of every row."""
-    for j in range(rows):
-        numbers[PRIOR, j] = _sum_of_products(X[j, :d], P[j, :d])
-
-
 def _placeholder(*arguments):
     """Stand for a function of the learner or the engine, put in when a template is compiled."""
     raise NotImplementedError
 
 
-one = keep = settle = turn = belief = drift_of = plan = accept = close = others = turn_other = (
-    _placeholder
-)
-
-
-def block(state, params, table, y, out, start, rows, space):
-    """Take up to so many rows as a block; return how many, and whether the next is the step's."""
-    X, W, numbers, before, memory, main, wings = space
-    t, w, S = belief(state)
-    matrices, count = others(state, params)
-    d, weights = S.shape[0], w.size
-    drift = drift_of(params)
-    first = 1.0 if t[0] > 0.0 else 0.0
-    finite_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, before)
-    left, rows = finite_rows < rows, finite_rows
-    if rows == 0:
-        return 0, True
-    memory[:] = 0.0
-    begin(main, S, X, rows, 1.0 if drift > 0.0 else 0.0)
-    _prior(X, main[0], rows, d, numbers)
-    for k in range(count):
-        begin(wings[k], matrices[k], X, rows, 0.0)
-    done = leaf = np.int64(0)  # not a literal, for which Numba would compile the kernels twice
-    fate = TAKE
-    while done < rows:
-        n = min(LEAF, rows - done)
-        gram(main, X, done, n, d)
-        for k in range(count):
-            gram(wings[k], X, done, n, d)
-        for j in range(n):
-            numbers[MEAN, done + j] = _sum_of_products(w, X[done + j])
-        taken = n
-        for j in range(n):
-            at = done + j
-            G = main[2]
-            chi, m = G[j, j], numbers[MEAN, at]
-            value, h, move, fine = turn(params, at, m, chi, y[start + at])
-            noise = 1.0 - h * chi  # r/(r + χ)
-            clear = chi * noise > SPARE * numbers[ROUGH, at] and chi > TINY
-            clear = clear or (numbers[ROUGH, at] == 0.0 and chi == 0.0)
-            sane = h > 0.0 or (h == 0.0 and move == 0.0)
-            near = numbers[PRIOR, at] * h <= min(VAGUE * noise, COLLAPSED)
-            finite_too = math.isfinite(chi * (y[start + at] - m)) and math.isfinite(move + value)
-            fine = fine and clear and sane and near and finite_too
-            for k in range(count):
-                h_other, sign, fine_too = turn_other(params, k, wings[k][2][j, j])
-                fine = fine and fine_too and h_other >= 0.0
-                if fine:
-                    eliminate(wings[k], j, n, done, h_other, sign)
-            if not fine:
-                taken, left = j, True
-                break
-            eliminate(main, j, n, done, h, -1.0)
-            root = main[5][at]
-            numbers[VALUE, at] = value
-            numbers[MOVE, at] = move / root if root > 0.0 else 0.0
-            for s in range(j + 1, n):
-                numbers[MEAN, done + s] += numbers[MOVE, at] * G[j, s]
-        if taken > 0:
-            expand(main, done, taken, -1.0, d)
-            for k in range(count):
-                expand(wings[k], done, taken, turn_other(params, k, 0.0)[1], d)
-        for i in range(weights):
-            before[i] = w[i]
-        for j in range(taken):
-            at = done + j
-            axpy(numbers[MOVE, at], main[1][at, :weights], w)
-            beside = main[4][at], wings, at, memory
-            fate = accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside)
-            if fate == LEAVE:
-                for i in range(weights):
-                    w[i] = before[i]
-                for k in range(done, at):
-                    axpy(numbers[MOVE, k], main[1][k, :weights], w)
-                taken, left = j, True
-                break
-            t[0] += 1.0
-            keep(out, start + at, numbers[VALUE, at], state)
-            if fate != TAKE:
-                taken, left = j + 1, False
-                break
-        done += taken
-        if taken < n or fate != TAKE:
-            break
-        leaf += 1
-        span = (leaf & -leaf) * LEAF
-        if done < rows:
-            following = min(span, rows - done)
-            push(main, X, W, done, span, following, -1.0, d)
-            for k in range(count):
-                push(wings[k], X, W, done, span, following, turn_other(params, k, 0.0)[1], d)
-    if done > 0 and fate != RENEW:
-        fold(main, S, done, -1.0, d)
-        shift(drift * (done - 1.0 + first), S)
-        for k in range(count):
-            fold(wings[k], matrices[k], done, turn_other(params, k, 0.0)[1], d)
-    return done, left
+one = keep = settle = belief = plan = close = others = block = _placeholder
 
 
 def bulk(state, params, X, y, work, labelled, out, start, stop):
     """Rounds start..stop of a table in blocks; rows that no block can take are taken one by one.
 
-    ``pace`` holds how many rows are to be taken so, how many the next time, and how many at most a
-    block may have, which follows how early the last ones ended. The last block may end after
+    ``pace`` holds how many rows to take one by one now, how many the next time, and the most rows a
+    block may have, which depends on how early the last ones ended. The last block may end after
     ``stop``, so that it does not matter where the engine stops in between. Only the lower triangles
-    of matrices are kept up, until a row is taken by itself, or the last one.
+    of matrices are up to date, until a row is taken by itself, or the table ends.
     """
     table, space, pace = X
     _, _, S = belief(state)

@@ -33,7 +33,7 @@ def step(state, params, x, y, work):
 
 
 def settle(state, work):
-    """Finish what a step has put off for the next round; nothing, unless the step says what."""
+    """Do what the step has deferred to the next round: nothing, unless the step says otherwise."""
 
 
 def one(state, params, x, y, work, labelled):
@@ -51,12 +51,12 @@ def one(state, params, x, y, work, labelled):
 
 
 def keep(out, i, value, state):
-    """Put down what a round gave: the prediction."""
+    """Record what a round gave: the prediction."""
     out[i] = value
 
 
 def keep_tally(out, i, value, state):
-    """Put down what a round gave: the first array of the state."""
+    """Record what a round gave: the first array of the state."""
     tally = state[0]
     for j in range(tally.size):
         out[j, i] = tally[j]
@@ -83,9 +83,9 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
 
 
 def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
-    """Rounds start..stop of sparse rows, written out some at a time: as many as there is room for.
+    """Rounds start..stop of sparse rows, written out as dense ones, as many at a time as fit.
 
-    It is not compiled; ``chunk`` is.
+    This loop is not compiled; ``chunk`` is.
     """
     while start < stop:
         end = min(stop, start + len(room))
@@ -101,7 +101,7 @@ def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
 
 
 def gathered(state, params, X, y, work, labelled, out, start, stop):
-    """The same of a local step: it is given the row's entries, and the state in their columns.
+    """Rounds start..stop of sparse rows by a local step: it sees a row's entries and their state.
 
     The state is t and one vector of the width of x, or two.
     """
@@ -130,7 +130,7 @@ def gathered(state, params, X, y, work, labelled, out, start, stop):
 
 
 def each(state, params, x, y, work, labelled, where, values, rules):
-    """One round of every model of a team; return how many refuse the row.
+    """One round of every model of a stack; return how many refuse the row.
 
     What model k gives, a prediction or what breaks a rule, goes to place where[k].
     """
@@ -145,12 +145,12 @@ def each(state, params, x, y, work, labelled, where, values, rules):
 
 
 def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, last, start, stop):
-    """Rounds start..stop of the models first..last of a team, model by model.
+    """Rounds start..stop of the models first..last of a stack, model by model.
 
-    Model k writes its predictions in row where[k] of ``out``. If it skips a row that breaks a rule,
-    that is marked in ``bad`` and the row predicted all the same if it can be, else its prediction
-    is NaN. If not, the models after it stop before that row. Return row, model, rule and value of
-    the earliest such row.
+    Model k writes its predictions in row where[k] of ``out``. A row that breaks a rule is marked in
+    ``bad`` if the model skips it, and still predicted if it can be, else its prediction is NaN. If
+    the model does not skip it, the models after it stop before that row. Return row, model, rule
+    and value of the earliest such row.
     """
     who, broken, by = 0, FINE, 0.0
     for k in range(first, last):

@@ -11,12 +11,12 @@ __all__ = ["bar", "hushed"]
 
 PATIENCE = 2.0  # seconds before a progress bar appears
 
-_hushed = False  # whether somebody else draws a bar
+_hushed = False  # whether a bar of the whole is drawn elsewhere
 
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Draw no bar within: there is one already, of the whole."""
+    """Draw no bar inside the block: there is already one for the whole."""
     global _hushed
     before, _hushed = _hushed, True
     try:
@@ -27,7 +27,7 @@ def hushed() -> Iterator[None]:
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function to be told the row reached: draws a bar on a terminal, after a while."""
+    """Yield a function that takes the row reached; on a terminal it draws a bar after a while."""
     if _hushed or not sys.stderr.isatty() or parent_process() is not None:
         yield lambda row, rows: None
         return

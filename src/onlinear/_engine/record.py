@@ -1,4 +1,4 @@
-"""A state in one block of memory: a flat record, and views of it with names."""
+"""A state as one flat record in memory, and views of it as arrays."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ LINE = 64  # bytes of a cache line: matrices whose rows cross lines cost a fifth
 
 
 def before_matrix(arrays: Sequence[np.ndarray]) -> int:
-    """Return how many numbers lie before the first matrix, of arrays one after another."""
+    """Return how many numbers lie before the first matrix if the arrays follow one another."""
     before = 0
     for array in arrays:
         if array.ndim == 2:
@@ -31,7 +31,7 @@ def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def views(record: np.ndarray, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the parts of a record, of the shapes of the arrays."""
+    """Return views of the parts of a record, with the shapes of the arrays."""
     parts, first = [], 0
     for array in arrays:
         parts.append(record[first : first + array.size].reshape(array.shape))

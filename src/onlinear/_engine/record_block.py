@@ -1,8 +1,8 @@
 """Many records of one layout in one block of memory, and one of them inside compiled code.
 
-A block holds K records of the same arrays, one record after the other, the first matrix of each
-beginning with a cache line. Its arrays have a leading axis, the record: ``arrays[j]`` has the shape
-(K,) + shape of the j-th. What a step is given of record k, its state or its parameters, is
+A block holds K records of the same arrays, one after the other; the first matrix of each begins
+with a cache line. Its arrays have a leading axis, the record: ``arrays[j]`` has the shape (K,) +
+shape of the j-th array. What a step is given of record k, its state or its parameters, is
 ``at(arrays, k)``.
 """
 
@@ -15,16 +15,16 @@ from numba.extending import intrinsic, overload
 
 from onlinear._engine.record import LINE, before_matrix
 
-__all__ = ["Block", "at"]
+__all__ = ["RecordBlock", "at"]
 
 NUMBER = 8  # bytes: every array begins at a multiple of it
 
 
-class Block:
+class RecordBlock:
     """Room for ``count`` records, each with arrays of the shapes and kinds of ``like``.
 
-    Two records at least, and a gap after each: so a view of them is never contiguous, and Numba
-    compiles for one kind of array whatever the number of records.
+    There are at least two records, with a gap after each. So a view of them is never contiguous,
+    and Numba compiles for one kind of array, whatever the number of records.
     """
 
     def __init__(self, count: int, like: Sequence[np.ndarray]) -> None:
@@ -59,9 +59,9 @@ class Block:
 
 
 def at(arrays: tuple[np.ndarray, ...], k: int) -> tuple[Any, ...]:
-    """Return record k of a block's arrays: arrays, and numbers where the record has no more.
+    """Return record k of a block's arrays, as arrays, or as numbers where it has one number.
 
-    In compiled code the arrays are known to be contiguous, which those of a view are not.
+    Compiled code knows these arrays to be contiguous, which it does not know of a view.
     """
     return tuple(array[k] for array in arrays)
 

@@ -1,32 +1,46 @@
-"""Room for millions of small records that grows without moving those that are there.
+"""Memory for millions of small records that grows without moving the records in it.
 
-Records stand in segments, blocks of memory of a fixed number of them; a new segment is added when
-all are full. One number of each, such as the first of a matrix, begins a cache line. Compiled code
-finds record ``slot`` by address: :func:`where` it is, :func:`numbers_at` an address, arrays that
-stand elsewhere :func:`moved` there, and :func:`ask_for` what is needed soon.
+Records stand in segments, blocks of memory for a fixed number of them; when all are full, a segment
+is added. One number of each record, such as the first of a matrix, begins a cache line. Compiled
+code finds record ``slot`` by its address: :func:`where` returns it, :func:`numbers_at` makes a
+vector of the numbers there, :func:`moved` makes arrays like others there, and :func:`ask_for`
+prefetches what is needed soon.
+
+Beside each intrinsic stands its plain form, for ``NUMBA_DISABLE_JIT=1``.
 """
 
+import ctypes
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from onlinear._engine.record import LINE
-from onlinear._numerics.jit import Kept
-from onlinear._numerics.linalg import inner
+from onlinear._numerics.jit import CompiledFunction, inner, intrinsic
 
 __all__ = ["Segments", "ask_for", "copied", "moved", "numbers_at", "where"]
 
-_intrinsic: Any = intrinsic
 BYTES = 1 << 26  # of a segment, at least a record
 
 
-@_intrinsic
+def _numbers_at(address, count, shape=None):
+    memory: Any = (ctypes.c_double * int(count)).from_address(int(address))
+    return np.ndarray(shape or (int(count),), np.float64, memory)
+
+
+def _moved(arrays, bytes):
+    return tuple(_numbers_at(a.ctypes.data + bytes, a.size, a.shape) for a in arrays)
+
+
+def _no_prefetch(address):
+    pass
+
+
+@intrinsic(without_jit=_numbers_at)
 def numbers_at(typing_context, address, count):
-    """Return the float64 vector of so many numbers at an address."""
+    """Return the vector of ``count`` float64 numbers at an address."""
     kind = types.Array(types.float64, 1, "C")
 
     def generate(context, builder, signature, values):
@@ -42,9 +56,9 @@ def numbers_at(typing_context, address, count):
     return kind(types.int64, types.intp), generate
 
 
-@_intrinsic
+@intrinsic(without_jit=_moved)
 def moved(typing_context, arrays, bytes):
-    """Return arrays like these, so many bytes from where they are."""
+    """Return arrays like these, this many bytes from where they are."""
 
     def generate(context, builder, signature, values):
         given, bytes = values
@@ -58,9 +72,9 @@ def moved(typing_context, arrays, bytes):
     return arrays(arrays, types.int64), generate
 
 
-@_intrinsic
+@intrinsic(without_jit=_no_prefetch)
 def _prefetch(typing_context, address):
-    """Bring a cache line."""
+    """Prefetch a cache line."""
 
     def generate(context, builder, signature, values):
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -75,13 +89,13 @@ def _prefetch(typing_context, address):
 
 @inner(inline="always")
 def where(bases, power, stride, slot):
-    """Return the address of a record, 2 to this power of them being in a segment."""
+    """Return the address of a record; a segment holds 2**power of them."""
     return bases[slot >> power] + (slot & ((1 << power) - 1)) * stride
 
 
 @inner(inline="always")
 def ask_for(address, size):
-    """Have so many bytes of memory on their way."""
+    """Prefetch this many bytes of memory."""
     for line in range(address & -LINE, address + size, LINE):
         _prefetch(line)
 
@@ -93,25 +107,25 @@ def copied(source, target):
         target[i] = source[i]
 
 
-@Kept
+@CompiledFunction
 def _gather(bases, power, stride, slots, rows):
     for k in range(slots.size):
         copied(numbers_at(where(bases, power, stride, slots[k]), rows.shape[1]), rows[k])
 
 
-@Kept
+@CompiledFunction
 def _scatter(bases, power, stride, slots, rows):
     for k in range(slots.size):
         copied(rows[k], numbers_at(where(bases, power, stride, slots[k]), rows.shape[1]))
 
 
-@Kept
+@CompiledFunction
 def _pick(bases, power, stride, slots, j, numbers):
     for k in range(slots.size):
         numbers[k] = numbers_at(where(bases, power, stride, slots[k]), j + 1)[j]
 
 
-@Kept
+@CompiledFunction
 def _put_number(bases, power, stride, slots, j, numbers):
     for k in range(slots.size):
         numbers_at(where(bases, power, stride, slots[k]), j + 1)[j] = numbers[k]
@@ -136,11 +150,11 @@ class Segments:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the slots ever taken are."""
+        """How many bytes the slots ever taken occupy."""
         return self._used * self.stride
 
     def claim(self, count: int) -> np.ndarray:
-        """Return slots for so many new records; what stands there is not said."""
+        """Return slots for this many new records; what they hold is undefined."""
         taken: list[np.ndarray] = []
         while count and self._free:
             last = self._free.pop()
@@ -165,7 +179,7 @@ class Segments:
             self._free.append(slots)
 
     def recover(self, taken: np.ndarray) -> None:
-        """Have all slots free but those taken."""
+        """Free all slots except those taken."""
         self._used = min(self._used, len(self._memory) * self.each)
         free = np.setdiff1d(np.arange(self._used), taken)
         self.put_number(free, 0, np.zeros(free.size))

@@ -1,4 +1,4 @@
-"""What a step says of a row, fine or which rule it breaks, and where a run stopped."""
+"""What a step says of a row: fine, or which rule it breaks; and where a run stopped."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ FINE = 0
 BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
 BAD_LABEL = 2  # y is not finite
 OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow
-FULL = 4  # the state has no room for what is to be kept: give it more, then the row again
+FULL = 4  # the state has no room for what must be kept: give it more, then run the row again
 DOMAIN = 5  # DOMAIN + k: the k-th rule of the learner
 
 

@@ -10,10 +10,10 @@ __all__ = ["Rows", "to_read"]
 
 
 def to_read(array: np.ndarray) -> np.ndarray:
-    """Return an array as one that is not written.
+    """Return a read-only view of an array.
 
-    All tables are given so to compiled code, or it would be made twice: for those of a user that
-    may be written, and for those that may not.
+    Compiled code is given all tables so; otherwise it would be compiled twice, for users' arrays
+    that may be written and for those that may not.
     """
     array = array.view()
     array.flags.writeable = False
@@ -22,10 +22,10 @@ def to_read(array: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table of which only the entries are kept, those of row i at ``indptr[i]:indptr[i+1]``.
+    """A sparse table (CSR): the entries of row i stand at ``indptr[i]:indptr[i+1]``.
 
-    In a row the columns rise, none comes twice, and there is at least one: a zero that is kept
-    changes nothing. Compiled code reads the arrays without looking, so :meth:`checked` makes them.
+    In a row the columns rise, none comes twice, and there is at least one: a stored zero changes
+    nothing. Compiled code reads the arrays without checking them, so :meth:`checked` makes them.
     """
 
     data: np.ndarray  # float64
@@ -37,7 +37,7 @@ class Rows:
     def checked(
         cls, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]
     ) -> Self:
-        """Return the rows of any CSR matrix; what has to be put in order is so in new arrays."""
+        """Return the rows of any CSR matrix; those out of order are put in order in new arrays."""
         rows, d = shape
         sizes = indptr[1:] - indptr[:-1]
         if sizes.size != rows or indptr[0] != 0 or sizes.min() < 0:
@@ -76,7 +76,7 @@ class Rows:
 
     @cached_property
     def longest(self) -> int:
-        """How many entries a row has at most."""
+        """The largest number of entries in a row."""
         return int((self.indptr[1:] - self.indptr[:-1]).max())
 
 
@@ -91,7 +91,7 @@ def _rises(indices: np.ndarray, indptr: np.ndarray) -> bool:
 def _ordered(
     data: np.ndarray, indices: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the entries row by row and column by column, those of one place added up in turn."""
+    """Return the entries row by row, column by column; those of one place are summed in turn."""
     row = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((indices, row))  # stable: entries of one place stay in turn
     row, indices = row[order], indices[order]

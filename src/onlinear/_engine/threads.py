@@ -1,4 +1,4 @@
-"""Compiled calls side by side in a few threads."""
+"""Threads: several compiled calls at once, and how many threads BLAS may use."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ def usable_cores() -> int:
 
 
 class Crew:
-    """So many threads, started when first needed; as a context it ends with all of them done."""
+    """A number of threads, started when first needed; leaving the context waits for all of them."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -50,9 +50,9 @@ class Crew:
         meanwhile: Callable[[], None] | None = None,
         stop: Callable[[], None] | None = None,
     ) -> list[T]:
-        """Return what the calls return; none of them still runs when this ends, or fails.
+        """Run the calls and return what they return; none still runs when this returns or raises.
 
-        ``meanwhile`` is called now and then as long as they run, ``stop`` if they are to end.
+        ``meanwhile`` is called now and then while they run, ``stop`` to tell them to end.
         """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)
@@ -78,22 +78,22 @@ class Crew:
 
 @cache
 def _blas() -> Any:
-    """Return what controls the threads of SciPy's BLAS, and of no other if it has one to itself."""
+    """Return the controller of the threads of SciPy's BLAS (and of no other, if it has its own)."""
     load()
     libraries = ThreadpoolController().select(user_api="blas")
     own = [each.filepath for each in libraries.lib_controllers if "scipy.libs" in each.filepath]
     return libraries.select(filepath=own) if own else libraries
 
 
-_held = False  # whether BLAS is
+_held = False  # whether BLAS is held to one thread
 
 
 @contextlib.contextmanager
 def blas_threads(d: int) -> Iterator[None]:
     """Hold BLAS to one thread for blocks of rows of width d, if more would slow it down.
 
-    From the main thread only: OpenBLAS does not always heed the others. Within the context they
-    have one thread too. (A generator, so that its end comes however an interrupt falls.)
+    Only the main thread does so: OpenBLAS does not always obey the others. Within the context they
+    have one thread too. (A generator, so that it ends wherever an interrupt falls.)
     """
     global _held
     if d >= BLAS_THREADS_PAY or _held or threading.current_thread() is not threading.main_thread():
@@ -111,8 +111,8 @@ def blas_threads(d: int) -> Iterator[None]:
 def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T]]:
     """Run a call in a thread while the block runs.
 
-    The call is to report the row it reached now and then, which ends it once the block has: by then
-    its result has been asked for, or is not wanted.
+    The call reports the row it has reached now and then; that ends the call once the block has
+    ended, when its result has been asked for or is not wanted.
     """
     ended = threading.Event()
 
@@ -135,7 +135,7 @@ def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T
 
 
 def _settle(futures: Sequence[Future[Any]]) -> None:
-    """Wait for what was begun, whatever is pressed meanwhile: it writes to memory of ours."""
+    """Wait for what was begun, even if Ctrl-C is pressed meanwhile: it writes to our memory."""
     for future in futures:
         future.cancel()
     while not all(future.done() for future in futures):

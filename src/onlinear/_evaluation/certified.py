@@ -3,28 +3,19 @@
 import contextlib
 import copy
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from math import nan
 from typing import Any, Self, cast
 
 import numpy as np
 
 from onlinear._engine.threads import BLAS_THREADS_PAY, beside, blas_threads, usable_cores
-from onlinear._evaluation.certificate import Certificate, given, reason, within
+from onlinear._engine.transaction import all_or_nothing
+from onlinear._evaluation.accounts import Accounts, check_totals
+from onlinear._evaluation.certificate import Certificate, given, within
 from onlinear._evaluation.replay import Engine, replay
-from onlinear._learner.base import FLOAT, Learner, _full_name
-from onlinear._learner.bounds.guarantee import (
-    AT,
-    BROKEN,
-    COMPARATOR,
-    EXTRA,
-    FACTOR,
-    LOSSES,
-    ROWS,
-    Path,
-)
-from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.base import FLOAT, Learner, full_name
+from onlinear._learner.bounds.guarantee import EXTRA
 from onlinear._learner.parameters import _same
 from onlinear._learner.replay_result import Replay
 from onlinear._state_files import file_format, model_codec
@@ -113,12 +104,7 @@ class Certified:
         model._numbers()
         self.model = model
         self._params = copy.deepcopy(model._plain_params())
-        self._guarantee = model._guarantee(_search)
-        self._ledger = Ledger(self._guarantee.account)
-        self._loss = 0.0
-        self._power = 0.0  # the sum of the squared labels
-        self._seen = 0  # rows, learnt or skipped
-        self._ended = 0  # the row that ended the bound, if one did
+        self._accounts = Accounts(model._guarantee(_search))
         self._settings = model._call
 
     # --- the round ----------------------------------------------------------------------------
@@ -130,40 +116,26 @@ class Certified:
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row, and enter it into the accounts."""
         self._check_untouched()
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             prediction, skipped = self.model.predict_one(x), self.model.n_skipped_
             self.model.learn_one(x, y)
             if self.model.n_skipped_ == skipped:
                 label = y if y.__class__ is float else checks.label(y)
                 plain = x.__class__ is np.ndarray and x.dtype is FLOAT
-                intact = self._intact
-                self._ledger.add_one(x if plain else checks.row(x, None), label)
-                if intact and not self._intact:
-                    self._ended = self._seen
-                self._loss += (label - prediction) ** 2
-                self._power += label**2
-            self._seen += 1
+                self._accounts.add_one(x if plain else checks.row(x, None), label, prediction)
+            self._accounts.seen += 1
 
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Undo everything if the block fails or is interrupted."""
-        begun, record = self._ledger.state is not None, self._ledger.record
-        totals = self._loss, self._power, self._seen, self._ended
-        try:
-            with self.model._all_or_nothing():
-                yield
-        except BaseException:
-            if begun:
-                self._ledger.record = record
-            else:
-                self._ledger.state = None
-            self._loss, self._power, self._seen, self._ended = totals
-            raise
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts learner and accounts back as they are now."""
+        settings = self._settings
+        restorers = [part._snapshot() for part in (self._accounts, self.model)]
 
-    @property
-    def _intact(self) -> bool:
-        """Whether no hypothesis has failed."""
-        return self._ledger.state is None or self._ledger.state[1][BROKEN] == 0
+        def restore() -> None:
+            for each in restorers:
+                each()
+            self._settings = settings
+
+        return restore
 
     def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
         """Replay a stream, going on from here; return the certificate of its rounds.
@@ -188,21 +160,25 @@ class Certified:
         if comparator is not None:
             labels = checks.labels(y, len(table))
             path = given(comparator, table, labels, names, type(self.model).__name__)
-        with self._all_or_nothing():
-            before = self.comparator, self.ceiling
-            first = self.rounds_ if self._intact else None
+        accounts = self._accounts
+        with all_or_nothing(self):
+            before = accounts.comparator, accounts.ceiling
+            first = accounts.rounds if accounts.intact else None
             rounds = rounds or (lambda: replay(self.model, X, y, engine=engine))
             run, tallies = self._run_beside(rounds, y, table, names, engine)
             learnt = np.ones(len(table), dtype=bool)
             learnt[run.bad_rows] = False
             if tallies is None and learnt.any():
                 rows = slice(None) if learnt.all() else learnt
-                tallies = self._ledger.add(table[rows], run.labels[rows], names, _account(engine))
+                tallies = accounts.ledger.add(
+                    table[rows], run.labels[rows], names, _account(engine)
+                )
             if tallies is None:
                 tallies = np.zeros((EXTRA + 1, 0))
             if path is not None and not learnt.all() and learnt.any():
                 path = path.of(learnt)
-            return self._certificate(run, tallies, path, learnt, before, first)
+            name = repr(self.model)
+            return accounts.certificate(name, run, tallies, path, learnt, before, first)
 
     def _run_beside(
         self,
@@ -219,7 +195,7 @@ class Certified:
         small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
         if small or wide or usable_cores() == 1:
             return rounds(), None
-        labels, ledger = checks.labels(y, len(table)), self._ledger.twin()
+        labels, ledger = checks.labels(y, len(table)), self._accounts.ledger.twin()
         in_bulk = ledger.account.step.takes_bulk(table, _account(engine), ledger.account.owner)
         ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C ends it
         add = partial(ledger.add, table, labels, names, _account(engine))
@@ -229,68 +205,8 @@ class Certified:
             if run.bad_rows.size:
                 return run, None
             tallies = account.result()
-        self._ledger = ledger
+        self._accounts.ledger = ledger
         return run, tallies
-
-    def _certificate(
-        self,
-        run: Replay,
-        tallies: np.ndarray,
-        path: Path | None,
-        learnt: np.ndarray,
-        before: tuple[float, float],
-        first: int | None,
-    ) -> Certificate:
-        """Return the certificate of rows with these tallies, and count them.
-
-        ``before`` has the comparator and the ceiling before them, ``first`` how many rows had been
-        learnt, or None if the bound had already ended.
-        """
-        guarantee, ended = self._guarantee, self._end(learnt, first)
-        failed = self.failed
-        if path is None:
-            words = guarantee.statement, guarantee.comparator
-            comparator = tallies[COMPARATOR]
-            ceiling = tallies[FACTOR] * comparator + tallies[EXTRA]
-        else:
-            words = guarantee.given, "loss of the given u"
-            comparator = path.loss
-            ceiling, outside = guarantee.price(path, tallies)
-            astray = int(np.flatnonzero(learnt)[np.argmax(outside)]) if outside.any() else None
-            if astray is not None and (ended is None or astray < ended):
-                ended = astray
-                u = _short(path.u[min(int(np.argmax(outside)), len(path.u) - 1)])
-                failed = f"the bound is against {guarantee.paths}; row {ended} has u = {u}"
-        if not learnt.all():  # a row that was left out leaves the figures as they were
-            since = np.cumsum(learnt)
-            comparator = np.concatenate([before[:1], comparator])[since]
-            ceiling = np.concatenate([before[1:], ceiling])[since]
-        if ended is not None:
-            ceiling = np.array(ceiling)
-            ceiling[ended:] = np.nan
-        loss = run.losses if learnt.all() else np.nan_to_num(run.losses, nan=0.0)
-        if self._loss > 0:
-            loss = np.array(loss)
-            loss[0] += self._loss
-        loss, start = np.cumsum(loss), self._seen
-        power, squares = self._power, run.labels**2 if learnt.all() else run.labels[learnt] ** 2
-        if squares.size:
-            squares[0] += power
-            self._power = float(np.cumsum(squares)[-1])
-        self._loss, self._seen = float(loss[-1]), start + loss.size
-        name = repr(self.model)
-        return Certificate(
-            loss, comparator, ceiling, name, *words, failed, ended, start, power, run
-        )
-
-    def _end(self, learnt: np.ndarray, first: int | None) -> int | None:
-        """Return the row where the bound ends, of those just learnt; None if it does not."""
-        row: int | None = None if self._intact else 0
-        if row is not None and first is not None:
-            assert self._ledger.state is not None
-            row = int(np.flatnonzero(learnt)[int(self._ledger.state[1][AT]) - first])
-            self._ended = self._seen + row
-        return row if self._guarantee.known else 0
 
     def _check_untouched(self) -> None:
         """Refuse to go on if the learner was changed by other hands."""
@@ -315,28 +231,22 @@ class Certified:
     @property
     def rounds_(self) -> int:
         """How many rows were learnt."""
-        return 0 if self._ledger.state is None else int(self._ledger.state[1][ROWS])
+        return self._accounts.rounds
 
     @property
     def loss(self) -> float:
         """Squared loss so far."""
-        return self._loss
+        return self._accounts.loss
 
     @property
     def comparator(self) -> float:
         """Loss, with the theorem's penalty, of the best predictor in hindsight."""
-        tally = self._ledger.tally
-        return 0.0 if tally is None else float(tally[COMPARATOR])
+        return self._accounts.comparator
 
     @property
     def ceiling(self) -> float:
-        """What the loss can be at most; NaN if no bound applies."""
-        tally = self._ledger.tally
-        if tally is None:
-            return 0.0 if self._guarantee.known else nan
-        if self.failed is not None:
-            return nan
-        return float(tally[FACTOR] * tally[COMPARATOR] + tally[EXTRA])
+        """The most the loss can be; NaN if no bound applies."""
+        return self._accounts.ceiling
 
     @property
     def bound(self) -> float:
@@ -351,7 +261,7 @@ class Certified:
     @property
     def holds(self) -> bool:
         """Whether the loss is at most the ceiling, but for rounding; False if no bound applies."""
-        return bool(within(self.loss, self.ceiling, self._power))
+        return bool(within(self.loss, self.ceiling, self._accounts.power))
 
     @property
     def regret(self) -> float:
@@ -361,19 +271,17 @@ class Certified:
     @property
     def failed(self) -> str | None:
         """Why no bound applies, or None if one does; rows are counted from the first, 0."""
-        if self._ledger.state is None:
-            return None if self._guarantee.known else self._guarantee.statement
-        return reason(self._guarantee, self._ledger.state[1], self._ended)
+        return self._accounts.failed
 
     @property
     def theorem(self) -> str:
         """The bound in words."""
-        return self._guarantee.statement
+        return self._accounts.guarantee.statement
 
     @property
     def against(self) -> str:
         """The comparator in words."""
-        return self._guarantee.comparator
+        return self._accounts.guarantee.comparator
 
     def __repr__(self) -> str:
         """Show the figures."""
@@ -388,27 +296,20 @@ class Certified:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the learner and the accounts: what pickle and deepcopy keep."""
-        totals = np.array([self._loss, self._power, self._seen, self._ended])
-        return {"model": self.model, "accounts": self._ledger.record, "totals": totals}
+        return {"model": self.model, **self._accounts.described()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Take the learner and the accounts back."""
         model = kept["model"]
         self.model = model
         self._params = copy.deepcopy(model._plain_params())
-        self._guarantee = model._guarantee()
-        self._ledger = Ledger(self._guarantee.account)
-        if kept["accounts"].size:
-            self._ledger.begin(model.n_features_in_)
-            self._ledger.record = kept["accounts"]
-        loss, power, seen, ended = kept["totals"]
-        self._loss, self._power = float(loss), float(power)
-        self._seen, self._ended = int(seen), int(ended)
+        self._accounts = Accounts(model._guarantee())
+        self._accounts.restore(kept, model.n_features_in_ if kept["accounts"].size else 0)
         self._settings = None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner and its certificate to one file, as :meth:`Learner.save` does."""
-        header, arrays = model_codec.described(self.model, _full_name(type(self.model)))
+        header, arrays = model_codec.described(self.model, full_name(type(self.model)))
         file_format.write(path, {**header, "certificate": 1}, arrays | self._described())
 
     @classmethod
@@ -423,42 +324,22 @@ class Certified:
 
     def _described(self) -> dict[str, np.ndarray]:
         """Return the accounts as arrays for a state file, the learner being described apart."""
-        kept = self.__getstate__()
-        return {"accounts": kept["accounts"], "totals": kept["totals"]}
+        return self._accounts.described()
 
     @classmethod
     def _restored(cls, model: Learner, arrays: dict[str, np.ndarray]) -> Self:
         """Return the certificate of a learner from the arrays of a state file, or refuse them."""
-        loss, power, seen, ended = totals = arrays["totals"]
-        if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
-            raise ValueError(f"it says {loss} was lost in {seen} rows, the {ended}. the last")
+        check_totals(arrays["totals"])
         certified = cls.__new__(cls)
-        certified.__setstate__({"model": model, "accounts": arrays["accounts"], "totals": totals})
+        certified.__setstate__({"model": model, **arrays})
         certified._check_untouched()
-        certified._check_accounts()
+        certified._accounts.check()
         return certified
-
-    def _check_accounts(self) -> None:
-        """Refuse accounts that no sequence of rows leads to."""
-        if self._ledger.state is None:
-            return
-        tally, notes, *rest = self._ledger.state
-        known = -len(LOSSES) <= notes[BROKEN] <= len(self._guarantee.hypotheses)
-        if not (np.isfinite(notes).all() and np.all(notes[[ROWS, BROKEN, AT]] % 1 == 0) and known):
-            raise ValueError(f"its accounts note {notes}")
-        figures = tally if self._intact and self._guarantee.known else np.zeros(1)
-        if not all(np.isfinite(array).all() for array in (figures, *rest)):
-            raise ValueError("its accounts have numbers that are not finite")
 
 
 def _account(engine: Engine) -> Engine:
     """Return the engine of the accounts: rows go one by one where they cannot be taken in bulk."""
     return "auto" if engine == "bulk" else engine
-
-
-def _short(u: np.ndarray) -> str:
-    """Return weights in few characters."""
-    return np.array2string(u, precision=4, threshold=6, edgeitems=2)
 
 
 model_codec.register_refusal(

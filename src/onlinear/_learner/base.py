@@ -1,67 +1,33 @@
-"""The learner's base class: the round, save and load.
+"""The learner's base class: the round, tables of rows, save and load.
 
-A learner adds no loop of its own: it holds parameters, one flat record of numbers (its state) and
-hands both to the compiled forms of its step.
+A learner adds no loop of its own: it hands its parameters and its state
+(:mod:`onlinear._learner.state`) to the compiled forms of its step.
 """
 
-import contextlib
-import dataclasses
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import nan
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy import ascontiguousarray, ndarray
 
-from onlinear._engine import step as _engine
-from onlinear._engine.record import joined, views
+from onlinear._engine.status import FULL, Outcome
+from onlinear._engine.step import Step
 from onlinear._engine.tables import Rows
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
-from onlinear._learner.sklearn_api import Estimator
+from onlinear._learner.rounds import no_progress, rows_taken, run
+from onlinear._learner.state import Algorithm, LearnerState, full_name
 from onlinear._state_files import model_codec
-from onlinear._updates.units import Follows
 from onlinear._validation import checks
 
-__all__ = ["Algorithm", "Learner", "SecondOrder", "load"]
+__all__ = ["Algorithm", "Learner", "SecondOrder", "full_name", "load"]
 
 FLOAT = np.dtype(np.float64)
-LEARNT = (  # the attributes of a learner that has begun
-    "_begun_with",
-    "_call",
-    "_names",
-    "_one",
-    "_record",
-    "_shape",
-    "_state",
-    "_work",
-    "feature_names_in_",
-    "n_features_in_",
-    "n_skipped_",
-)
 
 
-class Algorithm(NamedTuple):
-    """What a paper's box gives: how to begin, one step, the rules a row may break."""
-
-    init: Callable[..., tuple[np.ndarray, ...]]
-    step: _engine.Step
-    rules: tuple[str, ...] = ()
-    follows: Follows | None = None  # how its state follows a change of units
-
-
-def _full_name(cls: type) -> str:
-    """Return the name of a learner in state files: those of this package need no module."""
-    own = cls.__module__.startswith("onlinear.")
-    return cls.__name__ if own else f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _no_progress(row: int, rows: int) -> None:
-    """Take no notice."""
-
-
-class Learner(Estimator):
+class Learner(LearnerState):
     """A linear predictor learnt one round at a time: predict, see the label, learn, next row.
 
     A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
@@ -69,42 +35,9 @@ class Learner(Estimator):
     scikit-learn's tools may set parameters one by one).
     """
 
-    on_bad: Literal["raise", "skip"] = dataclasses.field(default="raise", kw_only=True)
-
-    algorithm: ClassVar[Algorithm]
-    _one: ClassVar[Callable[..., tuple[float, int]]]
-    _classes: ClassVar[dict[str, type["Learner"]]] = {}
-    _square: ClassVar[int] = 0  # how many d × d matrices it holds by default
-
-    # not parameters, so without annotation; what a learner has before it begins
-    _record = cast("np.ndarray | None", None)  # the state, flat
-    _state = cast("Any", None)  # the same, as views by name
-    _names = cast("list[str] | None", None)
-    n_skipped_ = 0
-    _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
-
-    def __init_subclass__(cls) -> None:
-        """Let :func:`load` know the learner by its name; the newest of a name counts."""
-        super().__init_subclass__()
-        if hasattr(cls, "algorithm"):
-            Learner._classes[_full_name(cls)] = cls
-
-    def _params(self) -> tuple[Any, ...]:
-        """Return the checked parameters as the step takes them."""
-        raise NotImplementedError
-
     def _guarantee(self, search: bool = True) -> Guarantee:
         """Return what is guaranteed; without ``search``, no comparator is looked for."""
         return unknown(type(self).__name__, type(self).__name__)
-
-    def _to_plain(self) -> dict[str, Any]:
-        """Return the parameters as a state file can hold them."""
-        return self.get_params(deep=False)
-
-    @classmethod
-    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Return parameters as they were before a state file held them."""
-        return params
 
     def _local(self) -> bool:
         """Whether a round reads and writes the state only in the columns where x is not zero.
@@ -112,115 +45,6 @@ class Learner(Estimator):
         The state is then t and one vector of weights, or two: sparse rows are learnt in O(nnz).
         """
         return False
-
-    def _numbers(self) -> tuple[Any, ...]:
-        checks.choice(self, "on_bad", ("raise", "skip"))
-        return tuple(self._params())
-
-    # --- state --------------------------------------------------------------------------------
-
-    def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        """Return the initial state of dimension d, of the size of ``record`` if it can vary."""
-        return self.algorithm.init(self._params(), d)
-
-    @property
-    def _step(self) -> _engine.Step:
-        return self.algorithm.step
-
-    def _matrices(self) -> int:
-        """Return how many d × d matrices the state and the scratch hold."""
-        return self._square
-
-    def _scratch(self) -> np.ndarray:
-        """Return scratch for the step, for the present state."""
-        return self._step.work(self.n_features_in_)
-
-    def _expect(self, rows: int) -> None:
-        """Refuse now, not after hours, more rows to learn than a state that grows can take."""
-
-    def _make_room(self) -> None:
-        """Give a state that grows more room."""
-
-    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
-        """Take the initial state of dimension d, or ``record``: a copy of it if not ``own``."""
-        checks.fits(type(self).__name__, d, self._matrices())
-        arrays = self._initial(d, record)
-        size = sum(array.size for array in arrays)
-        if record is not None and record.shape != (size,):
-            raise ValueError(
-                f"the state of {self} at {d} features is {size} numbers, got {record.shape}"
-            )
-        if record is None:
-            record = joined(arrays)
-        elif not own:
-            record = joined(views(record, arrays))
-        self._record = record
-        self._state = type(arrays)(*views(record, arrays))
-        self._shape = (d,)
-        self.n_features_in_ = d
-        self._work = self._scratch()
-        self._call = None
-
-    def _settle(self) -> None:
-        """Make the state whole after columns were added to it."""
-
-    def _forget(self) -> None:
-        """Be as if nothing had been learnt."""
-        for name in LEARNT:
-            self.__dict__.pop(name, None)
-
-    def _prepare(self) -> tuple[Any, ...]:
-        """Return what the compiled step is called with; kept until a parameter changes.
-
-        The step itself is kept by the class: it is not the learner's to be copied or measured.
-        """
-        type(self)._one = staticmethod(self._step.one)
-        call = (tuple(self._state), self._numbers(), self._work)
-        self._call = call
-        return call
-
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Undo everything if the block fails or is interrupted."""
-        attributes = self.__dict__.copy()
-        record = None if self._record is None else self._record.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(attributes)
-            if self._record is not None:
-                self._record[:] = record
-            raise
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return parameters and state: what pickle and deepcopy keep."""
-        kept: dict[str, Any] = {"params": self.get_params(deep=False), "skipped": self.n_skipped_}
-        if self._record is not None:
-            kept["state"] = (self.n_features_in_, self._record.copy(), self._names)
-        return kept
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take parameters and state back."""
-        for name, value in kept["params"].items():
-            setattr(self, name, value)
-        if kept["skipped"]:
-            self.n_skipped_ = kept["skipped"]
-        if "state" in kept:
-            d, record, names = kept["state"]
-            self._begin(d, record)
-            self._name_columns(names)
-
-    def _check_state(self) -> None:
-        """Refuse a state no sequence of rounds leads to."""
-        t = self._state.t[0]
-        if t < 0 or t != int(t):
-            raise ValueError(f"it says {t} rounds were learnt")
-
-    def _name_columns(self, names: list[str] | None) -> None:
-        self._names = names
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file: versioned, checksummed, no pickle, all or nothing.
@@ -232,7 +56,7 @@ class Learner(Estimator):
         >>> ol.load("model.onl").predict_one([1.0, 0.0])
         1.0
         """
-        model_codec.save(self, _full_name(type(self)), path)
+        model_codec.save(self, full_name(type(self)), path)
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -256,7 +80,7 @@ class Learner(Estimator):
         value, rule = self._one(state, params, x, nan, work, False)
         if rule:
             if self.on_bad == "raise":
-                raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
             return nan
         return value
 
@@ -270,14 +94,8 @@ class Learner(Estimator):
         array([0.5, 1. ])
         """
         if self._state is None:
-            skipped = self.n_skipped_
-            with self._all_or_nothing():
-                self._begin(checks.width(x))
-                self._name_columns(checks.row_names(x))
+            with rows_taken(self, checks.width(x), checks.row_names(x)):
                 self.learn_one(x, y)
-                if self.n_skipped_ > skipped:  # a bad row does not say how wide the next will be
-                    self._forget()
-                    self.n_skipped_ = skipped + 1
             return
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = self._row(x)
@@ -290,12 +108,12 @@ class Learner(Estimator):
         x = ascontiguousarray(x)
         value, rule = self._one(state, params, x, y, work, True)
         if rule:
-            if rule == _engine.FULL:
+            if rule == FULL:
                 self._make_room()
                 self.learn_one(x, y)
                 return
             if self.on_bad == "raise":
-                raise self._refusal(_engine.Outcome(0, rule, value), x, in_table=False)
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
             self.n_skipped_ += 1
 
     def remember(self, x: Any) -> np.ndarray:
@@ -340,7 +158,7 @@ class Learner(Estimator):
     def _sparse_round(self, x: Rows, y: float, *, labelled: bool) -> float:
         """One round of a local learner, as in a replay; return the prediction, or NaN."""
 
-        def refused(outcome: _engine.Outcome) -> None:
+        def refused(outcome: Outcome) -> None:
             if self.on_bad == "raise":
                 raise self._refusal(outcome, x[0], in_table=False)
             self.n_skipped_ += labelled
@@ -355,17 +173,17 @@ class Learner(Estimator):
             step.work(x.longest),
             labelled=labelled,
             refused=refused,
-            progress=_no_progress,
+            progress=no_progress,
             local=True,
         )
         return float(predictions[0])
 
     def _refusal(
-        self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool, whole: str = "the model"
+        self, outcome: Outcome, x: np.ndarray, *, in_table: bool, whole: str = "the model"
     ) -> ValueError:
         return ValueError(f"{self._why(outcome, x, in_table=in_table)}; {whole} is unchanged")
 
-    def _why(self, outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+    def _why(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
         """Return which rule a row broke, where, and by what value."""
         return checks.refusal(
             type(self).__name__,
@@ -377,24 +195,19 @@ class Learner(Estimator):
             params=self.get_params(deep=False),
         )
 
+    # --- tables -------------------------------------------------------------------------------
+
     def _run(
         self,
         X: Any,
         y: Any,
         *,
         learn: bool,
-        progress: Callable[[int, int], None] = _no_progress,
+        progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
-        X, names = checks.any_table(X)
-        y = checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
-        if self._state is not None:
-            checks.same_columns(type(self).__name__, self.n_features_in_, self._names, X, names)
-        predictions, bad = self._run_table(
-            X, names, y, learn=learn, progress=progress, engine=engine
-        )
-        return predictions, y, bad
+        return run(self, X, y, learn=learn, progress=progress, engine=engine)
 
     def _run_table(
         self,
@@ -403,40 +216,34 @@ class Learner(Estimator):
         y: np.ndarray,
         *,
         learn: bool,
-        progress: Callable[[int, int], None] = _no_progress,
+        progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
         first: int = 0,
-        noticed: Callable[[_engine.Outcome], None] | None = None,
+        noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
         """Predict the rows of a table and, if asked, learn them; return predictions, bad rows.
 
         Errors call its rows ``first``, ``first + 1``, …; ``noticed`` is told why a row was skipped.
         """
-        fresh, skipped = self._state is None, self.n_skipped_
 
-        def refusal(outcome: _engine.Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
+        def refusal(outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
             outcome = outcome._replace(row=first + outcome.row)
             return self._refusal(outcome, x, in_table=in_table)
 
-        with self._all_or_nothing() if learn else contextlib.nullcontext():
-            if fresh:
-                self._begin(X.shape[1])
-                self._name_columns(names)
+        with rows_taken(self, X.shape[1], names, X.shape[0], learn=learn):
             if learn:
                 self._expect(X.shape[0])
             in_bulk = learn and self._step.takes_bulk(X, engine, type(self).__name__)
             predictions, bad = self._rounds(
                 self._step, X, y, learn, refusal, progress, in_bulk=in_bulk, noticed=noticed
             )
-            if fresh and len(bad) == len(X):  # bad rows do not say how wide the next will be
-                self._forget()
             if learn:
-                self.n_skipped_ = skipped + len(bad)
+                self.n_skipped_ += len(bad)
         return predictions, bad
 
     def _rounds(
         self,
-        step: _engine.Step,
+        step: Step,
         X: np.ndarray | Rows,
         y: np.ndarray,
         learn: bool,
@@ -444,12 +251,12 @@ class Learner(Estimator):
         progress: Callable[[int, int], None],
         *,
         in_bulk: bool = False,
-        noticed: Callable[[_engine.Outcome], None] | None = None,
+        noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
         """Run the rounds of a table by a step; return predictions, and bad rows skipped."""
         bad: list[int] = []
 
-        def refused(outcome: _engine.Outcome) -> None:
+        def refused(outcome: Outcome) -> None:
             if self.on_bad == "raise":
                 raise refusal(outcome, X[outcome.row], in_table=True)
             bad.append(outcome.row)

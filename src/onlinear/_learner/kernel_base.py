@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from onlinear import kernels
-from onlinear._engine import step as _engine
+from onlinear._engine.step import Prepared, Step
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._updates.dual import check_factor, coefficients
@@ -119,10 +119,10 @@ class KernelLearner(Learner):
         return numbers
 
     @property
-    def _step(self) -> _engine.Step:
+    def _step(self) -> Step:
         if isinstance(self.kernel, Kernel):
             return self.algorithm.step
-        return _engine.Prepared(self.algorithm.step, self._before)
+        return Prepared(self.algorithm.step, self._before)
 
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
         """Put the similarities of a kernel of the user's into the scratch."""

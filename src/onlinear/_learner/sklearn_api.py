@@ -1,10 +1,11 @@
 """The scikit-learn face; scikit-learn itself is imported only by its own call."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from onlinear._engine.transaction import all_or_nothing
 from onlinear._learner.measures import r_squared
 from onlinear._learner.parameters import Parameters
 from onlinear._validation import checks
@@ -21,7 +22,8 @@ class Estimator(Parameters):
     def _run(self, X: Any, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray, list[int]]:
         raise NotImplementedError
 
-    def _all_or_nothing(self) -> AbstractContextManager[None]:
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts everything back as it is now."""
         raise NotImplementedError
 
     def _forget(self) -> None:
@@ -33,7 +35,7 @@ class Estimator(Parameters):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, then learn the rows in order."""
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._forget()
             self._run(X, y, learn=True)
         return self
@@ -90,7 +92,8 @@ class Transformer(Parameters):
     def _learn(self, X: Any) -> None:
         raise NotImplementedError
 
-    def _all_or_nothing(self) -> AbstractContextManager[None]:
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts everything back as it is now."""
         raise NotImplementedError
 
     def _forget(self) -> None:
@@ -106,14 +109,14 @@ class Transformer(Parameters):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Forget everything, then learn from the rows in order; y is not looked at."""
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._forget()
             self._learn(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more rows, in order; y is not looked at."""
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._learn(X)
         return self
 

@@ -1,10 +1,11 @@
 """Matrix products of SciPy's BLAS, called from compiled code.
 
-A call costs some thirty nanoseconds beside the work. Arrays are rows one after another; BLAS reads
-columns, so that what it takes for A is our Aᵀ. Loading SciPy takes a moment: :func:`load` is called
-before the first function that needs it is compiled or read from the cache.
+A call adds some thirty nanoseconds to the work. Arrays are stored row by row; BLAS reads columns,
+so what it takes for A is our Aᵀ. Loading SciPy takes a moment: :func:`load` is called before the
+first function that needs it is compiled or read from the cache.
 """
 
+import ctypes
 from functools import cache
 from typing import Any
 
@@ -12,9 +13,9 @@ import llvmlite.binding
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import get_cython_function_address, intrinsic
+from numba.extending import get_cython_function_address
 
-from onlinear._numerics.linalg import kernel
+from onlinear._numerics.jit import intrinsic, kernel
 
 __all__ = ["add_product", "add_squares", "load", "product", "products_with"]
 
@@ -28,6 +29,7 @@ LEFT, TRIANGLE = ord("L"), ord("U")  # the triangle BLAS calls upper is our lowe
 NUMBA = {"c": types.int64, "i": types.int64, "d": types.float64, "p": types.uint64}
 WIDTHS = {"c": ir.IntType(8), "i": ir.IntType(32)}
 ADDRESS = ir.IntType(8).as_pointer()
+C: dict[str, Any] = {"c": ctypes.c_char, "i": ctypes.c_int, "d": ctypes.c_double}
 
 
 def _symbol(name: str) -> str:
@@ -35,18 +37,31 @@ def _symbol(name: str) -> str:
 
 
 @cache
+def _address(name: str) -> int:
+    """Return where a routine of SciPy's BLAS is in this process."""
+    return int(get_cython_function_address("scipy.linalg.cython_blas", name))
+
+
+@cache
 def load() -> None:
     """Tell the compiler where SciPy's BLAS is in this process."""
     for name in SIGNATURES:
-        address = get_cython_function_address("scipy.linalg.cython_blas", name)
-        llvmlite.binding.add_symbol(_symbol(name), address)
+        llvmlite.binding.add_symbol(_symbol(name), _address(name))
 
 
 def _routine(name: str) -> Any:
     """Return a Fortran routine as a function of compiled code; numbers are passed by address."""
     kinds = SIGNATURES[name]
 
-    @intrinsic
+    def plain(*arguments):
+        routine = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(_address(name))
+        places = []
+        for kind, value in zip(kinds, arguments, strict=True):
+            number = float(value) if kind == "d" else int(value)
+            places.append(number if kind == "p" else ctypes.byref(C[kind](number)))
+        routine(*places)
+
+    @intrinsic(without_jit=plain)
     def call(typingctx, *arguments):
         def codegen(context, builder, signature, packed):
             places = []

@@ -1,7 +1,7 @@
 """What a block of rows does to one matrix: the products of :mod:`onlinear._engine.bulk`.
 
 A symmetric matrix A takes rank-one updates A ← A + σ·h·vvᵀ, v = Ax, one a row; σ is −1 for a
-covariance and +1 for a matrix that grows. They are put off: P begins as XA₀, u = √h·v, and
+covariance and +1 for a matrix that grows. They are deferred: P begins as XA₀, u = √h·v, and
 
     leaf       G = PXᵀ of a few rows, from which row by row come xᵀAx and what the row takes out of
                those after it; then U = TP, T small and triangular
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._numerics import blas
-from onlinear._numerics.linalg import kernel
+from onlinear._numerics.jit import kernel
 
 __all__ = [
     "LEAF",
@@ -53,7 +53,7 @@ def wing(rows: int, d: int) -> Wing:
 
 
 def aligned(rows: int, d: int) -> np.ndarray:
-    """Return rows of d numbers or more that begin with a cache line, not all in the same ones."""
+    """Return rows of at least d numbers that begin with a cache line, spread over the cache."""
     pitch = -(-d // 8) * 8
     if pitch % 512 == 0:
         pitch += 8
@@ -107,7 +107,7 @@ def gram(wing, X, done, rows, d):
 
 @kernel
 def eliminate(wing, j, rows, done, h, sign):
-    """Take row j of the leaf out of those after it, and put down its χ and √h.
+    """Take row j of the leaf out of those after it, and record its χ and √h.
 
     Leaves u_jᵀx_s in G[j, s] for the s after j.
     """
@@ -147,7 +147,7 @@ def expand(wing, done, rows, sign, d):
 
 @kernel
 def push(wing, X, W, done, span, rows, sign, d):
-    """Make P good for the next rows, after the last ``span`` ones; W is scratch."""
+    """Correct P of the next rows for the last ``span`` ones; W is scratch."""
     P, U, _, _, _, _ = wing
     blas.product(X, done, rows, U, done - span, span, d, W)  # W = XUᵀ
     blas.add_product(sign, W, rows, U, done - span, span, d, 1.0, P, done)

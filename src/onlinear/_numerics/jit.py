@@ -1,21 +1,82 @@
-"""Compiled code that is kept between processes, and never outlives the sources it was made of."""
+"""How functions are compiled, and how compiled code is kept between processes.
+
+With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python, and what only a compiler
+can do, an :func:`intrinsic`, has a plain function beside it.
+"""
 
 import hashlib
 import inspect
 import warnings
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial, wraps
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+import numba.extending
 import numpy as np
+from numba import njit
+from numba.core import config
 
-from onlinear._numerics.linalg import kernel
+__all__ = [
+    "PLAIN",
+    "CompiledFunction",
+    "compiled",
+    "fingerprint",
+    "inner",
+    "intrinsic",
+    "kernel",
+    "short",
+    "within",
+]
 
-__all__ = ["Kept", "compiled", "fingerprint"]
-
+PLAIN = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # nothing is compiled
 VERSIONED = {"builtins", "functools", "llvmlite", "math", "numba", "numpy"}  # by Numba's cache
+
+
+def _interpreted(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Stand for ``kernel`` where nothing is compiled."""
+    if function is None:
+        return _interpreted
+    function.py_func = function  # type: ignore[attr-defined]
+    return function
+
+
+# Kernels keep no reference counts: a round is too short to pay for them. So nothing inside a step
+# or a kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
+# Entry points that nobody uses are not compiled: C's, and for what only compiled code calls
+# Python's too (calling an inner kernel from Python crashes the process).
+# Every option is given: what is left out, Numba takes from the caller in which it first meets the
+# kernel, and what other callers get then depends on what ran before.
+kernel: Any = _interpreted
+if not PLAIN:
+    kernel = partial(
+        njit,
+        error_model="numpy",
+        fastmath=False,
+        forceinline=False,
+        no_cfunc_wrapper=True,
+        _nrt=False,
+    )
+inner: Any = partial(kernel, no_cpython_wrapper=True)
+short: Any = partial(kernel, forceinline=True)  # a call would take as long as the work
+
+
+def within(function: Any) -> Any:
+    """Return a kernel that is inlined into its caller: for what every round of few columns does.
+
+    Elsewhere a call is enough, and machine code takes time to make.
+    """
+    return short(getattr(function, "py_func", function))
+
+
+def intrinsic(*, without_jit: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that writes LLVM code; ``without_jit`` does the same in plain Python."""
+
+    def decorate(typed: Callable[..., Any]) -> Any:
+        return without_jit if PLAIN else numba.extending.intrinsic(typed)
+
+    return decorate
 
 
 def compiled(
@@ -36,6 +97,8 @@ def compiled(
     function = FunctionType(template.__code__, {**template.__globals__, **names}, name)
     function.__qualname__ = name
     function.__module__ = module
+    if PLAIN:
+        return _silent(function)
     try:
         return kernel(function, cache=mark is not None, **options)
     except RuntimeError as error:
@@ -45,7 +108,18 @@ def compiled(
         return kernel(function, **options)
 
 
-class Kept:
+def _silent(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that warns of no overflow, as compiled code does not."""
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return call
+
+
+class CompiledFunction:
     """A function of this package called from Python, compiled on first use; it frees the lock."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -62,6 +136,9 @@ class Kept:
         return self._compiled(*arguments)
 
 
+Kept = CompiledFunction  # until Keyed uses the new name
+
+
 @cache
 def _foundation() -> bytes:
     """Return a hash of the sources that all compiled code is made of: arithmetic and loops."""
@@ -74,7 +151,7 @@ def _foundation() -> bytes:
 
 
 def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
-    """Hash the sources a compiled function depends on; None if that cannot be told.
+    """Hash the sources a compiled function depends on; None if they cannot be found.
 
     Those are the files of all it reaches, itself or through what it calls, and of ``others`` that
     are compiled with it; and this package's arithmetic and loops. A function typed at a prompt has
@@ -117,7 +194,7 @@ def _reached(value: Any, seen: set[int]) -> set[bytes]:
         return {repr(value).encode()}
     if isinstance(value, ModuleType):
         return set()
-    raise ValueError(f"no telling whether {value!r} has changed")
+    raise ValueError(f"cannot tell whether {value!r} has changed")
 
 
 def _foreign(value: Any) -> bool:

@@ -1,9 +1,9 @@
 """Loops along vectors, eight numbers at a time.
 
-A rule says what becomes of one number, ``y + a * x``; :func:`along` makes of it a loop over all of
-them, for compiled code. The compiler's own loops take 16 numbers at a time and the rest one by one,
-which is most of a vector of eight or twenty; these take eight, then four, two and one. Every number
-comes out as the rule says, with no sum in another order, so the bits are those of a plain loop.
+A rule says what becomes of one number, such as ``y + a * x``; :func:`along` turns it into a loop
+over whole vectors, for compiled code. The compiler's own loops take 16 numbers at a time and the
+rest one by one, which is most of a vector of eight or twenty; these take eight, then four, two and
+one. No sum changes its order, so the bits are those of a plain loop.
 """
 
 import inspect
@@ -12,8 +12,9 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
-from numba.extending import intrinsic
+from numba.core import cgutils
+
+from onlinear._numerics.jit import intrinsic
 
 __all__ = ["along"]
 
@@ -22,11 +23,11 @@ NUMBER, INTEGER = ir.DoubleType(), ir.IntType(64)
 
 
 def along(rule: Callable[..., Any]) -> Any:
-    """Return a loop over all numbers of some vectors, from a rule for one number of each.
+    """Return a loop over whole vectors, from a rule for one number of each.
 
-    What the rule returns, a number or several, becomes of the last vectors. The first vector says
-    how many numbers there are; scalars come before vectors. Vectors are the same or have nothing
-    in common.
+    What the rule returns, a number or several, is written to the last vectors. The first vector
+    says how many numbers there are; scalars come before vectors. Two vectors are the same one, or
+    do not overlap.
     """
     names = list(inspect.signature(rule).parameters)
 
@@ -37,9 +38,6 @@ def along(rule: Callable[..., Any]) -> Any:
             new = _several(rule(*scalars, *(vector[j] for vector in vectors)))
             for vector, number in zip(vectors[-len(new) :], new, strict=True):
                 vector[j] = number
-
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return plain
 
     def typed(context: Any, *kinds: Any) -> Any:
         scalars = sum(not isinstance(kind, types.Array) for kind in kinds)
@@ -53,7 +51,7 @@ def along(rule: Callable[..., Any]) -> Any:
         [inspect.Parameter(name, parameter) for name in ("context", *names)]
     )
     typed.py_func = plain  # type: ignore[attr-defined]  # without a compiler, and to notice changes
-    return intrinsic(typed)
+    return intrinsic(without_jit=plain)(typed)
 
 
 def _several(value: Any) -> tuple[Any, ...]:

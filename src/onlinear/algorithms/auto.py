@@ -26,6 +26,7 @@ import numpy as np
 from onlinear._engine.step import DOMAIN, FINE, Outcome, Step
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.rounds import rows_taken
 from onlinear._numerics.linalg import inner, scale
 from onlinear._validation import checks
 from onlinear.algorithms._auto.combination import SUMS
@@ -258,13 +259,8 @@ class Auto(Learner):
                 f"{ticket.size} numbers"
             )
         if self._state is None:
-            skipped = self.n_skipped_
-            with self._all_or_nothing():
-                self._begin(d)
+            with rows_taken(self, d, None):
                 self.learn_late(kept, y)
-                if self.n_skipped_ > skipped:  # as in learn_one
-                    self._forget()
-                    self.n_skipped_ = skipped + 1
             return
         state, params, work = self._call or self._prepare()
         value, rule = step_delayed.one(state, params, ticket, label, work, True)

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear._engine.step import FINE, Outcome
+from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import Rows
+from onlinear._engine.transaction import all_or_nothing
 from onlinear._learner.base import FLOAT
 from onlinear._learner.parameters import _same
 from onlinear._validation import checks
@@ -122,7 +123,7 @@ class FeatureMap(MapState):
 
     def learn_one(self, x: Any) -> None:
         """Learn from one row; the first fixes how many columns the rows have."""
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             if self._state is None:
                 self._begin(checks.width(x), checks.row_names(x))
             x = self._row(x)

@@ -1,14 +1,14 @@
 """A map and a learner held together: their parameters, their state, their file."""
 
-import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
-from onlinear._learner.base import Learner, _full_name
+from onlinear._learner.base import Learner, full_name
 from onlinear._learner.parameters import Nested
+from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
 from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
@@ -50,30 +50,41 @@ class Pair(Nested, Estimator):
 
     # --- state --------------------------------------------------------------------------------
 
-    def _begin(self, d: int, names: list[str] | None) -> None:
+    def _has_begun(self) -> bool:
+        return self._parts()[1]._state is not None
+
+    def _columns(self) -> Columns | None:
+        features, _ = self._parts()
+        return None if features._state is None else (features.n_features_in_, features._names)
+
+    def _start(self, d: int, names: list[str] | None) -> None:
         """Begin with what has not begun yet."""
         features, learner = self._parts()
         if features._state is None:
             features._begin(d, names)
         learner._begin(features._width())
 
+    @property
+    def _skips(self) -> int:
+        return self.learner.n_skipped_
+
+    @_skips.setter
+    def _skips(self, count: int) -> None:
+        self.learner.n_skipped_ = count
+
     def _forget(self) -> None:
         for part in (self.features, self.learner):
             part._forget()
 
-    def _leave(self, map_began: bool, skipped: int) -> None:
-        """Be as before the beginning: bad rows do not say how wide the next will be."""
-        if not map_began:
-            self.features._forget()
-        self.learner._forget()
-        self.learner.n_skipped_ = skipped
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts map and learner back as they are now."""
+        restorers = [part._snapshot() for part in self._parts()]
 
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Undo everything if the block fails or is interrupted."""
-        features, learner = self._parts()
-        with features._all_or_nothing(), learner._all_or_nothing():
-            yield
+        def restore() -> None:
+            for each in restorers:
+                each()
+
+        return restore
 
     def _learnt(self) -> Any:
         if self._parts()[1]._state is None:
@@ -117,9 +128,9 @@ class Pair(Nested, Estimator):
         True
         """
         features, learner = self._parts()
-        header, arrays = model_codec.described(learner, _full_name(type(learner)))
+        header, arrays = model_codec.described(learner, full_name(type(learner)))
         features._numbers()
-        about: dict[str, Any] = {"name": _full_name(type(features))}
+        about: dict[str, Any] = {"name": full_name(type(features))}
         about["params"] = features._to_plain()
         if features._state is not None:
             features._prepare()

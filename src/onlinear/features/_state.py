@@ -1,13 +1,12 @@
 """The state of a map: how it begins, goes back, is copied and comes from a file."""
 
-import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from onlinear._learner.base import _full_name
+from onlinear._learner.base import full_name
 from onlinear._learner.sklearn_api import Transformer
 from onlinear._state_files import model_codec
 from onlinear._validation import checks
@@ -35,7 +34,7 @@ class MapState(Transformer):
         """Let state files know the map by its name; the newest of a name counts."""
         super().__init_subclass__()
         if hasattr(cls, "step"):
-            MapState._classes[_full_name(cls)] = cls
+            MapState._classes[full_name(cls)] = cls
 
     def _numbers(self) -> tuple[Any, ...]:
         """Return the checked parameters as the step takes them."""
@@ -91,19 +90,18 @@ class MapState(Transformer):
         for name in BEGUN:
             self.__dict__.pop(name, None)
 
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Undo everything if the block fails or is interrupted."""
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts everything back as it is now."""
         attributes = self.__dict__.copy()
         mark = 0 if self._state is None else self._mark()
-        try:
-            yield
-        except BaseException:
+
+        def restore() -> None:
             self.__dict__.clear()
             self.__dict__.update(attributes)
             if self._state is not None:
                 self._back_to(mark)
-            raise
+
+        return restore
 
     # --- copies and files ---------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.step import BAD_INPUT, FINE, FIRST_BLOCK, Prepared, Step
+from onlinear._engine.status import BAD_INPUT, FINE
+from onlinear._engine.step import FIRST_BLOCK, Prepared, Step
 from onlinear._engine.tables import Rows, to_read
 
 __all__ = ["Behind", "Mapping", "PreparedMapping", "of_map", "part"]

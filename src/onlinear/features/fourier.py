@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.step import FINE, OVERFLOW
+from onlinear._engine.status import FINE, OVERFLOW
 from onlinear._numerics.linalg import dot
 from onlinear._validation.checks import number, whole
 from onlinear.features._map import FeatureMap

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear._engine.step import BAD_INPUT, BAD_LABEL, FINE, FULL, Outcome
-from onlinear._learner.base import _no_progress
+from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, FULL, Outcome
+from onlinear._engine.tables import Rows
+from onlinear._engine.transaction import all_or_nothing
+from onlinear._learner.rounds import no_progress, rows_taken, run
 from onlinear._state_files import model_codec
 from onlinear._validation import checks
 from onlinear.features._pair import Pair
@@ -55,7 +57,7 @@ class Mapped(Pair):
         features, learner = self._parts()
         if learner._state is None:
             fresh = copy.deepcopy(self)
-            fresh._begin(checks.width(x), None)
+            fresh._start(checks.width(x), None)
             return fresh.predict_one(x)
         x = features._row(x)
         value, rule = self._round(x, nan, labelled=False)
@@ -69,12 +71,8 @@ class Mapped(Pair):
         """Learn the label of one row (a vector, or a sparse 1 × d)."""
         features, learner = self._parts()
         if learner._state is None:
-            began, skipped = features._state is not None, learner.n_skipped_
-            with self._all_or_nothing():
-                self._begin(checks.width(x), checks.row_names(x))
+            with rows_taken(self, checks.width(x), checks.row_names(x)):
                 self.learn_one(x, y)
-                if learner.n_skipped_ > skipped:
-                    self._leave(began, skipped + 1)
             return
         x = features._row(x)
         value, rule = self._round(x, checks.label(y), labelled=True)
@@ -90,7 +88,7 @@ class Mapped(Pair):
         if rule != FINE:
             return new, of_map(rule)
         both = labelled and new == 1.0  # else a round of the learner is all or nothing by itself
-        with self._all_or_nothing() if both else contextlib.nullcontext():
+        with all_or_nothing(features, learner) if both else contextlib.nullcontext():
             state, params, work = learner._call or learner._prepare()
             value, rule = learner._one(state, params, phi, y, work, labelled)
             if rule == FULL:
@@ -123,28 +121,31 @@ class Mapped(Pair):
         y: Any,
         *,
         learn: bool,
-        progress: Callable[[int, int], None] = _no_progress,
+        progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
-        X, names = checks.any_table(X)
-        y = checks.labels(y, len(X)) if learn else np.full(len(X), nan)
+        return run(self, X, y, learn=learn, progress=progress, engine=engine)
+
+    def _run_table(
+        self,
+        X: np.ndarray | Rows,
+        names: list[str] | None,
+        y: np.ndarray,
+        *,
+        learn: bool,
+        progress: Callable[[int, int], None],
+        engine: str,
+    ) -> tuple[np.ndarray, list[int]]:
+        """Predict the rows of a table and, if asked, learn them; return predictions, bad rows."""
         features, learner = self._parts()
-        began, fresh = features._state is not None, learner._state is None
-        skipped = learner.n_skipped_
-        with self._all_or_nothing() if learn else contextlib.nullcontext():
-            if began:
-                features._same_columns(X, names, type(self).__name__)
-            if fresh:
-                self._begin(X.shape[1], names)
+        with rows_taken(self, X.shape[1], names, X.shape[0], learn=learn):
             step = Behind(features, learner._step)
             step.takes_bulk(X, engine, type(self).__name__)  # never, but the word may be wrong
             predictions, bad = learner._rounds(step, X, y, learn, self._refusal, progress)
-            if fresh and len(bad) == len(X):
-                self._leave(began, skipped)
             if learn:
-                learner.n_skipped_ = skipped + len(bad)
-        return predictions, y, bad
+                learner.n_skipped_ += len(bad)
+        return predictions, bad
 
 
 model_codec.register_reader("map", Mapped._rebuilt)

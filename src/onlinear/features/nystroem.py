@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from onlinear import kernels
-from onlinear._engine.step import DOMAIN, FINE, OVERFLOW
+from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
 from onlinear._numerics.linalg import ROUNDING, dot, kernel
 from onlinear._updates.dual import check_factor, solve_columns, solve_rows
 from onlinear._validation.checks import number, table, whole

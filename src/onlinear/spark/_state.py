@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from onlinear._learner.base import Learner, _full_name
+from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import model_codec
 from onlinear._state_files.file_format import StateFileError
 from onlinear._validation import checks
@@ -49,7 +49,7 @@ class StateForm:
     @classmethod
     def of(cls, model: Learner, columns: Columns) -> Self:
         """Return the form of a model's states; refuse a model that does not fit the columns."""
-        header, arrays = model_codec.described(model, _full_name(type(model)))
+        header, arrays = model_codec.described(model, full_name(type(model)))
         if model._state is not None:
             d, names = len(columns.features), model._names
             if names is not None:

@@ -55,7 +55,7 @@ def one_by_one(bank, X, y):
 @pytest.fixture
 def in_threads(monkeypatch):
     monkeypatch.setattr(stacked_models, "THREADS_PAY", 0.0)
-    monkeypatch.setattr("onlinear._engine.step.FIRST_BLOCK", 4)
+    monkeypatch.setattr(stacked_models, "FIRST_BLOCK", 4)
 
 
 def bits(array):
@@ -63,7 +63,7 @@ def bits(array):
 
 
 def test_every_way_of_running_gives_the_bits_of_the_learners_alone(tmp_path, in_threads):
-    """All learners, some in two settings, in teams of two and more."""
+    """All learners, some in two settings, in stacks of two and more."""
     cases = DEFAULTS + LINEAR[:9] + LINEAR[:3]
     X, y = stream(ROWS)
     alone = learners(cases)
@@ -150,7 +150,7 @@ def test_bad_rows_are_refused_or_skipped_as_by_each_learner_alone(mix, rows, cut
     row, part = 0, 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacked_models, "THREADS_PAY", 0.0)
-        patch.setattr("onlinear._engine.step.FIRST_BLOCK", 2)
+        patch.setattr(stacked_models, "FIRST_BLOCK", 2)
         patch.setattr(journal, "ROWS", 3)
         while row < len(rows):
             length, singly = cuts[part % len(cuts)]
@@ -369,9 +369,9 @@ def test_threads_that_still_write_are_waited_for():
 def test_work_is_cut_into_parts_of_about_the_same_time():
     bank = ol.Bank([ol.LASER()] * 10 + [ol.Ridge()] * 2 + [ol.NLMS()])
     bank.learn_one([1.0], 1.0)
-    whole = [stacked_models.Part(team, 0, team.where.size, np.zeros(1)) for team in bank._teams]
+    whole = [stacked_models.StackSlice(s, 0, s.where.size, np.zeros(1)) for s in bank._stacks]
     parts = stacked_models._divided(whole, [6.0, 1.9, 0.1], 8)
-    assert [(p.first, p.last) for p in parts if p.team.step is whole[0].team.step] == [
+    assert [(p.first, p.last) for p in parts if p.stack.step is whole[0].stack.step] == [
         (0, 1), (1, 3), (3, 5), (5, 6), (6, 8), (8, 10),
     ]  # fmt: skip
     assert [p.last - p.first for p in parts[6:]] == [1, 1, 1]
@@ -544,11 +544,11 @@ def test_parameters_may_be_whole_numbers_and_truth_values():
     one_by_one(bank, X, y)
     assert [model.coef_[0] for model in list(bank)[:2]] == [6.0, 20.0]
     assert bank[3].coef_[0] == 2.0
-    assert len(bank._teams) == 2
+    assert len(bank._stacks) == 2
 
 
 def test_matrices_begin_with_a_cache_line_and_records_are_the_learners_states():
-    block = record_block.Block(3, [np.zeros(1), np.zeros((2, 3)), np.zeros(0)])
+    block = record_block.RecordBlock(3, [np.zeros(1), np.zeros((2, 3)), np.zeros(0)])
     block.put(1, ([7.0], np.arange(6).reshape(2, 3), []))
     assert block.records.tolist() == [[0] * 7, [7, 0, 1, 2, 3, 4, 5], [0] * 7]
     assert [a.shape for a in block.arrays] == [(3, 1), (3, 2, 3), (3, 0)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.step import BAD_INPUT, BAD_LABEL
+from onlinear._engine.status import BAD_INPUT, BAD_LABEL
 from onlinear._state_files.model_codec import count
 
 __all__ = ["Problem", "Skipped", "odd_columns"]

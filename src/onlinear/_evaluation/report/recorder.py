@@ -3,14 +3,14 @@
 What is kept is the same to the bit however the stream is cut into calls.
 """
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from onlinear._engine.progress import bar
-from onlinear._engine.step import BAD_INPUT, Outcome
+from onlinear._engine.status import BAD_INPUT, Outcome
+from onlinear._engine.transaction import all_or_nothing
 from onlinear._evaluation.certified import Certified
 from onlinear._evaluation.report.data_problems import Skipped, words_of
 from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
@@ -117,7 +117,7 @@ class Watched:
             raise ValueError(f"the story is of {len(self.names)} columns, got {X.shape[1]}")
         if type(start) is not int or start <= self.last:
             raise ValueError(f"the story has come to row {self.last}, got rows from {start!r} on")
-        with self._all_or_nothing(), np.errstate(over="ignore", invalid="ignore"):
+        with all_or_nothing(self), np.errstate(over="ignore", invalid="ignore"):
             if self.seen == 0:
                 self.first = start
             skipped, records = self.skipped.copy(), list[np.ndarray]()
@@ -132,15 +132,16 @@ class Watched:
             self.skipped = skipped
         return run
 
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        before = self.__dict__.copy()  # what a story keeps is never changed in place
-        try:
-            with (self.certified or self.model)._all_or_nothing():
-                yield
-        except BaseException:
-            self.__dict__.update(before)
-            raise
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts learner and record back as they are now."""
+        attributes = self.__dict__.copy()  # what is recorded is never changed in place
+        model = (self.certified or self.model)._snapshot()
+
+        def restore() -> None:
+            self.__dict__.update(attributes)
+            model()
+
+        return restore
 
     def _rounds(
         self,

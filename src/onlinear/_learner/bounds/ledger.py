@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine import step as _engine
 from onlinear._engine.progress import bar
 from onlinear._engine.record import joined, views
+from onlinear._engine.status import FINE, Outcome
+from onlinear._engine.step import Tally
+from onlinear._engine.transaction import all_or_nothing
 from onlinear._validation import checks
 
 __all__ = ["Account", "Ledger"]
@@ -19,7 +21,7 @@ class Account(NamedTuple):
 
     owner: str
     init: Any  # d → a tuple of arrays, the tally first
-    step: _engine.Tally
+    step: Tally
     params: tuple[Any, ...]
     rules: tuple[str, ...] = ()
 
@@ -72,6 +74,18 @@ class Ledger:
         for array, part in zip(self.state, views(record, self.state), strict=True):
             array[...] = part
 
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts the accounts back as they are now."""
+        fresh, record = self.state is None, self.record
+
+        def restore() -> None:
+            if fresh:
+                self.state = None
+            else:
+                self.record = record
+
+        return restore
+
     def add_one(self, x: np.ndarray, y: float) -> None:
         """Enter one row."""
         fresh = self.state is None
@@ -82,12 +96,12 @@ class Ledger:
         before = self.record if self.account.rules else None  # it may refuse after writing
         step, params = self.account.step, self.account.params
         value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True)
-        if rule != _engine.FINE:
+        if rule != FINE:
             if before is not None:
                 self.record = before
             if fresh:
                 self.state = None
-            raise self._refusal(_engine.Outcome(0, rule, value), x, None, in_table=False)
+            raise self._refusal(Outcome(0, rule, value), x, None, in_table=False)
 
     def add(
         self,
@@ -101,17 +115,15 @@ class Ledger:
 
         ``progress`` is told the row reached, in place of the bar on a terminal.
         """
-        fresh = self.state is None
-        if fresh:
-            self.begin(X.shape[1])
-        elif X.shape[1] != self.width:
+        if self.state is not None and X.shape[1] != self.width:
             raise ValueError(f"X needs {self.width} features, as before, got {X.shape[1]}")
-        before = self.record
 
-        def refused(outcome: _engine.Outcome) -> None:
+        def refused(outcome: Outcome) -> None:
             raise self._refusal(outcome, X[outcome.row], names, in_table=True)
 
-        try:
+        with all_or_nothing(self):
+            if self.state is None:
+                self.begin(X.shape[1])
             assert self.state is not None
             with bar(self.account.owner) if progress is None else nullcontext(progress) as advance:
                 step = self.account.step
@@ -126,12 +138,6 @@ class Ledger:
                     progress=advance,
                     in_bulk=step.takes_bulk(X, engine, self.account.owner),
                 )
-        except BaseException:
-            if fresh:
-                self.state = None
-            else:
-                self.record = before
-            raise
 
     def compile(self, X: np.ndarray, y: np.ndarray, *, in_bulk: bool) -> None:
         """Compile what entering such a table needs, and enter nothing."""
@@ -143,7 +149,7 @@ class Ledger:
         step.compile(ledger.state, params, X, y, ledger._work, in_bulk=in_bulk)
 
     def _refusal(
-        self, outcome: _engine.Outcome, x: np.ndarray, names: list[str] | None, *, in_table: bool
+        self, outcome: Outcome, x: np.ndarray, names: list[str] | None, *, in_table: bool
     ) -> ValueError:
         account = self.account
         return checks.refusal(

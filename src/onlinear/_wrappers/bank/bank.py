@@ -1,26 +1,27 @@
 """A bank: many learners on the same rows, in one pass."""
 
-import contextlib
 import copy
 import operator
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from math import nan
 from typing import Any
 
 import numpy as np
 from numpy import ascontiguousarray, empty, ndarray
 
-from onlinear._engine.step import FINE, Outcome
+from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import Rows
 from onlinear._engine.threads import usable_cores
-from onlinear._learner.base import FLOAT, Learner, _full_name, _no_progress
+from onlinear._engine.transaction import all_or_nothing
+from onlinear._learner.base import FLOAT, Learner
 from onlinear._learner.kernel_base import check_fixed
-from onlinear._state_files import file_format, model_codec
+from onlinear._learner.rounds import Columns, no_progress, rows_taken, run
+from onlinear._state_files import model_codec
 from onlinear._validation import checks
+from onlinear._wrappers.bank import separate_models, stacked_models, state_file
 from onlinear._wrappers.bank.journal import Journal
-from onlinear._wrappers.bank.stacked_models import Team, assembled, run
 
 __all__ = ["Bank"]
 
@@ -73,20 +74,19 @@ class Bank:
         self._models = [copy.deepcopy(model) for model in given]
         self._count = len(given)
         self._outcomes = empty(self._count), empty(self._count, INTEGER)  # of learning a row
-        self._skips = np.array([model.on_bad == "skip" for model in given])
-        self._skipped = np.array([model.n_skipped_ for model in given])
+        self._who_skips = np.array([model.on_bad == "skip" for model in given])
+        self._skips = np.array([model.n_skipped_ for model in given])  # rows, by learner
         self._fresh = np.array([model._state is None for model in given])  # have learnt no row
         self._any_fresh = bool(self._fresh.any())
         self._shape: tuple[int] | None = None
         self._names: list[str] | None = None
-        self._teams: list[Team] = []
-        self._calls: list[tuple[Any, ...]] = []  # of the teams, for one row
+        self._stacks: list[stacked_models.Stack] = []
+        self._calls: list[tuple[Any, ...]] = []  # of the stacks, for one row
         self._journal: Journal | None = None
         begun = [model for model in given if model._state is not None]
-        for model in begun:
-            _check_columns(begun[0], model)
+        stacked_models.check_columns(begun)
         if begun:
-            self._begin(begun[0].n_features_in_, begun[0]._names)
+            self._start(begun[0].n_features_in_, begun[0]._names)
 
     def _cores(self) -> int:
         """Return how many threads to use at most."""
@@ -108,8 +108,8 @@ class Bank:
         model = copy.deepcopy(self._models[k])
         if self._fresh[k]:
             model._forget()
-        if self._skipped[k]:
-            model.n_skipped_ = int(self._skipped[k])
+        if self._skips[k]:
+            model.n_skipped_ = int(self._skips[k])
         return model
 
     def __iter__(self) -> Iterator[Learner]:
@@ -123,42 +123,39 @@ class Bank:
 
     # --- state --------------------------------------------------------------------------------
 
-    def _begin(self, d: int, names: list[str] | None) -> None:
+    def _has_begun(self) -> bool:
+        return self._shape is not None
+
+    def _columns(self) -> Columns | None:
+        return None if self._shape is None else (self._shape[0], self._names)
+
+    def _start(self, d: int, names: list[str] | None) -> None:
         """Take rows of width d: lay the learners' states side by side."""
         matrices = sum(model._matrices() for model in self._models)
         checks.fits(f"Bank of {len(self)} learners", d, matrices, "fewer learners, or NLMS")
         models = [copy.deepcopy(model) if model._state is None else model for model in self._models]
         for model in models:
             if model._state is None:
-                model._begin(d)
-                model._name_columns(names)
-        self._teams = assembled(models)
+                model._start(d, names)
+        self._stacks = stacked_models.stacked(models)
         self._calls = [
             (step.each, states.arrays, params.arrays, step.work(d), where)
-            for step, states, params, where in self._teams
+            for step, states, params, where in self._stacks
         ]
         self._models, self._shape, self._names = models, (d,), names
         self._journal = None
 
-    def _forget(self) -> None:
-        """Have no width: bad rows do not say how wide the next will be."""
-        for model in self._models:
-            model._forget()
-        self._shape = self._names = self._journal = None
-        self._teams, self._calls = [], []
-
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Undo everything if the block fails or is interrupted."""
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts everything back as it is now."""
         attributes = self.__dict__.copy()
-        copies = [team.states.memory.copy() for team in self._teams]
-        try:
-            yield
-        except BaseException:
+        copies = [stack.states.memory.copy() for stack in self._stacks]
+
+        def restore() -> None:
             self.__dict__.update(attributes)
-            for team, memory in zip(self._teams, copies, strict=True):
-                team.states.memory[:] = memory
-            raise
+            for stack, memory in zip(self._stacks, copies, strict=True):
+                stack.states.memory[:] = memory
+
+        return restore
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the learners: what pickle, copy and deepcopy keep."""
@@ -178,22 +175,7 @@ class Bank:
         >>> ol.load("bank.onl").predict_one([1.0, 0.0])
         array([1.5, 1. ])
         """
-        header: dict[str, Any] = {"bank": [], "threads": self.threads}
-        arrays: dict[str, np.ndarray] = {}
-        for k, model in enumerate(self):
-            about, own = model_codec.described(model, _full_name(type(model)))
-            header["bank"].append(about)
-            arrays |= {f"{name} {k}": array for name, array in own.items()}
-        file_format.write(path, header, arrays)
-
-    @staticmethod
-    def _rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Bank":
-        """Return the bank that a header and arrays describe."""
-        models = []
-        for k, about in enumerate(header["bank"]):
-            own = {"state": arrays[f"state {k}"]} if f"state {k}" in arrays else {}
-            models.append(model_codec.rebuilt(about, own, Learner._classes))
-        return Bank(models, header["threads"])
+        state_file.save(self, path)
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -206,7 +188,7 @@ class Bank:
         """
         if self._shape is None:
             fresh = copy.copy(self)
-            fresh._begin(checks.width(x), None)
+            fresh._start(checks.width(x), None)
             return fresh.predict_one(x)
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = self._row(x)
@@ -229,17 +211,14 @@ class Bank:
         array([0.5, 1. ])
         """
         if self._shape is None:
-            with self._all_or_nothing():
-                self._begin(checks.width(x), checks.row_names(x))
+            with rows_taken(self, checks.width(x), checks.row_names(x)):
                 self.learn_one(x, y)
-                if self._fresh.all():
-                    self._forget()
             return
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = self._row(x)
             if x.__class__ is Rows:
                 label = checks.label(y)
-                with self._all_or_nothing():
+                with all_or_nothing(self):
                     self._learnt(self._one_sparse(x, label, learn=True)[1])
                     self._journal = None
                 return
@@ -247,7 +226,7 @@ class Bank:
             y = checks.label(y)
         x = ascontiguousarray(x)
         if self._journal is None:
-            self._journal = Journal([team.states.memory for team in self._teams])
+            self._journal = Journal([stack.states.memory for stack in self._stacks])
         values, rules = self._outcomes
         try:
             refused = self._each(x, y, True, values, rules)
@@ -262,7 +241,12 @@ class Bank:
 
     def _one_sparse(self, x: Rows, y: float, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
         """One round of a sparse row."""
-        return self._apart(x, np.array([y]), [False] * len(self), learn=learn, in_table=False)
+        return separate_models.run(
+            *(self._models, x, np.array([y]), [False] * len(self)),
+            learn=learn,
+            refusal=lambda k, outcome, x: self._refusal(k, outcome, x, in_table=False),
+            progress=no_progress,
+        )
 
     def _each(
         self, x: np.ndarray, y: float, labelled: bool, values: np.ndarray, rules: np.ndarray
@@ -275,7 +259,7 @@ class Bank:
 
     def _learnt(self, bad: np.ndarray) -> None:
         """Take note of rows that were learnt, or skipped where ``bad`` (a row for each learner)."""
-        self._skipped = self._skipped + bad.sum(axis=1)
+        self._skips = self._skips + bad.sum(axis=1)
         self._fresh = self._fresh & bad.all(axis=1)
         self._any_fresh = bool(self._fresh.any())
 
@@ -287,7 +271,7 @@ class Bank:
 
     def _refuse(self, values: np.ndarray, rules: np.ndarray, x: np.ndarray) -> None:
         """Raise what the first learner that does not skip the row has to say of it."""
-        for k in np.flatnonzero((rules != FINE) & ~self._skips):
+        for k in np.flatnonzero((rules != FINE) & ~self._who_skips):
             outcome = Outcome(0, int(rules[k]), float(values[k]))
             raise self._refusal(int(k), outcome, x, in_table=False)
 
@@ -309,101 +293,49 @@ class Bank:
         y: Any,
         *,
         learn: bool,
-        progress: Callable[[int, int], None] = _no_progress,
+        progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
-        X, names = checks.any_table(X)
-        y = checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
-        with self._all_or_nothing() if learn else contextlib.nullcontext():
-            began = self._shape is None
-            if self._shape is None:
-                self._begin(X.shape[1], names)
-            else:
-                checks.same_columns("Bank", self._shape[0], self._names, X, names)
+        return run(self, X, y, learn=learn, progress=progress, engine=engine)
+
+    def _run_table(
+        self,
+        X: np.ndarray | Rows,
+        names: list[str] | None,
+        y: np.ndarray,
+        *,
+        learn: bool,
+        progress: Callable[[int, int], None],
+        engine: str,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predict the rows of a table and, if asked, learn them; return predictions, bad rows."""
+
+        def refusal(k: int, outcome: Outcome, x: np.ndarray) -> ValueError:
+            return self._refusal(k, outcome, x, in_table=True)
+
+        with rows_taken(self, X.shape[1], names, X.shape[0], learn=learn):
             in_bulk = [
                 learn and model._step.takes_bulk(X, engine, type(model).__name__)
                 for model in self._models
             ]
             if isinstance(X, Rows) or any(in_bulk):
-                predictions, bad = self._apart(X, y, in_bulk, learn=learn, progress=progress)
+                predictions, bad = separate_models.run(
+                    *(self._models, X, y, in_bulk), learn=learn, refusal=refusal, progress=progress
+                )
             else:
-                predictions, bad = self._dense(X, y, learn=learn, progress=progress)
+                predictions, bad = stacked_models.run(
+                    *(self._stacks, X, y),
+                    labelled=learn,
+                    skips=self._who_skips,
+                    refusal=refusal,
+                    progress=progress,
+                    threads=min(self._cores(), len(self)),
+                )
             if learn:
                 self._learnt(bad)
                 self._journal = None
-            if began and self._fresh.all():
-                self._forget()
-        return predictions.T, y, bad.T
-
-    def _dense(
-        self, X: np.ndarray, y: np.ndarray, *, learn: bool, progress: Callable[[int, int], None]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Run the rounds of an array; return predictions and bad rows, a row for each learner."""
-
-        def refused(k: int, outcome: Outcome) -> None:
-            raise self._refusal(k, outcome, X[outcome.row], in_table=True)
-
-        return run(
-            self._teams,
-            X,
-            y,
-            labelled=learn,
-            skips=self._skips,
-            refused=refused,
-            progress=progress,
-            threads=min(self._cores(), len(self)),
-        )
-
-    def _apart(
-        self,
-        X: np.ndarray | Rows,
-        y: np.ndarray,
-        in_bulk: Sequence[bool],
-        *,
-        learn: bool,
-        progress: Callable[[int, int], None] = _no_progress,
-        in_table: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Run the rounds of sparse rows, or in bulk, by each learner as it does alone."""
-        rows, models = len(X), len(self)
-        predictions = np.empty((models, rows))
-        bad = np.zeros((models, rows), dtype=np.bool_)
-        refusals: list[tuple[int, int, ValueError]] = []
-        for k, model in enumerate(self._models):
-
-            def refusal(outcome: Outcome, x: np.ndarray, k: int = k, **_: bool) -> ValueError:
-                error = self._refusal(k, outcome, x, in_table=in_table)
-                refusals.append((outcome.row, k, error))
-                return error
-
-            def advance(row: int, rows: int, k: int = k) -> None:
-                progress(k * rows + row, models * rows)
-
-            try:
-                predictions[k], skipped = model._rounds(
-                    model._step, X, y, learn, refusal, advance, in_bulk=in_bulk[k]
-                )
-            except ValueError:
-                if not refusals or refusals[-1][1] != k:
-                    raise
-                continue  # another learner may refuse an earlier row
-            bad[k, skipped] = True
-        if refusals:
-            raise min(refusals, key=lambda refusal: refusal[:2])[2]
-        return predictions, bad
+        return predictions.T, bad.T
 
 
-def _check_columns(first: Learner, model: Learner) -> None:
-    """Refuse learners that have begun with other columns than each other."""
-    one, other = ((m.n_features_in_, m._names) for m in (first, model))
-    if one != other:
-        raise ValueError(
-            "Bank needs learners that began with the same columns, got "
-            + " and ".join(
-                f"{d} features" + (f" {names}" if names else "") for d, names in (one, other)
-            )
-        )
-
-
-model_codec.register_reader("bank", Bank._rebuilt)
+model_codec.register_reader("bank", lambda header, arrays: Bank(*state_file.read(header, arrays)))

@@ -1,13 +1,15 @@
-"""How a bank goes back by one row without a copy of it at every row.
+"""How a bank undoes one row without copying all states at every row.
 
-If one learner refuses a row, those that have learnt it already must be as before. To copy all
-states at every row would cost as much as to learn it; so they are copied now and then, the rows
-since are kept, and to go back is to take the copy and learn those rows again: the same bits.
+If one learner refuses a row, those that have learnt it already must be as before. Copying all
+states at every row would cost as much as learning it. So they are copied now and then and the rows
+since are kept; undoing is taking the copy and learning those rows again, which gives the same bits.
 """
 
 from collections.abc import Callable
 
 import numpy as np
+
+from onlinear._engine.transaction import uninterrupted
 
 __all__ = ["Journal"]
 
@@ -34,14 +36,13 @@ class Journal:
 
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
         """Make the states what they were after the last row entered, ``learn`` learning a row."""
-        while True:
-            try:
-                copies, since = self._kept
-                for memory, copy in zip(self._memories, copies, strict=True):
-                    memory[:] = copy
-                for x, y in since:
-                    learn(x, y)
-                self._copy()
-                return
-            except KeyboardInterrupt:  # there is an error on its way already
-                continue
+
+        def restore() -> None:
+            copies, since = self._kept
+            for memory, copy in zip(self._memories, copies, strict=True):
+                memory[:] = copy
+            for x, y in since:
+                learn(x, y)
+            self._copy()
+
+        uninterrupted(restore)

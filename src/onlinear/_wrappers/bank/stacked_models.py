@@ -1,8 +1,9 @@
-"""Teams: models of one step with their states side by side, run over the same rows.
+"""Stacks: models of one step with their states side by side in memory, run over the same rows.
 
-A bank is some teams. The loops over rows and models are the engine's (``_engine.each``,
-``.banked``); here the rows are handed to them in blocks, and the models to threads. Models share
-nothing but the rows, so that one thread or several give the same bits.
+A bank is a few stacks. The loops over rows and models are the engine's
+(:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module hands them the rows in blocks,
+and the models to threads. Models share nothing but the rows, so one thread and several give the
+same bits.
 """
 
 import time
@@ -13,34 +14,48 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine import step as _engine
-from onlinear._engine.record_block import Block
-from onlinear._engine.step import FINE, Outcome, Step
+from onlinear._engine.record_block import RecordBlock
+from onlinear._engine.status import FINE, Outcome
+from onlinear._engine.step import FIRST_BLOCK, Step, next_block
 from onlinear._engine.tables import to_read
 from onlinear._engine.threads import Crew
 from onlinear._learner.base import Learner
 
-__all__ = ["Team", "assembled", "run"]
+__all__ = ["Stack", "check_columns", "run", "stacked"]
 
-# Several threads are used from blocks that take so many seconds in one. They begin to gain at .4 to
-# 1.2 ms; to hand out eight parts takes .1.
+# Several threads are used once a block takes this many seconds in one. They begin to gain at 0.4 to
+# 1.2 ms; handing out eight slices takes 0.1.
 THREADS_PAY = 0.002
-PARTS = 4  # for each thread: models differ in cost, and who is done takes the next part
+SLICES = 4  # for each thread: models differ in cost, and a thread that is done takes the next slice
 
 
-class Team(NamedTuple):
+class Stack(NamedTuple):
     """Models of one step: states and parameters, a record each, and their places in the bank."""
 
     step: Step
-    states: Block
-    params: Block
+    states: RecordBlock
+    params: RecordBlock
     where: np.ndarray
 
 
-def assembled(models: list[Learner]) -> list[Team]:
-    """Return learners that have begun as teams; their states now stand in the teams' blocks.
+def check_columns(models: list[Learner]) -> None:
+    """Refuse learners that have begun with other columns than each other."""
+    columns = [(model.n_features_in_, model._names) for model in models]
+    for other in columns[1:]:
+        if other != columns[0]:
+            raise ValueError(
+                "Bank needs learners that began with the same columns, got "
+                + " and ".join(
+                    f"{d} features" + (f" {names}" if names else "")
+                    for d, names in (columns[0], other)
+                )
+            )
 
-    Learners are in one team if they have one step, one shape of state and one of parameters.
+
+def stacked(models: list[Learner]) -> list[Stack]:
+    """Stack learners that have begun; from then on their states stand in the blocks of the stacks.
+
+    Learners of the same step, shape of state and shape of parameters share a stack.
     """
     alike: dict[Any, list[int]] = {}
     numbers = [[np.asarray(value) for value in model._numbers()] for model in models]
@@ -48,20 +63,20 @@ def assembled(models: list[Learner]) -> list[Team]:
         shapes = tuple(array.shape for array in model._state)
         kinds = tuple((value.dtype, value.shape) for value in values)
         alike.setdefault((model._step, shapes, kinds), []).append(place)
-    teams = []
+    stacks = []
     for (step, _, _), places in alike.items():
-        states = Block(len(places), models[places[0]]._state)
-        params = Block(len(places), numbers[places[0]])
+        states = RecordBlock(len(places), models[places[0]]._state)
+        params = RecordBlock(len(places), numbers[places[0]])
         for k, place in enumerate(places):
             states.put(k, models[place]._state)
             params.put(k, numbers[place])
             models[place]._begin(models[place].n_features_in_, states.records[k], own=True)
-        teams.append(Team(step, states, params, np.array(places)))
-    return teams
+        stacks.append(Stack(step, states, params, np.array(places)))
+    return stacks
 
 
 class Ended(NamedTuple):
-    """The earliest row a part refused (FINE if none), by the model in which place, and the time."""
+    """The earliest row a slice refused (FINE if none), the place of the model, and the time."""
 
     row: int
     place: int
@@ -70,10 +85,10 @@ class Ended(NamedTuple):
     seconds: float
 
 
-class Part(NamedTuple):
-    """Some models of a team, and scratch for them."""
+class StackSlice(NamedTuple):
+    """Some models of a stack, and scratch for them."""
 
-    team: Team
+    stack: Stack
     first: int
     last: int
     work: np.ndarray
@@ -89,8 +104,8 @@ class Part(NamedTuple):
         start: int,
         stop: int,
     ) -> Ended:
-        """Run rounds start..stop of a table; see :func:`onlinear._engine.step.banked`."""
-        step, states, params, where = self.team
+        """Run rounds start..stop of a table; see :func:`onlinear._engine.loops.banked`."""
+        step, states, params, where = self.stack
         began = time.perf_counter()
         row, model, rule, value = step.banked(
             *(states.arrays, params.arrays, X, y, self.work, labelled, where, skips, out, bad),
@@ -99,57 +114,58 @@ class Part(NamedTuple):
         return Ended(row, int(where[model]), rule, value, time.perf_counter() - began)
 
 
-def _divided(parts: list[Part], seconds: list[float], number: int) -> list[Part]:
-    """Return parts that take about the same time, given what the present ones took."""
+def _divided(slices: list[StackSlice], seconds: list[float], number: int) -> list[StackSlice]:
+    """Return slices that take about the same time, given what the present ones took."""
     share = sum(seconds) / number
     smaller = []
-    for (team, first, last, work), took in zip(parts, seconds, strict=True):
+    for (stack, first, last, work), took in zip(slices, seconds, strict=True):
         pieces = min(last - first, max(1, round(took / share)))
         for start, stop in pairwise(np.linspace(first, last, pieces + 1).astype(int).tolist()):
-            smaller.append(Part(team, start, stop, np.zeros_like(work)))
+            smaller.append(StackSlice(stack, start, stop, np.zeros_like(work)))
     return smaller
 
 
 def run(
-    teams: list[Team],
+    stacks: list[Stack],
     X: np.ndarray,
     y: np.ndarray,
     *,
     labelled: bool,
     skips: np.ndarray,
-    refused: Callable[[int, Outcome], None],
+    refusal: Callable[[int, Outcome, np.ndarray], ValueError],
     progress: Callable[[int, int], None],
     threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one.
 
-    Return predictions and bad rows, a row of the array for each model. ``refused`` is told of the
-    earliest row that broke a rule of a model that does not skip, and has to raise.
+    Return predictions and bad rows, a row of the array for each model. ``refusal`` makes the error
+    for the earliest row that broke a rule of a model that does not skip.
     """
     (rows, d), models = X.shape, skips.size
     X, y = to_read(X), to_read(y)
     out, bad = np.empty((models, rows)), np.zeros((models, rows), dtype=np.bool_)
-    parts = [Part(team, 0, team.where.size, team.step.work(d)) for team in teams]
-    for part in parts:
+    slices = [StackSlice(each, 0, each.where.size, each.step.work(d)) for each in stacks]
+    for part in slices:
         part.rounds(X, y, labelled, skips, out, bad, 0, 0)  # compiles, which is no block's work
     several = min(threads, models) > 1
-    row, block, together = 0, _engine.FIRST_BLOCK, False
+    row, block, together = 0, FIRST_BLOCK, False
     with Crew(threads) as crew:
         while row < rows:
             began = time.perf_counter()
             stop = min(rows, row + block)
             calls = [
-                partial(part.rounds, X, y, labelled, skips, out, bad, row, stop) for part in parts
+                partial(part.rounds, X, y, labelled, skips, out, bad, row, stop) for part in slices
             ]
             ended = crew.run(calls) if together else [call() for call in calls]
             broken = [end for end in ended if end.rule != FINE]
             if broken:
                 first = min(broken)
-                refused(first.place, Outcome(first.row, first.rule, first.value))
+                outcome = Outcome(first.row, first.rule, first.value)
+                raise refusal(first.place, outcome, X[first.row])
             took = time.perf_counter() - began
             if several and not together and took > THREADS_PAY:
-                parts = _divided(parts, [end.seconds for end in ended], PARTS * threads)
+                slices = _divided(slices, [end.seconds for end in ended], SLICES * threads)
                 together = True
-            row, block = stop, _engine.next_block(block, took)
+            row, block = stop, next_block(block, took)
             progress(row, rows)
     return out, bad

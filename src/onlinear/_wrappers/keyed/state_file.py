@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._learner.base import Learner, _full_name
+from onlinear._learner.base import Learner, full_name
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._state_files import file_format, key_codec, model_codec
 from onlinear._wrappers.keyed.key_batch import KeyBatch, integer_batch, key_batch
@@ -26,7 +26,7 @@ ROWS = 4096  # read at a time
 def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None:
     """Write models and delayed labels to one file."""
     initial, settings, store = models.initial, models.settings, models.store
-    about, template = model_codec.described(initial, _full_name(type(initial)))
+    about, template = model_codec.described(initial, full_name(type(initial)))
     waits, rows = pending.described()
     header: dict[str, Any] = {
         "keyed": about,

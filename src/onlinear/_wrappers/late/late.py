@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._learner.base import Learner, _full_name
+from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, key_codec, model_codec
 from onlinear._wrappers.late.pending import LateCounts, Pending
 
@@ -191,7 +191,7 @@ class Late:
         >>> late.learn_one(id="monday", y=3.0)
         True
         """
-        header, arrays = model_codec.described(self.model, _full_name(type(self.model)))
+        header, arrays = model_codec.described(self.model, full_name(type(self.model)))
         about, waiting = self._pending.described()
         file_format.write(path, {**header, "late": about}, arrays | waiting)
 

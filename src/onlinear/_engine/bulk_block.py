@@ -1,0 +1,204 @@
+"""One block of rows by matrix products, as rounds one by one would; see :mod:`.bulk`.
+
+A block is taken in leaves of a few rows. ``numbers`` has a column for each row of the block: its
+prediction before the row is learnt, the value to give out, how far it moves the weights, xᵀΣ₀x, and
+what rounding can make of that.
+
+The functions without a decorator are templates: ``turn``, ``accept`` and the other functions of a
+learner (:class:`onlinear._engine.bulk.Bulk`) are put in when they are compiled.
+"""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from onlinear._numerics.deferred_updates import (
+    LEAF,
+    begin,
+    eliminate,
+    expand,
+    fold,
+    gram,
+    push,
+)
+from onlinear._numerics.linalg import ROUNDING, axpy, kernel, shift
+
+__all__ = ["LEAVE", "RENEW", "ROUGH", "TAKE", "block", "decide_leaf", "learn_leaf"]
+
+VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits,
+COLLAPSED = 1e3  # and so does one above this many times what is left of it, noise included,
+SPARE = 1e5  # or χ left below this many times what rounding can make of it,
+TINY = 1e-280  # or below this, where numbers have fewer digits
+
+LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
+MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
+
+# the order of a sum is the compiler's to choose here, as it is BLAS's in the products
+in_any_order = partial(kernel, fastmath={"reassoc"})
+
+
+@in_any_order
+def _sum_of_products(a, b):
+    """Return aᵀb."""
+    s = 0.0
+    for i in range(a.size):
+        s += a[i] * b[i]
+    return s
+
+
+@in_any_order
+def _copy(x, diagonal, a, copy, p):
+    """Copy a row in, begin its p with a·x; return xᵀ(diagonal + a)x, not finite if x is not."""
+    s = 0.0
+    for i in range(diagonal.size):
+        copy[i] = x[i]
+        p[i] = a * x[i]
+        s += (diagonal[i] + a) * (x[i] * x[i])
+    return s
+
+
+@kernel
+def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
+    """Copy the rows in and begin P with what drift adds; return how many are finite."""
+    d = S.shape[0]
+    for i in range(d):
+        diagonal[i] = S[i, i]
+    for j in range(rows):
+        size = _copy(table[start + j], diagonal, drift * (j + first), X[j], P[j])
+        if not math.isfinite(size + y[start + j]):
+            return j
+        numbers[ROUGH, j] = ROUNDING * (3 + d) * size
+    return rows
+
+
+@kernel
+def _prior(X, P, rows, d, numbers):
+    """Record xᵀΣ₀x of every row."""
+    for j in range(rows):
+        numbers[PRIOR, j] = _sum_of_products(X[j, :d], P[j, :d])
+
+
+@kernel(inline="always")
+def _safe(chi, m, y, value, h, move, prior, rough):
+    """Whether a round loses few digits when it is put off: it is clear of rounding, and finite."""
+    noise = 1.0 - h * chi  # r/(r + χ)
+    clear = chi * noise > SPARE * rough and chi > TINY
+    clear = clear or (rough == 0.0 and chi == 0.0)
+    sane = h > 0.0 or (h == 0.0 and move == 0.0)
+    near = prior * h <= min(VAGUE * noise, COLLAPSED)
+    finite_too = math.isfinite(chi * (y - m)) and math.isfinite(move + value)
+    return clear and sane and near and finite_too
+
+
+def _placeholder(*arguments):
+    """Stand for a function of the learner or the engine, put in when a template is compiled."""
+    raise NotImplementedError
+
+
+keep = turn = belief = drift_of = accept = others = turn_other = _placeholder
+decide = learn = _placeholder
+
+
+def decide_leaf(params, y, start, done, n, count, space):
+    """Go through the rounds of a leaf by its small matrices; return how many can be put off."""
+    _, _, numbers, _, _, main, wings = space
+    G = main[2]
+    for j in range(n):
+        at = done + j
+        chi, m, label = G[j, j], numbers[MEAN, at], y[start + at]
+        value, h, move, fine = turn(params, at, m, chi, label)
+        safe = _safe(chi, m, label, value, h, move, numbers[PRIOR, at], numbers[ROUGH, at])
+        fine = fine and safe
+        for k in range(count):
+            h_other, sign, fine_too = turn_other(params, k, wings[k][2][j, j])
+            fine = fine and fine_too and h_other >= 0.0
+            if fine:
+                eliminate(wings[k], j, n, done, h_other, sign)
+        if not fine:
+            return j
+        eliminate(main, j, n, done, h, -1.0)
+        root = main[5][at]
+        numbers[VALUE, at] = value
+        numbers[MOVE, at] = move / root if root > 0.0 else 0.0
+        for s in range(j + 1, n):
+            numbers[MEAN, done + s] += numbers[MOVE, at] * G[j, s]
+    return n
+
+
+def learn_leaf(state, params, y, out, start, done, taken, space):
+    """Move the weights row by row; return how many rows are taken, and what becomes of the last."""
+    X, _, numbers, before, memory, main, wings = space
+    t, w, S = belief(state)
+    d, weights = S.shape[0], w.size
+    fate = TAKE
+    for i in range(weights):
+        before[i] = w[i]
+    for j in range(taken):
+        at = done + j
+        axpy(numbers[MOVE, at], main[1][at, :weights], w)
+        beside = main[4][at], wings, at, memory
+        fate = accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside)
+        if fate == LEAVE:
+            for i in range(weights):
+                w[i] = before[i]
+            for k in range(done, at):
+                axpy(numbers[MOVE, k], main[1][k, :weights], w)
+            return j, fate
+        t[0] += 1.0
+        keep(out, start + at, numbers[VALUE, at], state)
+        if fate != TAKE:
+            return j + 1, fate
+    return taken, fate
+
+
+def block(state, params, table, y, out, start, rows, space):
+    """Take up to so many rows as a block; return how many, and whether the next is the step's."""
+    X, W, numbers, before, memory, main, wings = space
+    t, w, S = belief(state)
+    matrices, count = others(state, params)
+    d, drift = S.shape[0], drift_of(params)
+    first = 1.0 if t[0] > 0.0 else 0.0
+    finite_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, before)
+    left, rows = finite_rows < rows, finite_rows
+    if rows == 0:
+        return 0, True
+    memory[:] = 0.0
+    begin(main, S, X, rows, 1.0 if drift > 0.0 else 0.0)
+    _prior(X, main[0], rows, d, numbers)
+    for k in range(count):
+        begin(wings[k], matrices[k], X, rows, 0.0)
+    done = leaf = np.int64(0)  # not a literal, for which Numba would compile the kernels twice
+    fate = TAKE
+    while done < rows:
+        n = min(LEAF, rows - done)
+        gram(main, X, done, n, d)
+        for k in range(count):
+            gram(wings[k], X, done, n, d)
+        for j in range(n):
+            numbers[MEAN, done + j] = _sum_of_products(w, X[done + j])
+        taken = decide(params, y, start, done, n, count, space)
+        left = left or taken < n
+        if taken > 0:
+            expand(main, done, taken, -1.0, d)
+            for k in range(count):
+                expand(wings[k], done, taken, turn_other(params, k, 0.0)[1], d)
+        taken, fate = learn(state, params, y, out, start, done, taken, space)
+        if fate != TAKE:
+            left = fate == LEAVE
+        done += taken
+        if taken < n or fate != TAKE:
+            break
+        leaf += 1
+        span = (leaf & -leaf) * LEAF
+        if done < rows:
+            following = min(span, rows - done)
+            push(main, X, W, done, span, following, -1.0, d)
+            for k in range(count):
+                push(wings[k], X, W, done, span, following, turn_other(params, k, 0.0)[1], d)
+    if done > 0 and fate != RENEW:
+        fold(main, S, done, -1.0, d)
+        shift(drift * (done - 1.0 + first), S)
+        for k in range(count):
+            fold(wings[k], matrices[k], done, turn_other(params, k, 0.0)[1], d)
+    return done, left

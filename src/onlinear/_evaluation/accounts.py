@@ -1,0 +1,200 @@
+"""The accounts behind a certificate: what was lost, and what the theorem allows, row by row."""
+
+from collections.abc import Callable
+from math import nan
+
+import numpy as np
+
+from onlinear._evaluation.certificate import Certificate, reason
+from onlinear._learner.bounds.guarantee import (
+    AT,
+    BROKEN,
+    COMPARATOR,
+    EXTRA,
+    FACTOR,
+    LOSSES,
+    ROWS,
+    Guarantee,
+    Path,
+)
+from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.replay_result import Replay
+
+__all__ = ["Accounts", "check_totals"]
+
+
+class Accounts:
+    """The running figures of a learner and its theorem; they see rows, labels and predictions."""
+
+    def __init__(self, guarantee: Guarantee) -> None:
+        self.guarantee = guarantee
+        self.ledger = Ledger(guarantee.account)
+        self.loss = 0.0
+        self.power = 0.0  # the sum of the squared labels
+        self.seen = 0  # rows, learnt or skipped
+        self.ended = 0  # the row that ended the bound, if one did
+
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts everything back as it is now."""
+        attributes, ledger = self.__dict__.copy(), self.ledger._snapshot()
+
+        def restore() -> None:
+            self.__dict__.update(attributes)
+            ledger()
+
+        return restore
+
+    # --- the figures --------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        """How many rows were learnt."""
+        return 0 if self.ledger.state is None else int(self.ledger.state[1][ROWS])
+
+    @property
+    def intact(self) -> bool:
+        """Whether no hypothesis has failed."""
+        return self.ledger.state is None or self.ledger.state[1][BROKEN] == 0
+
+    @property
+    def comparator(self) -> float:
+        """Loss, with the theorem's penalty, of the best predictor in hindsight."""
+        tally = self.ledger.tally
+        return 0.0 if tally is None else float(tally[COMPARATOR])
+
+    @property
+    def ceiling(self) -> float:
+        """The most the loss can be; NaN if no bound applies."""
+        tally = self.ledger.tally
+        if tally is None:
+            return 0.0 if self.guarantee.known else nan
+        if self.failed is not None:
+            return nan
+        return float(tally[FACTOR] * tally[COMPARATOR] + tally[EXTRA])
+
+    @property
+    def failed(self) -> str | None:
+        """Why no bound applies, or None if one does."""
+        if self.ledger.state is None:
+            return None if self.guarantee.known else self.guarantee.statement
+        return reason(self.guarantee, self.ledger.state[1], self.ended)
+
+    # --- rows ---------------------------------------------------------------------------------
+
+    def add_one(self, x: np.ndarray, y: float, prediction: float) -> None:
+        """Enter a row that was learnt; ``seen`` is counted apart, with the rows skipped."""
+        intact = self.intact
+        self.ledger.add_one(x, y)
+        if intact and not self.intact:
+            self.ended = self.seen
+        self.loss += (y - prediction) ** 2
+        self.power += y**2
+
+    def certificate(
+        self,
+        learner: str,
+        run: Replay,
+        tallies: np.ndarray,
+        path: Path | None,
+        learnt: np.ndarray,
+        before: tuple[float, float],
+        first: int | None,
+    ) -> Certificate:
+        """Return the certificate of rows with these tallies, and count them.
+
+        ``before`` has the comparator and the ceiling before them, ``first`` how many rows had been
+        learnt, or None if the bound had already ended.
+        """
+        guarantee, ended = self.guarantee, self._end(learnt, first)
+        failed = self.failed
+        if path is None:
+            words = guarantee.statement, guarantee.comparator
+            comparator = tallies[COMPARATOR]
+            ceiling = tallies[FACTOR] * comparator + tallies[EXTRA]
+        else:
+            words = guarantee.given, "loss of the given u"
+            comparator = path.loss
+            ceiling, outside = guarantee.price(path, tallies)
+            astray = int(np.flatnonzero(learnt)[np.argmax(outside)]) if outside.any() else None
+            if astray is not None and (ended is None or astray < ended):
+                ended = astray
+                u = _short(path.u[min(int(np.argmax(outside)), len(path.u) - 1)])
+                failed = f"the bound is against {guarantee.paths}; row {ended} has u = {u}"
+        if not learnt.all():  # a row that was skipped leaves the figures as they were
+            since = np.cumsum(learnt)
+            comparator = np.concatenate([before[:1], comparator])[since]
+            ceiling = np.concatenate([before[1:], ceiling])[since]
+        if ended is not None:
+            ceiling = np.array(ceiling)
+            ceiling[ended:] = np.nan
+        start, power = self.seen, self.power
+        loss = self._count(run, learnt)
+        return Certificate(
+            loss, comparator, ceiling, learner, *words, failed, ended, start, power, run
+        )
+
+    def _count(self, run: Replay, learnt: np.ndarray) -> np.ndarray:
+        """Count the rows of a replay; return the cumulative loss after each."""
+        loss = run.losses if learnt.all() else np.nan_to_num(run.losses, nan=0.0)
+        if self.loss > 0:
+            loss = np.array(loss)
+            loss[0] += self.loss
+        loss = np.cumsum(loss)
+        squares = run.labels**2 if learnt.all() else run.labels[learnt] ** 2
+        if squares.size:
+            squares[0] += self.power
+            self.power = float(np.cumsum(squares)[-1])
+        self.loss, self.seen = float(loss[-1]), self.seen + loss.size
+        return loss
+
+    def _end(self, learnt: np.ndarray, first: int | None) -> int | None:
+        """Return the row where the bound ends, of those just learnt; None if it does not."""
+        row: int | None = None if self.intact else 0
+        if row is not None and first is not None:
+            assert self.ledger.state is not None
+            row = int(np.flatnonzero(learnt)[int(self.ledger.state[1][AT]) - first])
+            self.ended = self.seen + row
+        return row if self.guarantee.known else 0
+
+    # --- files --------------------------------------------------------------------------------
+
+    def described(self) -> dict[str, np.ndarray]:
+        """Return the accounts as arrays."""
+        totals = np.array([self.loss, self.power, self.seen, self.ended])
+        return {"accounts": self.ledger.record, "totals": totals}
+
+    def restore(self, arrays: dict[str, np.ndarray], d: int) -> None:
+        """Take the accounts that :meth:`described` gave, of rows of width d."""
+        if arrays["accounts"].size:
+            self.ledger.begin(d)
+            self.ledger.record = arrays["accounts"]
+        loss, power, seen, ended = arrays["totals"]
+        self.loss, self.power = float(loss), float(power)
+        self.seen, self.ended = int(seen), int(ended)
+
+    def check(self) -> None:
+        """Refuse accounts that no sequence of rows leads to."""
+        if self.ledger.state is None:
+            return
+        tally, notes, *rest = self.ledger.state
+        known = -len(LOSSES) <= notes[BROKEN] <= len(self.guarantee.hypotheses)
+        if not (np.isfinite(notes).all() and np.all(notes[[ROWS, BROKEN, AT]] % 1 == 0) and known):
+            raise ValueError(f"its accounts note {notes}")
+        figures = tally if self.intact and self.guarantee.known else np.zeros(1)
+        if not all(np.isfinite(array).all() for array in (figures, *rest)):
+            raise ValueError("its accounts have numbers that are not finite")
+
+
+def check_totals(totals: np.ndarray) -> None:
+    """Refuse totals that no sequence of rows leads to, as they stand in a file."""
+    loss, power, seen, ended = totals
+    if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
+        raise ValueError(
+            f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
+            f"row {ended:g} ended the bound"
+        )
+
+
+def _short(u: np.ndarray) -> str:
+    """Return weights in few characters."""
+    return np.array2string(u, precision=4, threshold=6, edgeitems=2)

@@ -1,0 +1,210 @@
+"""What a learner is between rounds: checked parameters, and its state, a flat record of numbers."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple, cast
+
+import numpy as np
+
+from onlinear._engine.record import joined, views
+from onlinear._engine.step import Step
+from onlinear._learner.rounds import Columns
+from onlinear._learner.sklearn_api import Estimator
+from onlinear._updates.units import Follows
+from onlinear._validation import checks
+
+__all__ = ["Algorithm", "LearnerState", "full_name"]
+
+LEARNT = (  # the attributes of a learner that has begun
+    "_begun_with",
+    "_call",
+    "_names",
+    "_one",
+    "_record",
+    "_shape",
+    "_state",
+    "_work",
+    "feature_names_in_",
+    "n_features_in_",
+    "n_skipped_",
+)
+
+
+class Algorithm(NamedTuple):
+    """What a paper's box gives: how to begin, one step, the rules a row may break."""
+
+    init: Callable[..., tuple[np.ndarray, ...]]
+    step: Step
+    rules: tuple[str, ...] = ()
+    follows: Follows | None = None  # how its state follows a change of units
+
+
+def full_name(cls: type) -> str:
+    """Return the name of a learner in state files: those of this package need no module."""
+    own = cls.__module__.startswith("onlinear.")
+    return cls.__name__ if own else f"{cls.__module__}.{cls.__qualname__}"
+
+
+class LearnerState(Estimator):
+    """The parameters and the state of a learner; :class:`onlinear.Learner` adds the rounds."""
+
+    on_bad: Literal["raise", "skip"] = dataclasses.field(default="raise", kw_only=True)
+
+    algorithm: ClassVar[Algorithm]
+    _one: ClassVar[Callable[..., tuple[float, int]]]
+    _classes: ClassVar[dict[str, type[Any]]] = {}
+    _square: ClassVar[int] = 0  # how many d × d matrices it holds by default
+
+    # not parameters, so without annotation; what a learner has before it begins
+    _record = cast("np.ndarray | None", None)  # the state, flat
+    _state = cast("Any", None)  # the same, as views by name
+    _names = cast("list[str] | None", None)
+    n_skipped_ = 0
+    _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
+
+    def __init_subclass__(cls) -> None:
+        """Let :func:`load` know the learner by its name; the newest of a name counts."""
+        super().__init_subclass__()
+        if hasattr(cls, "algorithm"):
+            LearnerState._classes[full_name(cls)] = cls
+
+    def _params(self) -> tuple[Any, ...]:
+        """Return the checked parameters as the step takes them."""
+        raise NotImplementedError
+
+    def _to_plain(self) -> dict[str, Any]:
+        """Return the parameters as a state file can hold them."""
+        return self.get_params(deep=False)
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Return parameters as they were before a state file held them."""
+        return params
+
+    def _numbers(self) -> tuple[Any, ...]:
+        checks.choice(self, "on_bad", ("raise", "skip"))
+        return tuple(self._params())
+
+    # --- state --------------------------------------------------------------------------------
+
+    def _initial(self, d: int, record: np.ndarray | None) -> Any:
+        """Return the initial state of dimension d, of the size of ``record`` if it can vary."""
+        return self.algorithm.init(self._params(), d)
+
+    @property
+    def _step(self) -> Step:
+        return self.algorithm.step
+
+    def _matrices(self) -> int:
+        """Return how many d × d matrices the state and the scratch hold."""
+        return self._square
+
+    def _scratch(self) -> np.ndarray:
+        """Return scratch for the step, for the present state."""
+        return self._step.work(self.n_features_in_)
+
+    def _expect(self, rows: int) -> None:
+        """Refuse now, not after hours, more rows to learn than a state that grows can take."""
+
+    def _make_room(self) -> None:
+        """Give a state that grows more room."""
+
+    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
+        """Take the initial state of dimension d, or ``record``: a copy of it if not ``own``."""
+        checks.fits(type(self).__name__, d, self._matrices())
+        arrays = self._initial(d, record)
+        size = sum(array.size for array in arrays)
+        if record is not None and record.shape != (size,):
+            raise ValueError(
+                f"the state of {self} at {d} features is {size} numbers, got {record.shape}"
+            )
+        if record is None:
+            record = joined(arrays)
+        elif not own:
+            record = joined(views(record, arrays))
+        self._record = record
+        self._state = type(arrays)(*views(record, arrays))
+        self._shape = (d,)
+        self.n_features_in_ = d
+        self._work = self._scratch()
+        self._call = None
+
+    def _has_begun(self) -> bool:
+        return self._state is not None
+
+    def _columns(self) -> Columns | None:
+        return None if self._state is None else (self.n_features_in_, self._names)
+
+    def _start(self, d: int, names: list[str] | None) -> None:
+        self._begin(d)
+        self._name_columns(names)
+
+    @property
+    def _skips(self) -> int:
+        return self.n_skipped_
+
+    @_skips.setter
+    def _skips(self, count: int) -> None:
+        self.n_skipped_ = count
+
+    def _settle(self) -> None:
+        """Make the state whole after columns were added to it."""
+
+    def _forget(self) -> None:
+        """Be as if nothing had been learnt."""
+        for name in LEARNT:
+            self.__dict__.pop(name, None)
+
+    def _prepare(self) -> tuple[Any, ...]:
+        """Return what the compiled step is called with; kept until a parameter changes.
+
+        The step itself is kept by the class: it is not the learner's to be copied or measured.
+        """
+        type(self)._one = staticmethod(self._step.one)
+        call = (tuple(self._state), self._numbers(), self._work)
+        self._call = call
+        return call
+
+    # --- undo, copies, files ------------------------------------------------------------------
+
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts parameters and state back as they are now."""
+        attributes = self.__dict__.copy()
+        record = None if self._record is None else self._record.copy()
+
+        def restore() -> None:
+            self.__dict__.clear()
+            self.__dict__.update(attributes)
+            if self._record is not None:
+                self._record[:] = record
+
+        return restore
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return parameters and state: what pickle and deepcopy keep."""
+        kept: dict[str, Any] = {"params": self.get_params(deep=False), "skipped": self.n_skipped_}
+        if self._record is not None:
+            kept["state"] = (self.n_features_in_, self._record.copy(), self._names)
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Take parameters and state back."""
+        for name, value in kept["params"].items():
+            setattr(self, name, value)
+        if kept["skipped"]:
+            self.n_skipped_ = kept["skipped"]
+        if "state" in kept:
+            d, record, names = kept["state"]
+            self._begin(d, record)
+            self._name_columns(names)
+
+    def _check_state(self) -> None:
+        """Refuse a state no sequence of rounds leads to."""
+        t = self._state.t[0]
+        if t < 0 or t != int(t):
+            raise ValueError(f"it says {t} rounds were learnt")
+
+    def _name_columns(self, names: list[str] | None) -> None:
+        self._names = names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)

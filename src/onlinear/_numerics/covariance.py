@@ -1,0 +1,117 @@
+"""One observation of a Gaussian belief: Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, safe against rounding."""
+
+import math
+
+from onlinear._numerics.jit import kernel, short
+from onlinear._numerics.matrices import subtract_square, symv
+from onlinear._numerics.vector_loops import along
+from onlinear._numerics.vectors import dot, scale
+
+__all__ = [
+    "ROUNDING",
+    "clear",
+    "observe",
+    "observe_given",
+    "observe_later",
+    "rounding_of",
+    "shift_and_round",
+]
+
+LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
+ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
+
+
+@along
+def _gained(gain, root, v, u):
+    """v times the gain, and u = v times its root."""
+    return gain * v, root * v
+
+
+@kernel
+def observe(S, x, v, chi, r, u):
+    """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
+
+    The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and with them the sign of
+    Σ once χ/r nears 1e16. An observation of weight one is the same as several whose weights sum to
+    one, so a large one is taken in parts, each with χ/r ≤ 1e4. Once χ is down to its own rounding,
+    Σ is as small in that direction as floating point can express beside its other entries; it is
+    left there, or it would lose its sign. ``u`` is scratch.
+    """
+    observe_given(S, x, v, chi, r, rounding_of(S, x), u)
+
+
+@kernel
+def observe_given(S, x, v, chi, r, rough, u):
+    """Do as :func:`observe`, given a bound on what rounding can make of χ."""
+    if observe_later(S, x, v, chi, r, rough, u):
+        subtract_square(u, S)
+
+
+@short
+def observe_later(S, x, v, chi, r, rough, u):
+    """Do the same, but leave Σ ← Σ − uuᵀ to the caller if it returns True."""
+    if clear(chi, r, rough):
+        _weigh(v, chi, r, 1.0, u)
+        return True
+    _observe_in_parts(S, x, v, chi, r, u)
+    return False
+
+
+@kernel(inline="always")
+def clear(chi, r, rough):
+    """Whether one step is enough: χ/r is not too large, and what is left of χ is not rounding."""
+    return chi <= LARGEST_STEP * r and chi * r > rough * (r + chi)
+
+
+@kernel
+def _observe_in_parts(S, x, v, chi, r, u):
+    """Observe in parts, as far as floating point allows."""
+    remaining = 1.0
+    while True:
+        noise = rounding_of(S, x)
+        if not chi > 2.0 * noise:
+            scale(1.0 / (r + remaining * max(chi, 0.0)), v, v)
+            return
+        room = chi / noise - 1.0  # χ may still shrink by a factor 1 + room
+        part = min(remaining, min(LARGEST_STEP, room) * r / chi)
+        _weigh(v, chi, r, part, u)
+        subtract_square(u, S)
+        if part == remaining:
+            return
+        remaining -= part
+        symv(S, x, v)
+        chi = dot(x, v)
+
+
+@short
+def _weigh(v, chi, r, part, u):
+    """Set u so that Σ − uuᵀ is (Σ⁻¹ + part·xxᵀ/r)⁻¹ = Σ_new, and v ← Σ_new·x/r."""
+    gain = 1.0 / (r + part * chi)
+    root = math.sqrt(part * gain)
+    _gained(gain, root, v, u)
+
+
+@short
+def rounding_of(S, x):
+    """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it.
+
+    (Writes Σ's diagonal as it is.)
+    """
+    return shift_and_round(0.0, S, x)
+
+
+@short
+def shift_and_round(a, S, x):
+    """S ← S + a·I, and return :func:`rounding_of` it, in one pass over the diagonal."""
+    n = x.size
+    s0 = s1 = 0.0
+    whole = n - n % 2
+    for i in range(0, whole, 2):
+        S[i, i] += a
+        S[i + 1, i + 1] += a
+        s0 += x[i] * x[i] * S[i, i]
+        s1 += x[i + 1] * x[i + 1] * S[i + 1, i + 1]
+    for i in range(whole, n):
+        S[i, i] += a
+        s0 += x[i] * x[i] * S[i, i]
+    return ROUNDING * (3 + n) * (s0 + s1)

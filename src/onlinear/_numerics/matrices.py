@@ -1,0 +1,150 @@
+"""Operations on symmetric matrices: products with a vector, rank-one updates, the diagonal.
+
+Every kernel sums in one fixed order, where the order matters, and uses no fast-math, so that a step
+gives the same bits whichever way it is run. Matrices are stored in full;
+loops run along rows and in "axpy form", which is vectorised without changing the order of any sum.
+"""
+
+from onlinear._numerics.jit import kernel, short
+from onlinear._numerics.vector_loops import along
+from onlinear._numerics.vectors import axpy
+
+__all__ = [
+    "add_square",
+    "reset",
+    "shift",
+    "subtract_square",
+    "subtract_square_and_multiply",
+    "symv",
+    "symv_both",
+    "trace",
+]
+
+
+@along
+def _added_four(a, b, c, d, p, q, r, s, out):
+    """The sum of four rows, each times a number, to out."""
+    return out + ((a * p + b * q) + (c * r + d * s))
+
+
+@along
+def _added_eight(a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w, out):
+    """The same of eight rows, summed as twice four."""
+    return (out + ((a * p + b * q) + (c * r + d * s))) + ((e * t + f * u) + (g * v + h * w))
+
+
+@along
+def _four_less(a, b, c, d, u, p, q, r, s):
+    """Four rows, less u times a number each."""
+    return p - a * u, q - b * u, r - c * u, s - d * u
+
+
+@along
+def _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out):
+    """The same, and then their sum, each times another number, to out."""
+    p, q, r, s = p - e * u, q - f * u, r - g * u, s - h * u
+    return p, q, r, s, out + ((a * p + b * q) + (c * r + d * s))
+
+
+@short
+def shift(a, S):
+    """S ← S + a·I."""
+    for i in range(S.shape[0]):
+        S[i, i] += a
+
+
+@kernel
+def trace(S):
+    """Return the sum of the diagonal, in four partial sums."""
+    n = S.shape[0]
+    whole = n - n % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += S[i, i]
+        s1 += S[i + 1, i + 1]
+        s2 += S[i + 2, i + 2]
+        s3 += S[i + 3, i + 3]
+    for i in range(whole, n):
+        s0 += S[i, i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def symv(S, x, out):
+    """out ← Sx for symmetric S, eight rows at a time, summed as by fours."""
+    n = x.size
+    eights, fours = n - n % 8, n - n % 4
+    for j in range(n):
+        out[j] = 0.0
+    for i in range(0, eights, 8):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        e, f, g, h = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
+        p, q, r, s = S[i], S[i + 1], S[i + 2], S[i + 3]
+        t, u, v, w = S[i + 4], S[i + 5], S[i + 6], S[i + 7]
+        _added_eight(a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w, out)
+    for i in range(eights, fours, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        _added_four(a, b, c, d, S[i], S[i + 1], S[i + 2], S[i + 3], out)
+    for i in range(fours, n):
+        axpy(x[i], S[i], out)
+
+
+@kernel
+def symv_both(S, T, x, out, other):
+    """out ← Sx and other ← Tx in one go, each as :func:`symv` sums it."""
+    n = x.size
+    whole = n - n % 4
+    for j in range(n):
+        out[j] = 0.0
+        other[j] = 0.0
+    for i in range(0, whole, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        _added_four(a, b, c, d, S[i], S[i + 1], S[i + 2], S[i + 3], out)
+        _added_four(a, b, c, d, T[i], T[i + 1], T[i + 2], T[i + 3], other)
+    for i in range(whole, n):
+        axpy(x[i], S[i], out)
+        axpy(x[i], T[i], other)
+
+
+@kernel
+def reset(a, S):
+    """S ← a·I."""
+    n = S.shape[0]
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = 0.0
+        S[i, i] = a
+
+
+@kernel
+def add_square(u, S):
+    """S ← S + uuᵀ, exactly symmetric."""
+    for i in range(u.size):
+        axpy(u[i], u, S[i])
+
+
+@kernel
+def subtract_square(u, S):
+    """S ← S − uuᵀ: exactly symmetric, since u_i·u_j is u_j·u_i."""
+    n = u.size
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        _four_less(u[i], u[i + 1], u[i + 2], u[i + 3], u, S[i], S[i + 1], S[i + 2], S[i + 3])
+    for i in range(whole, n):
+        axpy(-u[i], u, S[i])
+
+
+@kernel
+def subtract_square_and_multiply(u, S, x, out):
+    """S ← S − uuᵀ and out ← Sx in one pass; the bits of one after the other.
+
+    Their number must be a multiple of four.
+    """
+    n = x.size
+    for j in range(n):
+        out[j] = 0.0
+    for i in range(0, n, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        e, f, g, h = u[i], u[i + 1], u[i + 2], u[i + 3]
+        p, q, r, s = S[i], S[i + 1], S[i + 2], S[i + 3]
+        _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out)

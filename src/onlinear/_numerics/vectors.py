@@ -1,0 +1,93 @@
+"""Operations on vectors: dot, axpy, norm and the like.
+
+Every kernel sums in one fixed order, where the order matters, and uses no fast-math, so that a step
+gives the same bits whichever way it is run.
+"""
+
+import math
+
+from onlinear._numerics.jit import kernel, short
+from onlinear._numerics.vector_loops import along
+
+__all__ = ["axpy", "clipped", "dot", "extremes", "finite", "norm", "scale"]
+
+
+@along
+def _added(a, x, y):
+    """y + a·x."""
+    return y + a * x
+
+
+@along
+def _scaled(a, x, out):
+    """a·x."""
+    return a * x
+
+
+@short
+def dot(a, b):
+    """Return aᵀb, in four partial sums."""
+    n = a.size
+    whole = n - n % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+    for i in range(whole, n):
+        s0 += a[i] * b[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@short(fastmath={"reassoc"})  # the sum is 0 or no number, in whatever order
+def finite(a):
+    """Whether every entry is finite: an infinity or NaN times zero is not zero."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * 0.0
+    return total == 0.0
+
+
+@kernel
+def norm(a):
+    """Return ‖a‖₂, also where the squares would overflow or vanish."""
+    s = dot(a, a)
+    if 1e-280 < s < 1e280:
+        return math.sqrt(s)
+    low, high = extremes(a)
+    top = max(high, -low)
+    if not 0.0 < top < math.inf:
+        return top
+    s = 0.0
+    for i in range(a.size):
+        s += (a[i] / top) * (a[i] / top)
+    return top * math.sqrt(s)
+
+
+@kernel
+def extremes(a):
+    """Return the least and the largest entry."""
+    low = high = a[0]
+    for i in range(1, a.size):
+        low = min(low, a[i])
+        high = max(high, a[i])
+    return low, high
+
+
+@short
+def clipped(a, limit):
+    """Return a cut to [−limit, limit]."""
+    return min(max(a, -limit), limit)
+
+
+@short
+def axpy(a, x, y):
+    """y ← y + a·x."""
+    _added(a, x, y)
+
+
+@short
+def scale(a, x, out):
+    """out ← a·x (out may be x)."""
+    _scaled(a, x, out)

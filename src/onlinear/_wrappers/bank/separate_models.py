@@ -1,0 +1,53 @@
+"""Models of a bank run one after the other, each as it runs alone: sparse rows, and bulk."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from onlinear._engine.status import Outcome
+from onlinear._engine.tables import Rows
+from onlinear._learner.base import Learner
+
+__all__ = ["run"]
+
+
+def run(
+    models: Sequence[Learner],
+    X: np.ndarray | Rows,
+    y: np.ndarray,
+    in_bulk: Sequence[bool],
+    *,
+    learn: bool,
+    refusal: Callable[[int, Outcome, np.ndarray], ValueError],
+    progress: Callable[[int, int], None],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Run the rounds of a table by every model; return predictions and bad rows, a row for each.
+
+    ``refusal`` makes the error for a row that model k refuses. The earliest of these is raised.
+    """
+    count, rows = len(models), len(X)
+    predictions = np.empty((count, rows))
+    bad = np.zeros((count, rows), dtype=np.bool_)
+    refusals: list[tuple[int, int, ValueError]] = []
+    for k, model in enumerate(models):
+
+        def refused(outcome: Outcome, x: np.ndarray, k: int = k, **_: bool) -> ValueError:
+            error = refusal(k, outcome, x)
+            refusals.append((outcome.row, k, error))
+            return error
+
+        def advance(row: int, rows: int, k: int = k) -> None:
+            progress(k * rows + row, count * rows)
+
+        try:
+            predictions[k], skipped = model._rounds(
+                model._step, X, y, learn, refused, advance, in_bulk=in_bulk[k]
+            )
+        except ValueError:
+            if not refusals or refusals[-1][1] != k:
+                raise
+            continue  # another learner may refuse an earlier row
+        bad[k, skipped] = True
+    if refusals:
+        raise min(refusals, key=lambda each: each[:2])[2]
+    return predictions, bad
