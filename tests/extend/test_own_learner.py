@@ -313,7 +313,7 @@ def test_a_learner_of_the_package_can_be_written_with_extend_alone(name, tmp_pat
 
 def test_extend_exports_what_it_says():
     assert extend.__all__ == sorted(extend.__all__, key=lambda n: (_kind(n), n))
-    public = {name for name in vars(extend) if not name.startswith("_")}
+    public = {name for name in vars(extend) if name.isidentifier() and not name.startswith("_")}
     assert set(extend.__all__) == public
     for name in extend.__all__:
         assert re.search(rf"``{name}\b", extend.__doc__), f"{name} is not in the docstring"
