@@ -56,7 +56,7 @@ def test_a_learner_documents_every_parameter_its_cost_and_an_example(name):
     for parameter in inspect.signature(learner).parameters:
         assert re.search(rf"^{parameter} : ", docstring, re.M), parameter
     assert "Examples\n--------" in docstring
-    assert re.search(r"Costs? (O\(|a Cholesky)", docstring)
+    assert re.search(r"Costs?\s(O\(|a Cholesky)", docstring)
 
 
 @pytest.mark.parametrize("name", sorted(ol.Filter._classes))
