@@ -15,7 +15,7 @@ import docstring_parser
 __all__ = ["Described", "Parameter", "described", "table"]
 
 ROLE = re.compile(r":(?:mod|class|func|meth):`~?([\w.]+)`")
-COST = re.compile(r"\bCosts? .*?\.(?=\s|$)", re.S)
+COST = re.compile(r"\bCosts?\s.*?\.(?=\s|$)", re.S)
 WIDE = 84  # characters of code that fit the page
 
 
