@@ -6,7 +6,7 @@ import pytest
 import onlinear as ol
 from onlinear.papers import Study, script
 from onlinear.papers._harness import drifting as _drifting
-from onlinear.papers._harness.drifting import Curves, below, compared, powers
+from onlinear.papers._harness.drifting import LossCurves, below, compared, powers
 
 STREAM = {"rows": 250, "rate": 1.0}
 
@@ -14,7 +14,7 @@ STREAM = {"rows": 250, "rate": 1.0}
 def curves(**totals):
     """Return curves of two points whose last is given, repeat by repeat."""
     losses = {name: np.column_stack([np.zeros(len(of)), of]) for name, of in totals.items()}
-    return Curves(dict.fromkeys(totals, ""), losses, np.array([1, 2]))
+    return LossCurves(dict.fromkeys(totals, ""), losses, np.array([1, 2]))
 
 
 def test_powers_of_ten_are_round_and_include_both_ends():
