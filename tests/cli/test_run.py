@@ -228,7 +228,7 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (["data.csv", "-t", "y", "-o", "p.parquet"], 2, "predictions are written as CSV"),
         (["data.csv", "-t", "y", "-o", "no/where.csv"], 1, "cannot write no/where.csv"),
         (["data.csv", "-t", "y", "-o", "data.csv"], 2, "would overwrite the data"),
-        (["data.csv", "-t", "y", "-o", "a", "--state", "./a"], 2, "written over --out"),
+        (["data.csv", "-t", "y", "-o", "a", "--state", "./a"], 2, "would overwrite --out"),
         (["data.csv", "-t", "y", "--report", "."], 1, "cannot write .: it is not an ordinary file"),
         (["data.csv", "-t", "y", "--report", "/proc/r.html"], 1, "/proc/r.html"),
         (["data.csv", "-t", "y", "--state", "no/m.onl"], 1, "cannot write no/m.onl"),

@@ -303,7 +303,7 @@ def test_missing_and_infinite_values_are_faults_and_a_missing_label_is_none(tmp_
         ({"target": "name"}, "the target 'name' holds text, not numbers"),
         ({"target": "price", "drop": ["w"]}, "--drop w: there is no such column"),
         ({"target": "price", "drop": ["price"]}, "it cannot be dropped"),
-        ({"target": "price", "drop": ["name"], "one_hot": ["name"]}, "which?"),
+        ({"target": "price", "drop": ["name"], "one_hot": ["name"]}, "both in --drop and in"),
         ({"target": "price", "drop": ["name", "x"]}, "nothing is left to predict 'price' from"),
     ],
 )

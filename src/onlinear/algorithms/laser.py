@@ -175,8 +175,8 @@ def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") 
 class LASER(SecondOrder):
     """Last-step min-max regression against a target that drifts.
 
-    The default choice under drift whose speed is roughly known: a smaller c follows faster. Costs
-    O(d²) a round.
+    The default choice under drift whose speed is roughly known: a smaller c follows faster.
+    Costs O(d²) a round.
 
     Parameters
     ----------

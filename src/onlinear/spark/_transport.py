@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["CarriedColumn", "carried", "quoted", "restored", "with_number"]
+__all__ = ["SentColumn", "carried", "quoted", "restored", "with_number"]
 
 
-class CarriedColumn(NamedTuple):
+class SentColumn(NamedTuple):
     """The name under which a column is sent, and of the column that marks its nulls, if any."""
 
     name: str
     nulls: str | None
 
 
-def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, CarriedColumn]]:
+def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, SentColumn]]:
     """Return the columns as they are sent to a worker, and their names there."""
     from pyspark.sql.functions import coalesce, col, lit, unix_micros
     from pyspark.sql.types import LongType, TimestampType
 
-    places: dict[str, CarriedColumn] = {}
+    places: dict[str, SentColumn] = {}
     sent: list[Column] = []
     for i, field in enumerate(df.schema.fields):
-        place = CarriedColumn(f"c{i}", None)
+        place = SentColumn(f"c{i}", None)
         column = col(quoted(field.name))
         if isinstance(field.dataType, TimestampType):
             column = unix_micros(column)
         if isinstance(field.dataType, (LongType, TimestampType)) and field.name not in key:
-            place = CarriedColumn(f"c{i}", f"null{i}")
+            place = SentColumn(f"c{i}", f"null{i}")
             sent.append(column.isNull().alias(f"null{i}"))
             column = coalesce(column, lit(0))
         sent.append(column.alias(place.name))
@@ -43,7 +43,7 @@ def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, Car
 
 
 def restored(
-    out: "DataFrame", df: "DataFrame", places: dict[str, CarriedColumn], output: str
+    out: "DataFrame", df: "DataFrame", places: dict[str, SentColumn], output: str
 ) -> "DataFrame":
     """Return the columns of df as they were, and the predictions."""
     from pyspark.sql.functions import col, timestamp_micros, when

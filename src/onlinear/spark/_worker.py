@@ -12,7 +12,7 @@ import numpy as np
 from onlinear._learner.base import Learner
 from onlinear.spark._columns import Columns
 from onlinear.spark._state import StateForm
-from onlinear.spark._transport import CarriedColumn
+from onlinear.spark._transport import SentColumn
 
 __all__ = ["KeyTask", "over_partition", "over_stream", "over_table", "run_rounds"]
 
@@ -23,7 +23,7 @@ class KeyTask:
 
     form: StateForm
     columns: Columns
-    places: dict[str, CarriedColumn]
+    places: dict[str, SentColumn]
 
     def round(self, key: tuple[Any, ...], table: Any, kept: bytes | None) -> tuple[Any, Learner]:
         """Return the rows in order with their predictions, and the learner after them."""
