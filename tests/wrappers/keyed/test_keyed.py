@@ -410,6 +410,8 @@ def test_ctrl_c_in_a_replay_changes_nothing(how, monkeypatch):
         name = frame.f_code.co_filename.rsplit("/", 1)[-1].removesuffix(".py")
         if name not in modules or frame.f_code.co_name in {"restore", "recover", "__exit__"}:
             return None
+        if frame.f_code.co_name == "_run":  # Python raises none where a lock is released
+            return None
         if event == "line":
             lines += 1
             if lines == at:

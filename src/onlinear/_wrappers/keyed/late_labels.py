@@ -43,9 +43,9 @@ class LateLabels:
             return False
         if key is not None and canonical(key) != row.key:
             raise ValueError(f"the row {id!r:.60} is of key {row.key!r:.60}, got key {key!r:.60}")
-        models, loss = self._models, self._counted(row.key)[1]
+        models, (rounds, loss) = self._models, self._counted(row.key)
         ticket, prediction = row.ticket[:-1], float(row.ticket[-1])
-        with self.pending.learning(id, lambda: self._counted(row.key)[0]):
+        with self.pending.learning(id, rounds, lambda: self._counted(row.key)[0]):
             if type(models.initial).learn_late is Learner.learn_late:
                 learnt = models.learn(row.key, ticket, y)
             else:

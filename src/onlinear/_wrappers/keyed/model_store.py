@@ -178,8 +178,8 @@ class ModelStore:
         self.cache.recover(count)
 
     def pool(self, keys_before: int) -> None:
-        """Let new keys begin with the average of all, if their number has reached a power of 2."""
+        """Let new keys begin with the average of all, if a power of two keys was reached."""
         count = self.cache.count
-        if self.pooled and count > keys_before and pooling.due(count):
+        if count > keys_before and pooling.due(count):
             records = (rows for _, rows in self.cache.chunks())
             self.start = pooling.averaged(self.template, self.start, records)

@@ -153,7 +153,8 @@ class Models:
             cache.load(one_key(key), ONE_ROW, slots)
             run = self.stamp, float(self.events), self.skips, 1, AHEAD
             bad = store.round(int(slots[0]), start, x, y, run, key, labelled=True)[1]
-            store.pool(count)
+            if store.pooled:
+                store.pool(count)
         except BaseException:
             uninterrupted(lambda: store.forget_new(key, count, start))
             raise

@@ -125,7 +125,7 @@ class Late:
         row = self._pending.find(id)
         if row is None:
             return False
-        with self._pending.learning(id, lambda: _rounds(model)):
+        with self._pending.learning(id, _rounds(model), lambda: _rounds(model)):
             model.learn_late(row.ticket, y)
             if model.n_skipped_ > skipped:
                 return False

@@ -127,7 +127,11 @@ class Pending:
         while rows.count >= self.limit:
             self._expire_oldest()
         number = rows.count + self._settled[LEARNT] + self._settled[EXPIRED] + 1
-        self._add(id, ticket, key, number, now)
+        try:
+            rows.add(id, ticket, key, number, now)
+        except BaseException:
+            uninterrupted(self._mend)
+            raise
         while number - rows.numbers[rows.younger[0]] > self._most_rows:
             self._expire_oldest()
         return True
@@ -154,20 +158,19 @@ class Pending:
         self._remove(id, slot, LEARNT)
 
     @contextlib.contextmanager
-    def learning(self, id: Any, rounds: Callable[[], float]) -> Iterator[None]:
+    def learning(self, id: Any, before: float, rounds: Callable[[], float]) -> Iterator[None]:
         """Learn and settle a row in the block, once: if Ctrl-C comes between, it is settled too.
 
-        ``rounds`` returns how many rows the learner has learnt.
+        ``rounds`` returns how many rows the learner has learnt, ``before`` how many it had.
         """
-        before = rounds()
-
-        def settle_if_learnt() -> None:
-            if rounds() > before and id in self:
-                self.settle(id)
-
         try:
             yield
         except BaseException:
+
+            def settle_if_learnt() -> None:
+                if rounds() > before and id in self:
+                    self.settle(id)
+
             uninterrupted(settle_if_learnt)
             raise
 
@@ -240,14 +243,6 @@ class Pending:
         self._rows.clear()
         self._rows.width = ticket.size
 
-    def _add(self, id: Hashable, ticket: np.ndarray, key: Any, number: int, now: float) -> None:
-        """Add a row, or none if Ctrl-C comes before its id is entered."""
-        try:
-            self._rows.add(id, ticket, key, number, now)
-        except BaseException:
-            uninterrupted(self._mend)
-            raise
-
     def _remove(self, id: Hashable, slot: int, how: int) -> None:
         """Remove a row; it is gone as soon as it is among the settled ones."""
         settled = self._settled[how]
@@ -288,7 +283,7 @@ class Pending:
         times = rows.times.tolist() if self._timed else [0.0] * len(rows.ids)
         numbers = rows.numbers.tolist()
         for row in zip(rows.ids, rows.tickets, rows.keys, numbers, times, strict=True):
-            self._add(*row)
+            self._rows.add(*row)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters, counts and rows: what pickle and deepcopy keep."""
