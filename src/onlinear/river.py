@@ -1,14 +1,14 @@
-"""The river face: rows are dicts, whose features may appear and vanish.
+"""Learners as river regressors: rows are dicts, whose features may appear and vanish.
 
     from river import evaluate, datasets, metrics, preprocessing
     model = preprocessing.StandardScaler() | River(LASER(c=100.0))
     evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
 
-A feature that is absent counts as 0. One that appears late joins with exactly the state it would
-have had if it had been there, as 0, from the start: the learner always keeps one spare column that
-never sees anything else, and a newcomer takes a copy of it. (The exponentiated-gradient learners
-start from weights that depend on the number of inputs, of which the spare column is one: those on
-the simplex share their weight anew among more inputs.)
+A feature that is absent counts as 0. One that appears late starts with exactly the state it would
+have had if it had been there, as 0, from the beginning: the learner always keeps one spare column
+that is always 0, and a new feature takes a copy of its state. (The exponentiated-gradient learners
+start from weights that depend on the number of inputs, of which the spare column is one; those on
+the simplex redistribute their weight among more inputs.)
 """
 
 import copy

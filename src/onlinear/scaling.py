@@ -1,4 +1,4 @@
-"""Standardized: a second-order learner in units of its own finding, with an intercept."""
+"""Standardized: a second-order learner with running standardization and an intercept."""
 
 import math
 from collections import namedtuple
@@ -22,7 +22,7 @@ UNITS = ("mean", "spread", "centre", "scale", "prior")
 
 @kernel
 def room_for(d):
-    """Return how many numbers the parts of any learner's state and its units are at most."""
+    """Return the most numbers that the parts of any learner's state and its units can have."""
     return 2 * d * d + 8 * d + 8
 
 
@@ -94,29 +94,29 @@ def _standardized(learner: Any, first: int) -> Step:
 
 
 class Standardized(Nested, Learner):
-    """A second-order learner in units of its own finding, with an intercept.
+    """A second-order learner with running standardization of the columns and an intercept.
 
-    Rows come in any units. The learner behind sees each column less its running mean, over its
-    running deviation, and a 1 for the intercept; and it sees the past in the same units, too: when
-    they move, what it has learnt is expressed anew, exactly. Multiplying a column by a number, or
+    Rows may be in any units. The learner inside sees each column minus its running mean, divided by
+    its running deviation, and a 1 for the intercept. When mean or deviation move, what was learnt
+    is converted exactly, so the past is in the same units. Multiplying a column by a number, or
     adding one, changes nothing but rounding (which CIRR, OSLOG and ONS can amplify). A column that
-    never changes is left out, one that begins to change comes in with the prior. Costs O(d²) a
-    round, as the learner.
+    never changes is left out; one that begins to change enters with the prior. Costs O(d²) a round,
+    like the learner.
 
-    The learner given says which one and with what parameters; it stays as it is. Change its
-    parameters by ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not centred,
-    the intercept has to learn their mean: a learner that shrinks its predictions, as LASER does
-    unless told ``shrink=False``, shrinks that, too. WEMM needs a b above the largest ‖u‖², which
-    may be as much as the rows seen, and refuses rows beyond; ONS assumes rows of bounded length as
-    well. Absurd entries are not cut, as Auto does.
+    The learner given only says which class and parameters to use; it does not learn. Change its
+    parameters with ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not
+    centred, so the intercept has to learn their mean: a learner that shrinks its predictions, as
+    LASER does unless ``shrink=False``, shrinks that too. WEMM needs b above the largest ‖u‖², which
+    can be as large as the number of rows seen, and refuses rows beyond it; ONS also assumes rows of
+    bounded length. Outliers are not cut, unlike in Auto.
 
     Parameters
     ----------
     learner : Learner
         A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
-        CIRR or OSLOG. Its ``on_bad`` is not looked at.
+        CIRR or OSLOG. Its ``on_bad`` is ignored.
     intercept : bool, default True
-        Whether there is an intercept. If not, columns are not centred, and their unit is the root
+        Whether there is an intercept. If not, columns are not centred, and are divided by the root
         of their mean square.
     on_bad : {"raise", "skip"}, default "raise"
         Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.

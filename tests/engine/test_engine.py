@@ -72,7 +72,7 @@ def test_the_second_process_finds_the_compiled_code_and_an_edit_is_never_missed(
     assert (hits, misses) == ("0", "2")
     assert float(doubled[0]) == 2 * float(answer[0])
     axpy = 'y + a·x."""\n    _added('
-    edit(package / "_numerics" / "linalg.py", axpy + "a,", axpy + "3.0 * a,")
+    edit(package / "_numerics" / "vectors.py", axpy + "a,", axpy + "3.0 * a,")
     hits, misses, *tripled = run_copy(copy_of_the_package)
     assert (hits, misses) == ("0", "2")
     assert float(tripled[0]) == 3 * float(doubled[0])

@@ -27,10 +27,10 @@ class Certificate:
     loss : array
         Cumulative squared loss of the learner.
     comparator : array
-        What is compared with, ``against``: the best predictor in hindsight, with the theorem's
-        penalty; or the loss of the given one (whose penalty is then part of the bound).
+        The loss of the comparator (``against`` describes it): the best predictor in hindsight, with
+        the theorem's penalty; or the given one (whose penalty is then part of the bound).
     ceiling : array
-        What the loss can be at most; NaN where no bound applies.
+        The most the loss can be; NaN where no bound applies.
     learner, theorem, against : str
         The learner with its parameters, the bound and the comparator, in words.
     failed : str or None

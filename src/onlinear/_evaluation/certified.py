@@ -1,4 +1,4 @@
-"""A learner that carries its certificate: in bulk, or row by row for as long as the stream runs."""
+"""A learner with its certificate: of a whole stream, or row by row as long as the stream runs."""
 
 import contextlib
 import copy
@@ -29,12 +29,12 @@ WORTH_A_THREAD = 50_000  # entries of a table from which it pays to keep account
 def certificate(
     model: Learner, X: Any, y: Any, comparator: Any = None, *, engine: Engine = "auto"
 ) -> Certificate:
-    """Replay a stream and show, at every round, the loss beside hindsight's and the ceiling.
+    """Replay a stream and show, at every round, the loss, that of hindsight, and the bound.
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
-    learner's state or predictions, and cost about as much as the replay does, beside which they are
-    computed where there is a second core (O(d²) a round; for the learners whose round is O(d), that
-    is 4 to 20 times the learner itself, unless a comparator is given). The model learns, as in
+    learner's state or predictions. They cost about as much as the replay, O(d²) a round, and are
+    computed at the same time where there is a second core. (For learners whose round is O(d), that
+    is 4 to 20 times the learner itself, unless a comparator is given.) The model learns, as in
     :func:`onlinear.replay`.
 
     Parameters
@@ -44,8 +44,8 @@ def certificate(
     X, y : array, list of rows or DataFrame; array or Series
         The stream.
     comparator : None, or array of shape (d,) or (rows, d)
-        None: the best predictor in hindsight, of the kind the theorem speaks of. A vector: that
-        one. One vector a round: that sequence, such as ``hindsight.drifting_path(X, y)`` or
+        None: the best predictor in hindsight, of the kind in the theorem. A vector: that predictor.
+        One vector a round: that sequence, such as ``hindsight.drifting_path(X, y)`` or
         ``hindsight.best_shifting(X, y, 5).path``; bounds that know no drift do not apply to it.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         As in :func:`onlinear.replay`, of the learner and of its accounts (whose rows go one by one
@@ -209,7 +209,7 @@ class Certified:
         return run, tallies
 
     def _check_untouched(self) -> None:
-        """Refuse to go on if the learner was changed by other hands."""
+        """Refuse to go on if the learner was changed outside its certificate."""
         model = self.model
         if model._call is None or model._call is not self._settings:  # a parameter may have changed
             for name, value in model._plain_params().items():

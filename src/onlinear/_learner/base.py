@@ -36,7 +36,7 @@ class Learner(LearnerState):
     """
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return what is guaranteed; without ``search``, no comparator is looked for."""
+        """Return the learner's guarantee; without ``search``, it looks for no comparator."""
         return unknown(type(self).__name__, type(self).__name__)
 
     def _local(self) -> bool:
@@ -141,10 +141,10 @@ class Learner(LearnerState):
         return np.array(checks.row(x, None, self._names))
 
     def learn_late(self, kept: Any, y: Any) -> None:
-        """Learn a label that comes after those of later rows, by what :meth:`remember` gave.
+        """Learn a label that comes after those of later rows, given what :meth:`remember` returned.
 
-        A learner whose prediction depends on the last labels learns from what it knew then; if
-        nothing was learnt in between, it is as :meth:`learn_one`, to the bit.
+        A learner whose prediction depends on the last labels learns from what it knew then. If
+        nothing was learnt in between, this is :meth:`learn_one`, to the bit.
         """
         self.learn_one(kept, y)
 
@@ -156,7 +156,7 @@ class Learner(LearnerState):
         return row if self._local() else row[0]
 
     def _sparse_round(self, x: Rows, y: float, *, labelled: bool) -> float:
-        """One round of a local learner, as in a replay; return the prediction, or NaN."""
+        """Run one round of a local learner, as a replay does; return the prediction, or NaN."""
 
         def refused(outcome: Outcome) -> None:
             if self.on_bad == "raise":
@@ -304,7 +304,7 @@ class SecondOrder(Learner):
     """A learner that keeps a matrix Σ: how uncertain the weights are, direction by direction."""
 
     _square = 1
-    _sums_only: ClassVar[bool] = False  # whether it is its sums Σ xxᵀ and Σ yx, in any order
+    _sums_only: ClassVar[bool] = False  # whether Σ xxᵀ and Σ yx, in any order, determine it
 
     def _check_state(self) -> None:
         super()._check_state()

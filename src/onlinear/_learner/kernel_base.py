@@ -1,8 +1,8 @@
-"""What the learners in dual form share: a kernel, examples kept, and a state that grows.
+"""What kernel learners share: a kernel, the examples they keep, and a state that grows.
 
-The state is as ever one flat record; its arrays have room for a number of examples. When there is
-none left the room grows by a quarter, so that a round copies nothing but now and then, and how much
-room there is depends on the number of examples alone.
+The state is one flat record, as for all learners; its arrays have room for a number of examples.
+When there is none left, the room grows by a quarter: so most rounds copy nothing, and the room
+depends on the number of examples alone.
 """
 
 import bisect
@@ -26,7 +26,7 @@ FIRST_ROOM = 16  # examples
 
 
 class KernelLearner(Learner):
-    """A predictor Σ α_i K(z_i, x) over examples z_i it keeps: linear in the space of the kernel."""
+    """A predictor Σ α_i K(z_i, x) of the examples z_i it keeps: linear in the kernel's space."""
 
     kernel: Kernel | RowKernel = RBF()
     budget: int | None = dataclasses.field(default=None, kw_only=True)
@@ -125,7 +125,7 @@ class KernelLearner(Learner):
         return Prepared(self.algorithm.step, self._before)
 
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
-        """Put the similarities of a kernel of the user's into the scratch."""
+        """Write the similarities by a user's kernel into the scratch."""
         n = int(state[1][0])
         Z = state[-1][:n]
         given = kernels.evaluated(self.kernel, np.vstack([Z, x]), x)
@@ -155,7 +155,7 @@ class KernelLearner(Learner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Not there: the weights are in the space of the kernel; see ``dual_coef_``."""
+        """Not available: the weights live in the kernel's space; see ``dual_coef_``."""
         raise AttributeError(
             f"{type(self).__name__} has no weight a column: see dual_coef_ and examples_"
         )
@@ -188,7 +188,7 @@ class DualLearner(KernelLearner):
 
 
 def check_fixed(needs: str, model: Any) -> None:
-    """Refuse what is no learner, or one whose state grows; ``needs`` says who needs them."""
+    """Refuse what is not a learner, or has a state that grows; ``needs`` begins the error."""
     if not isinstance(model, Learner):
         raise TypeError(f"{needs}, got {type(model).__name__}")
     if isinstance(model, KernelLearner):

@@ -1,9 +1,9 @@
-"""Learners of a truth that stays, each of its own rows, made one: as if one had learnt them all.
+"""Merge learners without drift, each trained on its own rows, as if one had learnt all rows.
 
-    Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each has the prior bI in it, and one is to be left
+    Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each contains the prior bI, which must count once
     w = Σ (Σ₁⁻¹w₁ + … + Σ_k⁻¹w_k)
 
-Exact, since such a learner is nothing but its sums Σ xxᵀ and Σ yx, in whatever order they came.
+This is exact: the sums Σ xxᵀ and Σ yx determine such a learner, in whatever order the rows came.
 """
 
 from collections.abc import Iterable
@@ -19,19 +19,20 @@ Model = TypeVar("Model", bound=SecondOrder)
 
 
 def merge(models: Iterable[Model]) -> Model:
-    """Return one learner that knows what several of the same kind have learnt of different rows.
+    """Return one learner that knows what several of the same kind have learnt from different rows.
 
-    It is the learner that had learnt all rows by itself, to rounding: rows of several machines or
-    days are learnt apart, and put together. The learners are left as they are. (Where columns are
-    nearly alike, rounding tells in the weights, the more the more learners there are; it tells
-    much less in what they predict.)
+    It equals, to rounding, the learner that learns all rows by itself: so rows of several machines
+    or days can be learnt apart, and then merged. The learners given do not change. (Where columns
+    are nearly collinear, rounding shows in the weights, more so the more learners there are; it
+    shows much less in the predictions.)
 
     Parameters
     ----------
     models : iterable of Ridge, AAR or AROWR
-        Of one class, with the same parameters and columns; or :class:`onlinear.Keyed`, shards of
-        keys, of any learner if no key is in two of them. One that has learnt nothing adds
-        nothing. (What forgets or drifts depends on the order of its rows, and cannot be merged.)
+        Learners of one class, with the same parameters and columns; or :class:`onlinear.Keyed`
+        objects, of any learner if no key is in two of them. One that has learnt nothing adds
+        nothing. (A learner that forgets or drifts depends on the order of its rows, and cannot be
+        merged.)
 
     Examples
     --------
@@ -75,7 +76,7 @@ def merge(models: Iterable[Model]) -> Model:
 
 
 def _check(models: list[Model]) -> None:
-    """Refuse what does not make one learner."""
+    """Refuse learners that cannot be merged."""
     if not models:
         raise ValueError("merge needs at least one learner, got none")
     first = models[0]

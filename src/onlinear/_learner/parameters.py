@@ -26,7 +26,7 @@ class Parameters:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def _plain_params(self) -> dict[str, Any]:
-        """Return the parameters, and those of the parts, that have none themselves."""
+        """Return the parameters that have no parameters themselves, those of parts included."""
         params = self.get_params(deep=True)
         return {name: value for name, value in params.items() if not hasattr(value, "get_params")}
 

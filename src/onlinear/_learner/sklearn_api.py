@@ -1,4 +1,4 @@
-"""The scikit-learn face; scikit-learn itself is imported only by its own call."""
+"""The scikit-learn API of learners and maps; scikit-learn is imported only when it calls."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ __all__ = ["Estimator", "Transformer"]
 
 
 class Estimator(Parameters):
-    """What scikit-learn asks of a regressor, on top of a learner's own round."""
+    """What scikit-learn expects of a regressor, on top of a learner's own round."""
 
     _positive: ClassVar[bool] = False  # x and y must not be negative
     _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's test data
@@ -87,7 +87,7 @@ class Estimator(Parameters):
 
 
 class Transformer(Parameters):
-    """What scikit-learn asks of a transformer, on top of a map's own rows."""
+    """What scikit-learn expects of a transformer, on top of a map's own rows."""
 
     def _learn(self, X: Any) -> None:
         raise NotImplementedError

@@ -31,7 +31,7 @@ LEARNT = (  # the attributes of a learner that has begun
 
 
 class Algorithm(NamedTuple):
-    """What a paper's box gives: how to begin, one step, the rules a row may break."""
+    """An algorithm as papers print it: the initial state, one step, the rules a row may break."""
 
     init: Callable[..., tuple[np.ndarray, ...]]
     step: Step
@@ -63,7 +63,7 @@ class LearnerState(Estimator):
     _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
 
     def __init_subclass__(cls) -> None:
-        """Let :func:`load` know the learner by its name; the newest of a name counts."""
+        """Register the learner by its name for :func:`load`; the newest of a name counts."""
         super().__init_subclass__()
         if hasattr(cls, "algorithm"):
             LearnerState._classes[full_name(cls)] = cls
@@ -104,7 +104,7 @@ class LearnerState(Estimator):
         return self._step.work(self.n_features_in_)
 
     def _expect(self, rows: int) -> None:
-        """Refuse now, not after hours, more rows to learn than a state that grows can take."""
+        """Refuse at once, not after hours, more rows than a state that grows can hold."""
 
     def _make_room(self) -> None:
         """Give a state that grows more room."""
@@ -151,14 +151,14 @@ class LearnerState(Estimator):
         """Make the state whole after columns were added to it."""
 
     def _forget(self) -> None:
-        """Be as if nothing had been learnt."""
+        """Forget everything learnt."""
         for name in LEARNT:
             self.__dict__.pop(name, None)
 
     def _prepare(self) -> tuple[Any, ...]:
-        """Return what the compiled step is called with; kept until a parameter changes.
+        """Return what the compiled step is called with; it is kept until a parameter changes.
 
-        The step itself is kept by the class: it is not the learner's to be copied or measured.
+        The class keeps the step itself, so that it is not copied or measured with the learner.
         """
         type(self)._one = staticmethod(self._step.one)
         call = (tuple(self._state), self._numbers(), self._work)
@@ -199,7 +199,7 @@ class LearnerState(Estimator):
             self._name_columns(names)
 
     def _check_state(self) -> None:
-        """Refuse a state no sequence of rounds leads to."""
+        """Refuse a state that no sequence of rounds leads to."""
         t = self._state.t[0]
         if t < 0 or t != int(t):
             raise ValueError(f"it says {t} rounds were learnt")

@@ -1,4 +1,4 @@
-"""Explicit features of a kernel, in front of any linear learner: for streams that are long.
+"""Explicit features of a kernel, in front of any linear learner: for long streams.
 
     RandomFourier(width=200, gamma=0.5)           features drawn at random
     Nystroem(RBF(gamma=0.5), landmarks=100)       the first rows that are new enough
@@ -6,7 +6,7 @@
 
 A kernel learner keeps every example, and a round costs O(n²) after n of them. A map gives features
 φ(x) of fixed width with φ(x)ᵀφ(z) ≈ K(x, z), so that a linear learner of φ(x) is nearly the kernel
-learner, at the same price in every round.
+learner, and every round costs the same.
 """
 
 from onlinear.features.fourier import RandomFourier

@@ -1,4 +1,4 @@
-"""What the maps share: one row, many rows, and the words for a row that is refused."""
+"""What maps share: mapping one row and many rows, and the error for a row that is refused."""
 
 from collections.abc import Iterator
 from math import nan

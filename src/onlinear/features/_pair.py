@@ -1,4 +1,4 @@
-"""A map and a learner held together: their parameters, their state, their file."""
+"""A map and a learner together: their parameters, their state, their file."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The state of a map: how it begins, goes back, is copied and comes from a file."""
+"""The state of a map: how it begins, is undone, copied, and read from a file."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ BEGUN = ("_call", "_names", "_settings", "_state", "feature_names_in_", "n_featu
 class MapState(Transformer):
     """Arrays that begin with the first row, and that rows only ever add to.
 
-    To go back is therefore to forget what was added; nothing is copied beforehand.
+    To undo rows is therefore to forget what they added; nothing is copied beforehand.
     """
 
     fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change once φ means something
@@ -31,7 +31,7 @@ class MapState(Transformer):
     _call = cast("tuple[Any, ...] | None", None)  # what the step is called with
 
     def __init_subclass__(cls) -> None:
-        """Let state files know the map by its name; the newest of a name counts."""
+        """Register the map by its name for state files; the newest of a name counts."""
         super().__init_subclass__()
         if hasattr(cls, "step"):
             MapState._classes[full_name(cls)] = cls
@@ -49,7 +49,7 @@ class MapState(Transformer):
         return tuple(np.zeros(shape) for shape in self._shapes(d))
 
     def _check_state(self) -> None:
-        """Refuse a state no sequence of rows leads to."""
+        """Refuse a state that no sequence of rows leads to."""
 
     def _mark(self) -> int:
         """Return how much was added."""

@@ -1,7 +1,7 @@
 """How maps run: a row by itself, rows in bulk, and rows in front of a learner.
 
-A map is a step of the engine whose state begins with φ, which it fills. With a label (any) it also
-learns from the row; without one it says what φ of the row would be, and touches nothing else.
+A map is a step of the engine whose state begins with φ, which the step fills. With a label (any
+will do) it also learns from the row; without one it only computes φ.
 """
 
 from typing import Any
@@ -18,14 +18,14 @@ NUMBERS = 2**17  # of a block of mapped rows at a time: a megabyte
 
 
 def keep_features(out, i, value, state):
-    """Put down what a row gave: φ."""
+    """Record what a row gave: φ."""
     phi = state[0]
     for j in range(phi.size):
         out[i, j] = phi[j]
 
 
 def keep_features_at_once(out, i, value, state):
-    """The same, where it is not compiled."""
+    """Do the same where it is not compiled."""
     out[i] = state[0]
 
 
@@ -42,7 +42,7 @@ class Mapping(Step):
 
 
 class PreparedMapping(Prepared, Mapping):
-    """The same, told something by a Python function before every row."""
+    """The same for a map that needs something from a Python function before every row."""
 
     _keep = staticmethod(keep_features_at_once)
 
@@ -50,8 +50,8 @@ class PreparedMapping(Prepared, Mapping):
 class Behind(Step):
     """A learner's step behind a map: a block of rows is mapped, then learnt.
 
-    A row the learner refuses must leave no trace in the map: it goes back to where the block began
-    and takes the rows before that one again. After that blocks are short for a while.
+    A row that the learner refuses must leave no trace in the map: the map goes back to where the
+    block began and takes the rows before that one again. After that, blocks are short for a while.
     """
 
     def __init__(self, features: Any, step: Step) -> None:
@@ -67,7 +67,7 @@ class Behind(Step):
         return self.rounds, X
 
     def rounds(self, state, params, X, y, work, labelled, out, start, stop):
-        """Rounds start..stop of a table; see :func:`onlinear._engine.step.chunk`."""
+        """Rounds start..stop of a table; see :func:`onlinear._engine.loops.chunk`."""
         while start < stop:
             end = min(stop, start + self.block)
             if labelled:
@@ -96,7 +96,7 @@ class Behind(Step):
 
 
 def of_map(rule: int) -> int:
-    """Return a rule that a map says is broken so that it is not taken for one of the learner's."""
+    """Return a rule of the map, marked so that it is not taken for one of the learner's."""
     return rule if rule == BAD_INPUT else -rule
 
 

@@ -1,11 +1,11 @@
-"""Random Fourier features: the RBF kernel as an inner product of waves.
+"""Random Fourier features: the RBF kernel as an inner product of random waves.
 
     φ(x) = √(2/width) · [cos w_1ᵀx, sin w_1ᵀx, cos w_2ᵀx, sin w_2ᵀx, …],   w_j ~ N(0, 2·gamma·I)
     φ(x)ᵀφ(z) = (2/width) Σ cos w_jᵀ(x − z),   on average K(x, z) = exp(−gamma·‖x − z‖²)
 
-The mean of width/2 draws, so that the error falls as 1/√width. Its variance is
-(1 + K⁴ − 2K²)/width with pairs; with cos(w_jᵀx + phase) and as many columns it would be
-(1 + K⁴/2 − K²)/width, which is more, and ‖φ(x)‖² would not be K(x, x) = 1.
+This is a mean of width/2 draws, so its error falls as 1/√width. With pairs of waves its variance is
+(1 + K⁴ − 2K²)/width; with cos(w_jᵀx + phase) and as many columns it would be (1 + K⁴/2 − K²)/width,
+which is more, and ‖φ(x)‖² would not be K(x, x) = 1.
 
 Rahimi & Recht, NIPS 2007; the variances are those of Sutherland & Schneider, UAI 2015.
 """
@@ -39,19 +39,19 @@ def step(state, params, x, y, work):
 
 
 class RandomFourier(FeatureMap):
-    """Features whose inner products are the RBF kernel on average, drawn at random.
+    """Random features whose inner products equal the RBF kernel on average.
 
-    Nothing is learnt from rows but how many columns they have. Costs O(width·d) a row.
+    Only the number of columns is learnt from rows. Costs O(width·d) a row.
 
     Parameters
     ----------
     width : int, default 200
         Number of features, even, width ≥ 2; the error of the kernel falls as 1/√width.
     gamma : float or None, default None
-        That of exp(−gamma·‖x − z‖²), gamma > 0; None is 1/d for rows of d inputs, which suits
-        inputs of unit size.
+        The gamma of exp(−gamma·‖x − z‖²), gamma > 0; None means 1/d for rows of d inputs, which
+        suits inputs of unit size.
     seed : int, default 0
-        Of the draw, seed ≥ 0: the same seed is the same map.
+        Seed of the random draw, seed ≥ 0: the same seed gives the same map.
 
     Examples
     --------

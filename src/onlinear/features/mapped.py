@@ -1,4 +1,4 @@
-"""A map in front of a learner: the whole is a learner of rows as they come."""
+"""A map in front of a learner: together they learn from the rows as they come."""
 
 import contextlib
 import copy
@@ -23,11 +23,12 @@ __all__ = ["Mapped"]
 class Mapped(Pair):
     """A map in front of a learner, which learns from φ(x) in place of x.
 
-    It has the face of a learner: the round, :func:`onlinear.replay`, scikit-learn's, ``save`` and
-    :func:`onlinear.load`, the same bits however it is run. The map learns (takes landmarks) from
-    the rows that the learner learns, and from no other. Both are the objects given, as in a
-    scikit-learn pipeline: ``model.learner.coef_`` has the weights of the features, ``on_bad`` is
-    the learner's, ``fit`` begins both anew. Costs what the map and the learner cost.
+    It has the API of a learner: the round, :func:`onlinear.replay`, scikit-learn's methods,
+    ``save`` and :func:`onlinear.load`, and gives the same bits however it is run. The map learns
+    (takes landmarks) from the rows that the learner learns, and from no others. Map and learner are
+    the objects given, not copies, as in a scikit-learn pipeline: ``model.learner.coef_`` has the
+    weights of the features, ``on_bad`` is the learner's, ``fit`` starts both afresh. Costs what the
+    map and the learner cost.
 
     Parameters
     ----------
@@ -141,7 +142,9 @@ class Mapped(Pair):
         features, learner = self._parts()
         with rows_taken(self, X.shape[1], names, X.shape[0], learn=learn):
             step = Behind(features, learner._step)
-            step.takes_bulk(X, engine, type(self).__name__)  # never, but the word may be wrong
+            step.takes_bulk(
+                X, engine, type(self).__name__
+            )  # never; this checks the name of the engine
             predictions, bad = learner._rounds(step, X, y, learn, self._refusal, progress)
             if learn:
                 learner.n_skipped_ += len(bad)

@@ -1,12 +1,12 @@
-"""Nyström features: rows by what they share with landmarks, found as the rows come.
+"""Nyström features: similarities to landmarks, which are chosen as the rows come.
 
     φ(x) = L⁻¹k,  k_i = K(z_i, x)          LLᵀ = (K(z_i, z_j))_ij, the landmarks' Gram matrix
-    r(x) = K(x, x) − ‖φ(x)‖²               the residual: what the landmarks do not say of x
+    r(x) = K(x, x) − ‖φ(x)‖²               the residual: what the landmarks do not explain
 
-While there is room, a row with r(x) > novelty·K(x, x) is the next landmark: its φ has √r(x) in a
-coordinate of its own, and is the next row of L. The coordinates before are what they were, so that
-a learner of φ need not be told. φ(x) of a row that would be taken has √r(x) there already before it
-is, so that a row is predicted by the features it is learnt with.
+While there is room, a row with r(x) > novelty·K(x, x) becomes the next landmark: its φ has √r(x) in
+a coordinate of its own, and is the next row of L. The other coordinates stay as they were, so a
+learner of φ need not know. φ(x) of a row that will be taken has √r(x) there already, so that a row
+is predicted with the features it is learnt with.
 
 φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes one, a linear
 learner of φ(x) is the learner in the space of the kernel.
@@ -32,8 +32,8 @@ from onlinear.kernels import GIVEN, RBF, Kernel, RowKernel, similarities, simila
 
 __all__ = ["Nystroem"]
 
-SURE = 10.0  # times what rounding can make of a residual, before it counts as new or as negative
-NEGLIGIBLE = 1e-12  # of K(x, x): a residual so little below 0 is not looked at
+SURE = 10.0  # a residual counts as new or negative beyond this many times its rounding
+NEGLIGIBLE = 1e-12  # a residual below 0 by less than this share of K(x, x) is ignored
 
 
 @Mapping.with_scratch(2)
@@ -96,7 +96,7 @@ class Nystroem(FeatureMap):
 
     Inner products with a landmark are those of the kernel exactly; the width is ``landmarks`` from
     the start, and the features of landmarks not yet chosen are 0. Costs O(m² + m·d) a row with m
-    landmarks. Rows that come later than the last landmark are seen through those there are.
+    landmarks. After the last landmark is chosen, rows are expressed by the landmarks there are.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Nystroem(FeatureMap):
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
         row x that returns the values K(z_i, x).
     landmarks : int or array of rows, default 100
-        How many rows to take, landmarks ≥ 1; or the rows themselves, of which those that are not
+        How many rows to take, landmarks ≥ 1; or the rows themselves. Those among them that are not
         new leave their places to rows of the stream.
     novelty : float, default 1e-6
         A row is new if its residual is more than this share of K(x, x), 0 ≤ novelty < 1, and
@@ -134,7 +134,7 @@ class Nystroem(FeatureMap):
     # --- parameters ---------------------------------------------------------------------------
 
     def _given(self) -> np.ndarray | None:
-        """Return the landmarks that were given, or None if there is but their number."""
+        """Return the landmarks that were given, or None if only their number was."""
         if self.landmarks is None or isinstance(self.landmarks, (numbers.Number, str, bytes)):
             return None
         rows, _ = table(self.landmarks, "landmarks")
@@ -205,7 +205,7 @@ class Nystroem(FeatureMap):
         return step if isinstance(self.kernel, Kernel) else PreparedMapping(step, self._before)
 
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
-        """Put the similarities of a kernel of the user's where the step looks for them."""
+        """Write the similarities by a user's kernel where the step looks for them."""
         phi, count, _, Z = state
         n = int(count[0])
         values = kernels.evaluated(self.kernel, np.vstack([Z[:n], x]), x)

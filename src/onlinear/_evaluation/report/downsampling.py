@@ -1,8 +1,9 @@
 """A stream of any length kept as a few thousand points, however it is cut into calls.
 
-Buckets and strides are powers of two that double when there is no more room, and what is kept of a
-stream is a function of its rows alone: to thin the points kept so far together with new ones is to
-thin all of them. Nothing here is changed in place, so that to undo is to keep the old object.
+Buckets and strides are powers of two that double when there is no more room. What is kept of a
+stream depends on its rows alone: downsampling the points kept so far together with new ones gives
+what downsampling all of them would. Nothing here is changed in place, so undoing is keeping the old
+object.
 """
 
 from dataclasses import dataclass, replace
@@ -194,7 +195,7 @@ class Regular:
 
 @dataclass(frozen=True, eq=False)
 class Last:
-    """The last so many rows, as they were."""
+    """The last rows, as they were; ``most`` is how many."""
 
     most: int
     table: np.ndarray

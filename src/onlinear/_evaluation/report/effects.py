@@ -17,7 +17,7 @@ from onlinear._evaluation.report.recorder import Watched, has_intercept
 from onlinear.algorithms import LASER, Auto
 from onlinear.hindsight import drifting_path
 
-__all__ = ["Effects", "Path", "effects", "speeds"]
+__all__ = ["BestPath", "Effects", "effects", "speeds"]
 
 PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
 START = 0.01  # price of where a path begins
@@ -27,7 +27,7 @@ MOST_STEPS = 120  # of the speed of drift
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class BestPath:
     """The best drifting path: its rows, all effects at them, its mean squared error and price."""
 
     rows: np.ndarray
@@ -45,7 +45,7 @@ class Effects:
 
     rows: np.ndarray
     effects: np.ndarray
-    path: Path | None
+    path: BestPath | None
     why: str
     order: np.ndarray
 
@@ -69,7 +69,7 @@ def effects(story: Watched) -> Effects:
 
 def _path(
     X: np.ndarray, y: np.ndarray, rows: np.ndarray, deviations: np.ndarray, *, intercept: bool
-) -> tuple[Path | None, str]:
+) -> tuple[BestPath | None, str]:
     """Return the path through some rows, or None and why there is none."""
     moving = deviations > 0
     if len(X) < FEWEST or not moving.any():
@@ -92,7 +92,7 @@ def _path(
     told = np.zeros(X.shape)
     told[:, moving] = u[:, : int(moving.sum())] * unit
     error = float(np.mean((labels - np.einsum("ij,ij->i", Z, u)) ** 2)) * float(unit) ** 2
-    return Path(rows, told, error, c), ""
+    return BestPath(rows, told, error, c), ""
 
 
 def _error(story: Watched) -> float:

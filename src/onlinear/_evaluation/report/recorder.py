@@ -1,6 +1,6 @@
-"""A learner that is watched: what it does with a stream, in bounded memory however long it is.
+"""Record what a learner does with a stream, in bounded memory however long the stream is.
 
-What is kept is the same to the bit however the stream is cut into calls.
+The record is the same, to the bit, however the stream is cut into calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ class Watched:
 
     @property
     def name(self) -> str:
-        """What the learner is called: that behind, if it is standardised."""
+        """The name of the learner; if it is standardised, of the one inside."""
         model = self.model
         return type(model.learner if isinstance(model, Standardized) else model).__name__
 
@@ -151,7 +151,7 @@ class Watched:
         skipped: Skipped,
         records: list[np.ndarray],
     ) -> Callable[[], Replay]:
-        """Return what replays the rows in pieces, a record after each that is to have one."""
+        """Return a function that replays the rows in pieces and records weights in between."""
         seen, rows, predictions = self.seen, len(X), np.empty(len(X))
         places = self.records.places_until(seen + rows) if self._record_size() else range(0)
 
@@ -197,7 +197,7 @@ class Watched:
         comparator: np.ndarray,
         ceiling: np.ndarray,
     ) -> None:
-        """Thin the rows just learnt, together with what was kept of those before."""
+        """Downsample the rows just learnt, together with what was kept of those before."""
         n, seen = len(X), self.seen + len(X)
         rows, y, first = start + np.arange(n, dtype=float), run.labels, self.first
         learnt = np.ones(n, dtype=bool)

@@ -1,4 +1,4 @@
-"""A good fixed predictor among those a bound allows, kept up with the stream.
+"""A good fixed predictor among those a bound allows, improved as the stream goes on.
 
 A bound that holds for every u of a class holds for any one of them, so the u need not be the very
 best: it starts from the best found so far and is improved at every row, in O(n²).
@@ -6,17 +6,20 @@ best: it starts from the best found so far and is improved at every row, in O(n�
 
 from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
 
-__all__ = ["improve_in_box", "improve_on_simplex", "loss_of", "see"]
+__all__ = ["add_row", "improve_in_box", "improve_on_simplex", "loss_of", "see"]
 
 
 MOVES = 4  # of weight between two atoms, at each row
 
 
 @kernel
-def see(x, y, A, b):
-    """Take a row into A = Σxxᵀ and b = Σyx."""
+def add_row(x, y, A, b):
+    """Add a row to A = Σxxᵀ and b = Σyx."""
     add_square(x, A)
     axpy(y, x, b)
+
+
+see = add_row  # until EG and EGU use the new name
 
 
 @kernel
@@ -32,9 +35,9 @@ def loss_of(u, A, b, squares, g):
 def improve_on_simplex(p, U, low, A, b, u, g):
     """Improve weights p ≥ low with Σp = 1 on the atoms ±U·e_i (or +U·e_i); u ← their sum.
 
-    The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, weight is
-    moved from the atom the loss most wants less of to the one it most wants more of, as much as is
-    best (the two-coordinate steps of support vector solvers).
+    The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, the
+    best amount of weight is moved from the atom with the steepest slope up to the one with the
+    steepest slope down (the two-coordinate steps of support vector solvers).
     """
     n = u.size
     for i in range(n):

@@ -4,11 +4,11 @@ Every bound has the form
 
     loss ≤ factor · comparator + extra
 
-where the comparator is a least loss in hindsight (with the theorem's penalty), and all three are
-kept up by a tally that sees the rows and labels, never the learner's state or predictions. (It is
-written with the same kernels; that those are right is the tests' to show, against textbook forms.)
-A tally refuses no row that the learner takes: where it can no longer keep count,
-it says so and the figures end.
+where the comparator is a least loss in hindsight (with the theorem's penalty). A tally keeps all
+three up to date; it sees the rows and labels, never the learner's state or predictions. (It is
+written with the same kernels; tests show that those are right, against textbook forms.) A tally
+refuses no row that the learner takes: where it can no longer keep count, it says so and the figures
+end.
 """
 
 import math
@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear._engine.bulk import TAKE, Bulk, no_drift
-from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Tally
+from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
+from onlinear._engine.step import Tally
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import (
     axpy,
@@ -74,9 +75,9 @@ STAYS = "one u for all rounds"
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """A sequence of predictors u_t given by the user, beside the rows: one a round, or one row.
+    """Predictors u_t given by the user, with the rows and labels: one u a round, or one for all.
 
-    The properties are arrays by round, or of length one where the same holds for all.
+    The properties are arrays with an entry a round, or with one entry that holds for all rounds.
     """
 
     X: np.ndarray
@@ -116,11 +117,11 @@ class Path:
         return np.concatenate([[0.0], np.cumsum(costs)])
 
     def of(self, rows: np.ndarray) -> "Path":
-        """Return the path beside some of the rows only."""
+        """Return the path restricted to some of the rows."""
         return Path(self.X[rows], self.y[rows], self.u if len(self.u) == 1 else self.u[rows])
 
     def ever(self, outside: np.ndarray) -> np.ndarray:
-        """Whether it was so in any round up to each."""
+        """Whether it was outside in any round up to each."""
         return np.asarray(np.logical_or.accumulate(outside))
 
     @property
@@ -130,7 +131,7 @@ class Path:
 
 
 class Guarantee(NamedTuple):
-    """A bound that is true: in words, as an account that can be kept, and for a given path.
+    """A proven bound: in words, as accounts that can be kept, and for a given path.
 
     ``statement`` is the bound against ``comparator``, ``given`` that against a path of the user's.
     ``price`` takes such a path and the tallies by round, and returns the ceiling that follows, and
@@ -172,7 +173,7 @@ def compete(state, c, x, y, work):
 
 @kernel(inline="always")
 def take_in(state, drift, x, y, v, chi, u):
-    """As :func:`compete`, given v = Σx, χ = xᵀv and what is to be added to Σ; u is scratch."""
+    """Do as :func:`compete`, given v = Σx, χ = xᵀv and the drift to add to Σ; u is scratch."""
     t, w, S = state
     e = y - dot(w, x)
     if not math.isfinite(chi * e):
@@ -217,7 +218,7 @@ def broke(notes, hypothesis, value):
 
 @kernel(inline="always")
 def enter(tally, notes, comparator, factor, extra):
-    """Put down the three parts of the bound after a row; return what a step returns."""
+    """Record the three parts of the bound after a row; return what a step returns."""
     if not math.isfinite(comparator) or notes[LOST] > 0.0:
         return lose(tally, notes, OVERFLOW, comparator)
     tally[COMPARATOR] = comparator

@@ -1,4 +1,4 @@
-"""Accounts kept beside a stream: a tally brought up to date by every row."""
+"""Accounts of a stream: a tally that every row brings up to date."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -17,7 +17,7 @@ __all__ = ["Account", "Ledger"]
 
 
 class Account(NamedTuple):
-    """How accounts are kept: who for, how to begin at dimension d, the step, its parameters."""
+    """How accounts are kept: for whom, how they begin at dimension d, the step, its parameters."""
 
     owner: str
     init: Any  # d → a tuple of arrays, the tally first
@@ -45,7 +45,7 @@ class Ledger:
         self._work = _own(self.account.step.work(d))
 
     def twin(self) -> "Ledger":
-        """Return another one, with accounts of its own that stand where these do."""
+        """Return a copy with accounts of its own."""
         twin = Ledger(self.account)
         if self.state is not None:
             twin.begin(self.width)

@@ -29,15 +29,15 @@ INTEGER = np.dtype(np.int64)
 
 
 class Bank:
-    """Many learners that see the same rows, each giving the same bits as if it were alone.
+    """Many learners that see the same rows; each gives the same bits as if it were alone.
 
-    A row is checked once, and learners of one class are run by one compiled call: row by row, ten
-    small learners in a bank cost a few of them apart. A replay uses several threads where it pays.
-    Costs what the learners cost.
+    A row is checked once, and one compiled call runs all learners of a class: row by row, ten small
+    learners in a bank cost as much as a few of them apart. A replay uses several threads where that
+    is faster. Costs what the learners cost.
 
     The bank takes copies of the learners, with what they have learnt; ``bank[k]`` is a copy too, a
-    learner by itself. A row that one of them refuses (``on_bad="raise"``) is learnt by none; a
-    learner with ``on_bad="skip"`` leaves a bad row out and the others learn it.
+    learner by itself. If one learner refuses a row (``on_bad="raise"``), none learns it; a learner
+    with ``on_bad="skip"`` leaves a bad row out, and the others learn it.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class Bank:
         Any learners but those with a kernel, whose state grows. Those that have learnt something
         must have begun with the same columns.
     threads : int or None, default None
-        How many threads a replay, or ``predict``, may use, threads ≥ 1; None means as many as there
-        are cores.
+        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one for each
+        core.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Bank:
         return len(self._models)
 
     def __getitem__(self, k: int) -> Learner:
-        """Return learner k with what it has learnt, a copy: to change it leaves the bank alone."""
+        """Return a copy of learner k with what it has learnt; changing it leaves the bank alone."""
         try:
             k = range(len(self))[operator.index(k)]
         except IndexError:
@@ -251,14 +251,14 @@ class Bank:
     def _each(
         self, x: np.ndarray, y: float, labelled: bool, values: np.ndarray, rules: np.ndarray
     ) -> int:
-        """One round of every learner, what they give into values and rules; how many refuse."""
+        """Run one round of every learner into values and rules; return how many refuse the row."""
         refused = 0
         for each, state, params, work, where in self._calls:
             refused += each(state, params, x, y, work, labelled, where, values, rules)
         return refused
 
     def _learnt(self, bad: np.ndarray) -> None:
-        """Take note of rows that were learnt, or skipped where ``bad`` (a row for each learner)."""
+        """Count rows as learnt, or as skipped where ``bad`` (it has a row for each learner)."""
         self._skips = self._skips + bad.sum(axis=1)
         self._fresh = self._fresh & bad.all(axis=1)
         self._any_fresh = bool(self._fresh.any())
@@ -270,7 +270,7 @@ class Bank:
         return checks.row(x, d, self._names)
 
     def _refuse(self, values: np.ndarray, rules: np.ndarray, x: np.ndarray) -> None:
-        """Raise what the first learner that does not skip the row has to say of it."""
+        """Raise the error of the first learner that does not skip the row, if there is one."""
         for k in np.flatnonzero((rules != FINE) & ~self._who_skips):
             outcome = Outcome(0, int(rules[k]), float(values[k]))
             raise self._refusal(int(k), outcome, x, in_table=False)
