@@ -3,7 +3,7 @@
 import copy
 import os
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from datetime import timedelta
 from math import nan
 from typing import Any
@@ -20,7 +20,7 @@ from onlinear._wrappers.keyed import shards, state_file
 from onlinear._wrappers.keyed.key_batch import one_key
 from onlinear._wrappers.keyed.late_labels import LateLabels
 from onlinear._wrappers.keyed.models import Models
-from onlinear._wrappers.keyed.settings import KeyedSettings
+from onlinear._wrappers.keyed.settings import KeyedSettings, read_only
 from onlinear._wrappers.keyed.statistics import KeyStatistics, statistics_columns, statistics_of
 from onlinear._wrappers.keyed.table_runs import TableRuns
 from onlinear._wrappers.late.pending import LateCounts, Pending
@@ -227,11 +227,7 @@ class Keyed:
 
     def __iter__(self) -> Iterator[Hashable]:
         """Return the keys, integers first, in order."""
-        store = self._models.store
-        if store is None:
-            return iter(())
-        integers, others = store.cache.all_keys()
-        return iter([*integers.tolist(), *others])
+        return iter(self._models.keys())
 
     def __getitem__(self, key: Any) -> Learner:
         """Return a copy of the model of a key: changing it changes nothing here."""
@@ -271,48 +267,30 @@ class Keyed:
         if key is None:
             store = self._models.store
             return {"key": list(self), **statistics_columns(None if store is None else store.cache)}
-        if key not in self:
+        record = self._models.record(canonical(key)) if key in self else None
+        if record is None:
             raise KeyError(key)
-        record = self._models.record(canonical(key))
-        assert record is not None
         return statistics_of(record)
 
     # --- settings and counts --------------------------------------------------------------------
 
-    @property
-    def memory_limit(self) -> int | None:
-        """Bytes of memory for models and their keys."""
-        return self._models.settings.memory_limit
-
-    @property
-    def max_age(self) -> int | timedelta | None:
-        """How long an unused model stays in memory."""
-        return self._models.settings.max_age
-
-    @property
-    def spill(self) -> Any:
-        """The folder for what is sent to disk."""
-        return self._models.settings.spill
-
-    @property
-    def pooled(self) -> bool:
-        """Whether a new key begins with the average of the others."""
-        return self._models.settings.pooled
-
-    @property
-    def threads(self) -> int | None:
-        """How many threads a replay may use."""
-        return self._models.settings.threads
-
-    @property
-    def waiting(self) -> int:
-        """How many rows wait for a delayed label at most."""
-        return self._late.pending.limit
-
-    @property
-    def expire_after(self) -> int | timedelta | None:
-        """How late a label may be."""
-        return self._late.pending.expire_after
+    memory_limit: int | None = read_only(
+        "_models.settings.memory_limit", "Bytes of memory for models and their keys."
+    )
+    max_age: int | timedelta | None = read_only(
+        "_models.settings.max_age", "How long an unused model stays in memory."
+    )
+    spill: str | os.PathLike[str] | None = read_only(
+        "_models.settings.spill", "The folder for what is sent to disk."
+    )
+    pooled: bool = read_only(
+        "_models.settings.pooled", "Whether a new key begins with the average of the others."
+    )
+    threads: int | None = read_only("_models.settings.threads", "How many threads a run may use.")
+    waiting: int = read_only("_late.pending.limit", "How many rows wait for labels at most.")
+    expire_after: int | timedelta | None = read_only(
+        "_late.pending.expire_after", "How late a label may be."
+    )
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -323,20 +301,9 @@ class Keyed:
     def clock(self, clock: Callable[[], float]) -> None:
         self._late.pending.clock = self._models.age_limit.clock = clock
 
-    @property
-    def events_(self) -> int:
-        """How many events were learnt or skipped."""
-        return self._models.events
-
-    @property
-    def n_skipped_(self) -> int:
-        """How many events were skipped."""
-        return self._models.skipped
-
-    @property
-    def late_(self) -> LateCounts:
-        """How many rows wait, were learnt, expired; how many labels matched no row, and why."""
-        return self._late.pending.counts
+    events_: int = read_only("_models.events", "How many events were learnt or skipped.")
+    n_skipped_: int = read_only("_models.skipped", "How many events were skipped.")
+    late_: LateCounts = read_only("_late.pending.counts", "What became of delayed labels: counts.")
 
     @property
     def nbytes(self) -> int:
@@ -375,18 +342,7 @@ class Keyed:
         keyed._assemble(*state_file.rebuilt(header, arrays))
         return keyed
 
-    @staticmethod
-    def _merged(keyed: Sequence["Keyed"]) -> "Keyed":
-        """Return the models of several shards in one; see :func:`onlinear.merge`."""
-        for shard in keyed:
-            if not isinstance(shard, Keyed):
-                raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
-        shards.check_shards(keyed)
-        one = copy.copy(keyed[0])
-        for shard in keyed[1:]:
-            one._late.pending.absorb(shard._late.pending)
-            shards.absorb(one._models, shard._models)
-        return one
+    _merged = staticmethod(shards.merged)
 
 
 model_codec.register_reader("keyed", Keyed._rebuilt, mapped=True)

@@ -48,6 +48,13 @@ class Models:
         if model._state is not None:
             self.begin(model.n_features_in_, model._names)
 
+    def keys(self) -> list[Hashable]:
+        """Return the keys, integers first, in order."""
+        if self.store is None:
+            return []
+        integers, others = self.store.cache.all_keys()
+        return [*integers.tolist(), *others]
+
     def __len__(self) -> int:
         return 0 if self.store is None else self.store.cache.count
 
