@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import timedelta
 from math import nan
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from onlinear._state_files import model_codec
 from onlinear._state_files.key_codec import MissingKeyError, canonical
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import shards, state_file
-from onlinear._wrappers.keyed.key_batch import one_key
 from onlinear._wrappers.keyed.late_labels import LateLabels
 from onlinear._wrappers.keyed.models import Models
 from onlinear._wrappers.keyed.settings import KeyedSettings
@@ -27,6 +27,11 @@ from onlinear._wrappers.late.pending import LateCounts, Pending
 from onlinear._wrappers.late.waiting_rows import MOST_ROWS
 
 __all__ = ["KeyStatistics", "Keyed"]
+
+
+def _shows(attribute: str, doc: str) -> Any:
+    """Return a read-only property that shows an attribute of one of the parts."""
+    return property(attrgetter(attribute), doc=doc)
 
 
 class Keyed:
@@ -173,10 +178,7 @@ class Keyed:
         return self._models.learn(key, x, y)
 
     def expire(self) -> int:
-        """Expire the rows whose time has run out; return how many.
-
-        Every new row and label with an id does this too.
-        """
+        """Expire the rows whose time has run out, as every row or label does; return how many."""
         return self._late.pending.expire()
 
     # --- tables of events -----------------------------------------------------------------------
@@ -227,11 +229,7 @@ class Keyed:
 
     def __iter__(self) -> Iterator[Hashable]:
         """Return the keys, integers first, in order."""
-        store = self._models.store
-        if store is None:
-            return iter(())
-        integers, others = store.cache.all_keys()
-        return iter([*integers.tolist(), *others])
+        return iter(self._models.keys())
 
     def __getitem__(self, key: Any) -> Learner:
         """Return a copy of the model of a key: changing it changes nothing here."""
@@ -250,8 +248,7 @@ class Keyed:
         if not (known or waited):
             raise KeyError(key)
         if known:
-            assert self._models.store is not None
-            self._models.store.cache.remove(one_key(canonical(key)))
+            self._models.remove(canonical(key))
 
     def statistics(self, key: Any = None) -> Any:
         """Return what happened to the model of a key, or a table of all models.
@@ -269,50 +266,36 @@ class Keyed:
         KeyStatistics(rounds=1, skipped=0, mean_squared_error=4.0, last_event=0)
         """
         if key is None:
-            store = self._models.store
-            return {"key": list(self), **statistics_columns(None if store is None else store.cache)}
+            return {"key": list(self), **statistics_columns(self._models.chunks())}
         if key not in self:
             raise KeyError(key)
-        record = self._models.record(canonical(key))
-        assert record is not None
-        return statistics_of(record)
+        return statistics_of(self._models.record(canonical(key)))
 
     # --- settings and counts --------------------------------------------------------------------
 
-    @property
-    def memory_limit(self) -> int | None:
-        """Bytes of memory for models and their keys."""
-        return self._models.settings.memory_limit
+    memory_limit: int | None = _shows(
+        "_models.settings.memory_limit", "Bytes of memory for models and their keys."
+    )
+    max_age: int | timedelta | None = _shows(
+        "_models.settings.max_age", "How long an unused model stays in memory."
+    )
+    spill: Any = _shows("_models.settings.spill", "The folder for what is sent to disk.")
+    pooled: bool = _shows(
+        "_models.settings.pooled", "Whether a new key begins with the average of the others."
+    )
+    threads: int | None = _shows("_models.settings.threads", "How many threads a replay may use.")
+    waiting: int = _shows("_late.pending.limit", "How many rows wait for a delayed label at most.")
+    expire_after: int | timedelta | None = _shows(
+        "_late.pending.expire_after", "How late a label may be."
+    )
+    events_: int = _shows("_models.events", "How many events were learnt or skipped.")
+    n_skipped_: int = _shows("_models.skipped", "How many events were skipped.")
+    late_: LateCounts = _shows(
+        "_late.pending.counts",
+        "How many rows wait, were learnt, expired; how many labels matched no row, and why.",
+    )
 
-    @property
-    def max_age(self) -> int | timedelta | None:
-        """How long an unused model stays in memory."""
-        return self._models.settings.max_age
-
-    @property
-    def spill(self) -> Any:
-        """The folder for what is sent to disk."""
-        return self._models.settings.spill
-
-    @property
-    def pooled(self) -> bool:
-        """Whether a new key begins with the average of the others."""
-        return self._models.settings.pooled
-
-    @property
-    def threads(self) -> int | None:
-        """How many threads a replay may use."""
-        return self._models.settings.threads
-
-    @property
-    def waiting(self) -> int:
-        """How many rows wait for a delayed label at most."""
-        return self._late.pending.limit
-
-    @property
-    def expire_after(self) -> int | timedelta | None:
-        """How late a label may be."""
-        return self._late.pending.expire_after
+    nbytes: int = _shows("_models.nbytes", "How much memory models and keys take, in bytes.")
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -323,32 +306,11 @@ class Keyed:
     def clock(self, clock: Callable[[], float]) -> None:
         self._late.pending.clock = self._models.age_limit.clock = clock
 
-    @property
-    def events_(self) -> int:
-        """How many events were learnt or skipped."""
-        return self._models.events
-
-    @property
-    def n_skipped_(self) -> int:
-        """How many events were skipped."""
-        return self._models.skipped
-
-    @property
-    def late_(self) -> LateCounts:
-        """How many rows wait, were learnt, expired; how many labels matched no row, and why."""
-        return self._late.pending.counts
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory models and keys take, in bytes."""
-        return 0 if self._models.store is None else self._models.store.cache.nbytes
-
     # --- copies and files -----------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of models and waiting rows: what pickle, copy and deepcopy keep."""
-        pending = copy.deepcopy(self._late.pending)
-        return {"models": self._models.contents(), "pending": pending}
+        return {"models": self._models.contents(), "pending": copy.deepcopy(self._late.pending)}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Take models and waiting rows back."""
@@ -381,12 +343,7 @@ class Keyed:
         for shard in keyed:
             if not isinstance(shard, Keyed):
                 raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
-        shards.check_shards(keyed)
-        one = copy.copy(keyed[0])
-        for shard in keyed[1:]:
-            one._late.pending.absorb(shard._late.pending)
-            shards.absorb(one._models, shard._models)
-        return one
+        return shards.merged(keyed)
 
 
 model_codec.register_reader("keyed", Keyed._rebuilt, mapped=True)

@@ -1,5 +1,6 @@
 """Merging ``Keyed`` shards: models of different keys, or of learners that can be merged."""
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,11 @@ from onlinear._wrappers.keyed.record_header import HEAD, KEY, LAST, LEARNT
 if TYPE_CHECKING:
     from onlinear._wrappers.keyed.keyed import Keyed
 
-__all__ = ["absorb", "check_shards"]
+__all__ = ["merged"]
 
 
-def check_shards(shards: Sequence["Keyed"]) -> None:
-    """Refuse shards that cannot be merged."""
+def merged(shards: Sequence["Keyed"]) -> "Keyed":
+    """Return the models of all shards in one; refuse shards that cannot be merged."""
     first = shards[0]
     for shard in shards:
         _check_alike(first, shard)
@@ -28,6 +29,11 @@ def check_shards(shards: Sequence["Keyed"]) -> None:
                 "merge needs shards in which no row waits for its label, except the first, got "
                 f"{shard.late_.waiting} in {shard}"
             )
+    one = copy.copy(first)
+    for shard in shards[1:]:
+        one._late.pending.absorb(shard._late.pending)
+        _absorb(one._models, shard._models)
+    return one
 
 
 def _check_alike(first: "Keyed", other: "Keyed") -> None:
@@ -46,7 +52,7 @@ def _check_alike(first: "Keyed", other: "Keyed") -> None:
             raise ValueError(f"merge needs shards with the same columns, got {here} and {there}")
 
 
-def absorb(models: Models, shard: Models) -> None:
+def _absorb(models: Models, shard: Models) -> None:
     """Add the models and counts of a shard, as if its events came after those of ``models``."""
     events = models.events
     models.events += shard.events
