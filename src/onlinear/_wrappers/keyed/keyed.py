@@ -3,9 +3,10 @@
 import copy
 import os
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import timedelta
 from math import nan
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,20 @@ from onlinear._state_files import model_codec
 from onlinear._state_files.key_codec import MissingKeyError, canonical
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import shards, state_file
-from onlinear._wrappers.keyed.key_batch import one_key
 from onlinear._wrappers.keyed.late_labels import LateLabels
 from onlinear._wrappers.keyed.models import Models
-from onlinear._wrappers.keyed.settings import KeyedSettings, read_only
+from onlinear._wrappers.keyed.settings import KeyedSettings
 from onlinear._wrappers.keyed.statistics import KeyStatistics, statistics_columns, statistics_of
 from onlinear._wrappers.keyed.table_runs import TableRuns
 from onlinear._wrappers.late.pending import LateCounts, Pending
 from onlinear._wrappers.late.waiting_rows import MOST_ROWS
 
 __all__ = ["KeyStatistics", "Keyed"]
+
+
+def _shows(attribute: str, doc: str) -> Any:
+    """Return a read-only property that shows an attribute of one of the parts."""
+    return property(attrgetter(attribute), doc=doc)
 
 
 class Keyed:
@@ -173,10 +178,7 @@ class Keyed:
         return self._models.learn(key, x, y)
 
     def expire(self) -> int:
-        """Expire the rows whose time has run out; return how many.
-
-        Every new row and label with an id does this too.
-        """
+        """Expire the rows whose time has run out, as every row or label does; return how many."""
         return self._late.pending.expire()
 
     # --- tables of events -----------------------------------------------------------------------
@@ -246,8 +248,7 @@ class Keyed:
         if not (known or waited):
             raise KeyError(key)
         if known:
-            assert self._models.store is not None
-            self._models.store.cache.remove(one_key(canonical(key)))
+            self._models.remove(canonical(key))
 
     def statistics(self, key: Any = None) -> Any:
         """Return what happened to the model of a key, or a table of all models.
@@ -265,32 +266,36 @@ class Keyed:
         KeyStatistics(rounds=1, skipped=0, mean_squared_error=4.0, last_event=0)
         """
         if key is None:
-            store = self._models.store
-            return {"key": list(self), **statistics_columns(None if store is None else store.cache)}
-        record = self._models.record(canonical(key)) if key in self else None
-        if record is None:
+            return {"key": list(self), **statistics_columns(self._models.chunks())}
+        if key not in self:
             raise KeyError(key)
-        return statistics_of(record)
+        return statistics_of(self._models.record(canonical(key)))
 
     # --- settings and counts --------------------------------------------------------------------
 
-    memory_limit: int | None = read_only(
+    memory_limit: int | None = _shows(
         "_models.settings.memory_limit", "Bytes of memory for models and their keys."
     )
-    max_age: int | timedelta | None = read_only(
+    max_age: int | timedelta | None = _shows(
         "_models.settings.max_age", "How long an unused model stays in memory."
     )
-    spill: str | os.PathLike[str] | None = read_only(
-        "_models.settings.spill", "The folder for what is sent to disk."
-    )
-    pooled: bool = read_only(
+    spill: Any = _shows("_models.settings.spill", "The folder for what is sent to disk.")
+    pooled: bool = _shows(
         "_models.settings.pooled", "Whether a new key begins with the average of the others."
     )
-    threads: int | None = read_only("_models.settings.threads", "How many threads a run may use.")
-    waiting: int = read_only("_late.pending.limit", "How many rows wait for labels at most.")
-    expire_after: int | timedelta | None = read_only(
+    threads: int | None = _shows("_models.settings.threads", "How many threads a replay may use.")
+    waiting: int = _shows("_late.pending.limit", "How many rows wait for a delayed label at most.")
+    expire_after: int | timedelta | None = _shows(
         "_late.pending.expire_after", "How late a label may be."
     )
+    events_: int = _shows("_models.events", "How many events were learnt or skipped.")
+    n_skipped_: int = _shows("_models.skipped", "How many events were skipped.")
+    late_: LateCounts = _shows(
+        "_late.pending.counts",
+        "How many rows wait, were learnt, expired; how many labels matched no row, and why.",
+    )
+
+    nbytes: int = _shows("_models.nbytes", "How much memory models and keys take, in bytes.")
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -301,21 +306,11 @@ class Keyed:
     def clock(self, clock: Callable[[], float]) -> None:
         self._late.pending.clock = self._models.age_limit.clock = clock
 
-    events_: int = read_only("_models.events", "How many events were learnt or skipped.")
-    n_skipped_: int = read_only("_models.skipped", "How many events were skipped.")
-    late_: LateCounts = read_only("_late.pending.counts", "What became of delayed labels: counts.")
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory models and keys take, in bytes."""
-        return 0 if self._models.store is None else self._models.store.cache.nbytes
-
     # --- copies and files -----------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of models and waiting rows: what pickle, copy and deepcopy keep."""
-        pending = copy.deepcopy(self._late.pending)
-        return {"models": self._models.contents(), "pending": pending}
+        return {"models": self._models.contents(), "pending": copy.deepcopy(self._late.pending)}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Take models and waiting rows back."""
@@ -342,7 +337,13 @@ class Keyed:
         keyed._assemble(*state_file.rebuilt(header, arrays))
         return keyed
 
-    _merged = staticmethod(shards.merged)
+    @staticmethod
+    def _merged(keyed: Sequence["Keyed"]) -> "Keyed":
+        """Return the models of several shards in one; see :func:`onlinear.merge`."""
+        for shard in keyed:
+            if not isinstance(shard, Keyed):
+                raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
+        return shards.merged(keyed)
 
 
 model_codec.register_reader("keyed", Keyed._rebuilt, mapped=True)

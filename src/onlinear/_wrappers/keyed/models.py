@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from math import nan
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from onlinear._validation import checks
 from onlinear._wrappers.keyed.age_limit import AgeLimit
 from onlinear._wrappers.keyed.event_rounds import AHEAD
 from onlinear._wrappers.keyed.integer_table import FREE
-from onlinear._wrappers.keyed.key_batch import one_key
+from onlinear._wrappers.keyed.key_batch import KeyBatch, one_key
 from onlinear._wrappers.keyed.model_store import ONE_ROW, ModelStore
 from onlinear._wrappers.keyed.record_header import STAMP
 from onlinear._wrappers.keyed.settings import KeyedSettings, existing_folder
@@ -47,13 +47,6 @@ class Models:
         self.counts = EventCounts(0, 0, 0.0)
         if model._state is not None:
             self.begin(model.n_features_in_, model._names)
-
-    def keys(self) -> list[Hashable]:
-        """Return the keys, integers first, in order."""
-        if self.store is None:
-            return []
-        integers, others = self.store.cache.all_keys()
-        return [*integers.tolist(), *others]
 
     def __len__(self) -> int:
         return 0 if self.store is None else self.store.cache.count
@@ -189,7 +182,28 @@ class Models:
                 with all_or_nothing(cache):
                     cache.evict_before(first)
 
-    # --- one model ------------------------------------------------------------------------------
+    # --- all models, and one of them ------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory models and keys take, in bytes."""
+        return 0 if self.store is None else self.store.cache.nbytes
+
+    def keys(self) -> list[Hashable]:
+        """Return all keys, integers first, in order."""
+        if self.store is None:
+            return []
+        integers, others = self.store.cache.all_keys()
+        return [*integers.tolist(), *others]
+
+    def chunks(self) -> Iterator[tuple[KeyBatch, np.ndarray]]:
+        """Return all keys and records in the same order, some at a time."""
+        return iter(()) if self.store is None else self.store.cache.chunks()
+
+    def remove(self, key: Hashable) -> None:
+        """Remove a key, which has to be known, and its model."""
+        assert self.store is not None
+        self.store.cache.remove(one_key(key))
 
     def model(self, key: Hashable) -> Learner | None:
         """Return a copy of the model of a key, or None."""

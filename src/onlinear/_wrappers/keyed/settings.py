@@ -3,7 +3,6 @@
 import os
 import warnings
 from datetime import timedelta
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -14,7 +13,7 @@ from onlinear._engine.threads import usable_cores
 from onlinear._validation import checks
 from onlinear._wrappers.keyed.record_cache import AT_LEAST, OVERHEAD
 
-__all__ = ["KeyedSettings", "existing_folder", "read_only"]
+__all__ = ["KeyedSettings", "existing_folder"]
 
 MOST_THREADS = 1024
 FEWEST_MODELS = 16  # that have to fit in the memory limit
@@ -78,8 +77,3 @@ def existing_folder(spill: Any) -> Any:
         stacklevel=2,
     )
     return None
-
-
-def read_only(path: str, doc: str) -> Any:
-    """Return a property that shows an attribute of a part, such as ``"_models.events"``."""
-    return property(attrgetter(path), doc=doc)

@@ -20,21 +20,8 @@ __all__ = ["merged"]
 
 
 def merged(shards: Sequence["Keyed"]) -> "Keyed":
-    """Return the models of several shards in one; see :func:`onlinear.merge`."""
-    _check_shards(shards)
-    one = copy.copy(shards[0])
-    for shard in shards[1:]:
-        one._late.pending.absorb(shard._late.pending)
-        _absorb(one._models, shard._models)
-    return one
-
-
-def _check_shards(shards: Sequence["Keyed"]) -> None:
-    """Refuse shards that cannot be merged."""
+    """Return the models of all shards in one; refuse shards that cannot be merged."""
     first = shards[0]
-    for shard in shards:
-        if not isinstance(shard, type(first)):
-            raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
     for shard in shards:
         _check_alike(first, shard)
         if shard is not first and shard.late_.waiting:
@@ -42,6 +29,11 @@ def _check_shards(shards: Sequence["Keyed"]) -> None:
                 "merge needs shards in which no row waits for its label, except the first, got "
                 f"{shard.late_.waiting} in {shard}"
             )
+    one = copy.copy(first)
+    for shard in shards[1:]:
+        one._late.pending.absorb(shard._late.pending)
+        _absorb(one._models, shard._models)
+    return one
 
 
 def _check_alike(first: "Keyed", other: "Keyed") -> None:

@@ -1,11 +1,12 @@
 """What happened to the model of each key."""
 
+from collections.abc import Iterable
 from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._wrappers.keyed.record_cache import RecordCache
+from onlinear._wrappers.keyed.key_batch import KeyBatch
 from onlinear._wrappers.keyed.record_header import LAST, LEARNT, LOSS, SKIPPED
 
 __all__ = ["KeyStatistics", "statistics_columns", "statistics_of"]
@@ -20,15 +21,15 @@ class KeyStatistics(NamedTuple):
     last_event: int
 
 
-def statistics_of(record: np.ndarray) -> KeyStatistics:
+def statistics_of(record: Any) -> KeyStatistics:
     """Return the statistics of one record."""
     return KeyStatistics(*(column[0].item() for column in _columns(record[None])))
 
 
-def statistics_columns(cache: RecordCache | None) -> dict[str, np.ndarray]:
-    """Return the statistics of all records, in the order of the keys."""
-    chunks: list[Any] = [] if cache is None else [_columns(rows) for _, rows in cache.chunks()]
-    columns = [np.concatenate(column) for column in zip(*chunks, strict=True)]
+def statistics_columns(chunks: Iterable[tuple[KeyBatch, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the statistics of all records, in their order."""
+    parts = [_columns(rows) for _, rows in chunks]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     columns = columns or [np.empty(0)] * len(KeyStatistics._fields)
     return dict(zip(KeyStatistics._fields, columns, strict=True))
 
