@@ -184,7 +184,7 @@ def test_an_interrupt_while_a_story_is_kept_undoes_learner_and_story(monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_watched.Watched, "_range", interrupted)
+        patch.setattr(_watched.Recorder, "_range", interrupted)
         with pytest.raises(KeyboardInterrupt):
             story.replay(X[100:], y[100:], 100)
     assert told(story) == before

@@ -34,9 +34,8 @@ def regret_plot(
 ) -> "Axes":
     """Draw the loss of learners, what hindsight would have lost, and the ceilings.
 
-    Learners are replayed on X and y; for a certificate that is there already, none are needed. A
-    cross is where a bound ends because a hypothesis fails. If pyplot is in use, ``plt.show()``
-    shows the figure.
+    Learners are replayed on X and y; certificates need neither. A cross marks where a bound ends
+    because a hypothesis fails. If pyplot is in use, ``plt.show()`` shows the figure.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""Weights in units one can compare, beside the best drifting path in hindsight.
+"""Weights in comparable units, beside the best drifting path in hindsight.
 
-The effect of a column is what one deviation of it moves the prediction by, w_j·sd_j. The path is
-that of :func:`onlinear.hindsight.drifting_path` through the rows a story has kept, every k-th, in
-deviations, with an intercept if the learner has one. How dear its drift is, is chosen by the data:
-the price c at which the path, at each kept row, would have predicted the next one best. If every
-k-th row is too few to follow a truth that moves fast, the path misses them by more than the learner
-does, which sees all rows; then it tells nothing, and is left out.
+The effect of a column is how much one standard deviation of it changes the prediction, w_j·sd_j.
+The path is that of :func:`onlinear.hindsight.drifting_path` through every k-th row, those that the
+recorder kept, in standard deviations, with an intercept if the learner has one. The data choose the
+price of drift c: the one at which the path, at each kept row, would have predicted the next row
+best. If every k-th row is too few to follow fast drift, the path's error exceeds the learner's,
+which sees all rows; the path then means nothing and is left out.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlinear._evaluation.replay import replay
-from onlinear._evaluation.report.recorder import Watched, has_intercept
+from onlinear._evaluation.report.recorder import Recorder, has_intercept
 from onlinear.algorithms import LASER, Auto
 from onlinear.hindsight import drifting_path
 
@@ -21,9 +21,9 @@ __all__ = ["BestPath", "Effects", "effects", "speeds"]
 
 PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
 START = 0.01  # price of where a path begins
-WORSE = 1.1  # a path that misses by so much more than the learner tells nothing
+WORSE = 1.1  # a path whose error is this many times the learner's means nothing
 FEWEST = 3  # rows a path can be put through
-MOST_STEPS = 120  # of the speed of drift
+MOST_STEPS = 120  # points of the curve of the speed of drift
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class BestPath:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The effects of columns at the records of a story, and the path, or why there is none.
+    """The effects of columns at the recorded rows, and the path, or why there is none.
 
     ``order`` has the columns that have any, the most important first.
     """
@@ -50,8 +50,8 @@ class Effects:
     order: np.ndarray
 
 
-def effects(story: Watched) -> Effects:
-    """Return the effects of a story's columns: of the learner, and of the path in hindsight."""
+def effects(story: Recorder) -> Effects:
+    """Return the effects of the columns, for the learner and for the path in hindsight."""
     d, sample = len(story.names), story.sample
     X, y = sample.table[:, :d], sample.table[:, d]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -95,7 +95,7 @@ def _path(
     return BestPath(rows, told, error, c), ""
 
 
-def _error(story: Watched) -> float:
+def _error(story: Recorder) -> float:
     """Return the mean squared error of the learner; of Auto, that of its best expert.
 
     An expert sees no earlier labels, and nor does a path.

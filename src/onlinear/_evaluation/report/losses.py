@@ -11,7 +11,7 @@ from onlinear._evaluation.report.recorder import (
     FIXED,
     LOSS,
     MEAN,
-    Watched,
+    Recorder,
 )
 
 __all__ = ["loss_parts"]
@@ -19,13 +19,13 @@ __all__ = ["loss_parts"]
 STRETCHES = 100
 
 
-def loss_parts(story: Watched) -> list[Part]:
+def loss_parts(story: Recorder) -> list[Part]:
     """Return the error over time, the loss so far with all it is compared with, and the regret."""
     rows = story.curves.rows - story.first + 1
     return [*_errors(story), _losses(story, rows), *_regret(story, rows)]
 
 
-def _errors(story: Watched) -> list[Part]:
+def _errors(story: Recorder) -> list[Part]:
     """Return the error by stretches of the stream, from what was lost between their ends."""
     rows, table = story.curves.rows, story.curves.table
     ends = np.searchsorted(rows, np.linspace(story.first, story.last, STRETCHES + 1)[1:])
@@ -52,7 +52,7 @@ def _errors(story: Watched) -> list[Part]:
     ]
 
 
-def _losses(story: Watched, rows: np.ndarray) -> Chart:
+def _losses(story: Recorder, rows: np.ndarray) -> Chart:
     table = story.curves.table
     name = story.name
     traces = [
@@ -84,7 +84,7 @@ def _losses(story: Watched, rows: np.ndarray) -> Chart:
     )
 
 
-def _no_bound(story: Watched) -> str:
+def _no_bound(story: Recorder) -> str:
     guarantee = story.model._guarantee(search=False)
     if guarantee.known:
         return f"No certificate is kept for more than {COMPARED} columns."
@@ -92,7 +92,7 @@ def _no_bound(story: Watched) -> str:
     return statement[0].upper() + statement[1:] + "."
 
 
-def _regret(story: Watched, rows: np.ndarray) -> list[Part]:
+def _regret(story: Recorder, rows: np.ndarray) -> list[Part]:
     table = story.curves.table
     traces = []
     for what, column, k in (

@@ -23,7 +23,7 @@ from onlinear.algorithms import Auto
 from onlinear.hindsight import BestFixed
 from onlinear.scaling import Standardized
 
-__all__ = ["COMPARED", "MOST_WEIGHED", "Watched", "has_intercept"]
+__all__ = ["COMPARED", "MOST_WEIGHED", "Recorder", "has_intercept"]
 
 MOST_WEIGHED = 200  # columns up to which weights are kept
 COMPARED = 300  # columns up to which there is a best fixed predictor and a certificate
@@ -38,8 +38,8 @@ def has_intercept(model: Learner) -> bool:
     return isinstance(model, Auto) or (isinstance(model, Standardized) and model._first() == 1)
 
 
-class Watched:
-    """A learner and the record of what it does; the base of ``Story``."""
+class Recorder:
+    """A learner and the record of what it does; ``Story`` adds files and the report."""
 
     def __init__(self, model: Learner, names: Sequence[str], target: str) -> None:
         if not isinstance(model, Learner):
@@ -109,14 +109,14 @@ class Watched:
     def replay(self, X: Any, y: Any, start: int) -> Replay:
         """Predict and learn the rows ``start``, ``start + 1``, … of the stream, and record them.
 
-        All or nothing: if a row is refused, or on Ctrl-C, learner and story are as they were.
+        All or nothing: if a row is refused, or on Ctrl-C, learner and record are as before.
         """
         X, _ = checks.table(X)
         y = checks.labels(y, len(X))
         if X.shape[1] != len(self.names):
-            raise ValueError(f"the story is of {len(self.names)} columns, got {X.shape[1]}")
+            raise ValueError(f"the record has {len(self.names)} columns, got {X.shape[1]}")
         if type(start) is not int or start <= self.last:
-            raise ValueError(f"the story has come to row {self.last}, got rows from {start!r} on")
+            raise ValueError(f"the record ends at row {self.last}, got rows from {start!r} on")
         with all_or_nothing(self), np.errstate(over="ignore", invalid="ignore"):
             if self.seen == 0:
                 self.first = start

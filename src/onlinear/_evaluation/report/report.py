@@ -1,6 +1,6 @@
-"""The report of a run: what was predicted, what was lost, what it could not have lost, what moved.
+"""The report of a run: predictions, losses, the bound, and the weights over time.
 
-A page for one learner on one stream, made from what a resumable recorder wrote down.
+A page for one learner on one stream, made from what the recorder kept.
 """
 
 import math
@@ -38,9 +38,9 @@ READING = (
 def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Replay:
     """Replay a stream with a learner and write what happened as one HTML page.
 
-    The page needs no network: prediction against truth, loss beside the best in hindsight and the
-    theorem's ceiling, weights over time, problems of the data. It costs a few times the replay,
-    and is of some five megabytes however long the stream, nearly all of them the code of the
+    The page needs no network. It shows predictions and truth, the loss beside the best in hindsight
+    and the theorem's bound, weights over time, and problems of the data. It costs a few times the
+    replay, and has some five megabytes however long the stream, nearly all of them the code of the
     charts.
 
     Parameters
@@ -79,7 +79,7 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
 
 
 def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
-    """Return the page of a story; ``problems``, if given, say why rows were skipped."""
+    """Return the page of a recorded run; ``problems``, if given, say why rows were skipped."""
     model = repr(story.model)
     if len(model) > 300:
         model = model[:299] + "…"

@@ -1,4 +1,4 @@
-"""The story of a run: it can be put down and taken up again in the middle, and told as a page."""
+"""The record of a run that can be saved, resumed in the middle, and written as a report."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from onlinear._evaluation.report.recorder import (
     CURVES,
     MOST_RECORDS,
     RECENT,
-    Watched,
+    Recorder,
     has_intercept,
 )
 from onlinear._evaluation.report.running_sums import Sums
@@ -27,7 +27,7 @@ VERSION = 1
 Found = tuple[str, int, Sequence[int]]  # what is wrong, with how many rows, the first of them
 
 
-class Story(Watched):
+class Story(Recorder):
     """What a learner did with a stream: replay it through this object, then write the report.
 
     Parameters
@@ -50,7 +50,7 @@ class Story(Watched):
     """
 
     def page(self, problems: Sequence[Found] | None = None) -> Page:
-        """Return the report; who knows better why rows were skipped gives the ``problems``."""
+        """Return the report; ``problems``, if given, say why rows were skipped."""
         from onlinear._evaluation.report.report import page
 
         return page(self, problems)
@@ -64,7 +64,7 @@ class Story(Watched):
         self.page(problems).write(path)
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the story as a header for JSON and arrays; the learner is to be saved beside."""
+        """Return the record as a JSON header and arrays; the learner is saved beside them."""
         header = {
             "story": VERSION,
             "names": self.names,
@@ -95,11 +95,11 @@ class Story(Watched):
     def restored(
         cls, model: Learner, header: dict[str, Any], arrays: dict[str, np.ndarray]
     ) -> "Story":
-        """Return the story of a learner that was saved beside it; refuse what cannot be one."""
+        """Return the record that was saved beside a learner; refuse what cannot be one."""
         try:
             return cls._restored(model, header, arrays)
         except (KeyError, TypeError, AttributeError, OverflowError, IndexError) as error:
-            raise ValueError(f"it does not describe a story: {error!r}") from None
+            raise ValueError(f"it does not describe the record of a run: {error!r}") from None
 
     @classmethod
     def _restored(
@@ -148,8 +148,7 @@ class Story(Watched):
         rounds = 0 if model._state is None else model.rounds_
         if rounds != learnt or (rounds and model.n_features_in_ != d):
             raise ValueError(
-                f"it is the story of {learnt:g} rows of {d} columns, and the learner has learnt "
-                f"{rounds}"
+                f"it records {learnt:g} rows of {d} columns, but the learner has learnt {rounds}"
             )
 
     def _take_accounts(self, arrays: dict[str, np.ndarray]) -> None:

@@ -1,4 +1,4 @@
-"""What a stream has cost so far: the learner, the mean of the labels, the best fixed predictor.
+"""Losses so far: of the learner, of the mean of the labels, of the best fixed predictor.
 
 Running sums go on from call to call with the same bits, however the stream is cut. Nothing here is
 changed in place.

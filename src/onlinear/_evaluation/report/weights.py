@@ -3,7 +3,7 @@
 from onlinear._evaluation.html.charts import line, scaled
 from onlinear._evaluation.html.page import Chart, Panels, Part, Text, Words
 from onlinear._evaluation.report.effects import Effects, effects, speeds
-from onlinear._evaluation.report.recorder import MOST_WEIGHED, Watched
+from onlinear._evaluation.report.recorder import MOST_WEIGHED, Recorder
 from onlinear.algorithms import Auto
 
 __all__ = ["weight_parts"]
@@ -11,7 +11,7 @@ __all__ = ["weight_parts"]
 SHOWN = 6  # columns whose weights are drawn
 
 
-def weight_parts(story: Watched) -> list[Part]:
+def weight_parts(story: Recorder) -> list[Part]:
     """Return the weights over time beside the best path, the speed of drift, Auto's experts."""
     parts = _weights(story, effects(story) if story.weighed else None)
     if isinstance(story.model, Auto) and story.model._state is not None:
@@ -19,7 +19,7 @@ def weight_parts(story: Watched) -> list[Part]:
     return parts
 
 
-def _weights(story: Watched, told: Effects | None) -> list[Part]:
+def _weights(story: Recorder, told: Effects | None) -> list[Part]:
     if told is None or told.rows.size == 0:
         few = len(story.names) <= MOST_WEIGHED
         why = (
@@ -59,7 +59,7 @@ def _weights(story: Watched, told: Effects | None) -> list[Part]:
     return parts + _speed(story, told)
 
 
-def _speed(story: Watched, told: Effects) -> list[Part]:
+def _speed(story: Recorder, told: Effects) -> list[Part]:
     rows, own, path = speeds(told)
     if rows.size < 2 or not (own > 0).any():
         return []
@@ -78,7 +78,7 @@ def _speed(story: Watched, told: Effects) -> list[Part]:
     ]
 
 
-def _experts(story: Watched, model: Auto) -> list[Part]:
+def _experts(story: Recorder, model: Auto) -> list[Part]:
     names, first = model._names_of_experts(), story.weighed
     rows, table = story.records.rows, story.records.table[:, first:]
     weights = [line(name, rows, table[:, k], k) for k, name in enumerate(names[:-1])]
