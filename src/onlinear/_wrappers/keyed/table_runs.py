@@ -90,18 +90,19 @@ class TableRuns:
         y = checks.labels(y, len(X))
         models = self._models
         with bar("replay") as advance:
-            store, began, counts = models.store, models.store is None, models.counts
+            store, began = models.store, models.store is None
+            counts = models.events, models.skipped
             try:
                 if store is None:
                     store = models.begin(X.shape[1], names)
                 table = self._learn(store, keys, X, y, advance)
                 if began and table.bad[0]:
-                    models.counts = counts
+                    models.events, models.skipped = counts
                     self._begin_later(keys, table, names)
             except BaseException:
                 if began:
                     models.forget_width()
-                    models.counts = counts
+                    models.events, models.skipped = counts
                 raise
         return Replay(table.out, y.copy(), np.flatnonzero(table.bad))
 
