@@ -1,4 +1,7 @@
-"""The entry point of the command: light, so that Ctrl-C while loading prints one line."""
+"""The entry point of the ``onlinear`` command.
+
+It imports almost nothing, so that Ctrl-C during the slow imports prints one line, no traceback.
+"""
 
 import os
 import signal

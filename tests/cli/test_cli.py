@@ -30,7 +30,7 @@ def test_the_demo_shows_learners_beside_the_best_in_hindsight_on_two_streams(tmp
     report = tmp_path / "demo.html"
     result = runner.invoke(app, ["demo", "--rows", "3000", "--report", str(report)])
     assert result.exit_code == 0, result.output
-    turning, brain = result.output.split("A brain")
+    turning, brain = result.output.split("EEG recording")
     for table in (turning, brain):
         found = losses(table)
         for name in ("Auto()", "LASER(c=30, shrink=False)", "RLS(forgetting=0.9)", "NLMS()"):
@@ -41,7 +41,7 @@ def test_the_demo_shows_learners_beside_the_best_in_hindsight_on_two_streams(tmp
     proof = ol.certificate(ol.LASER(c=30, shrink=False), X, y)
     assert losses(turning)["LASER(c=30, shrink=False)"] == pytest.approx(proof.loss[-1], rel=1e-3)
     assert f"{proof.ceiling[-1]:,.1f}" in turning or f"{proof.ceiling[-1]:,.0f}" in turning
-    assert "A brain" in report.read_text()
+    assert "EEG recording" in report.read_text()
     assert str(report) in result.output.replace("\n", "")
 
 
@@ -51,7 +51,7 @@ def test_without_the_recording_or_a_second_core_the_demo_does_what_it_can(monkey
     monkeypatch.chdir(tmp_path)
     result = runner.invoke(app, ["demo", "--rows", "500"])
     assert result.exit_code == 0, result.output
-    assert "A brain" not in result.output
+    assert "EEG recording" not in result.output
     assert "Auto()" in result.output
     assert (tmp_path / "onlinear-demo.html").exists()
 
@@ -86,7 +86,7 @@ def test_compare_gives_the_losses_of_replays(tmp_path, monkeypatch):
         assert found[name] == pytest.approx(ol.replay(model, X, y).cumulative_loss[-1], rel=1e-3)
     best = ol.hindsight.best_fixed(np.column_stack([X, np.ones(len(X))]), y)[-1]
     assert re.search(rf"best fixed, in hindsight +{best:,.1f}", result.output)
-    assert "EGU(), raw is out: EGU needs x_i ≥ 0" in result.output
+    assert "EGU(), raw stopped: EGU needs x_i ≥ 0" in result.output
     assert "Learners compared" in (tmp_path / "onlinear-compare.html").read_text()
 
 

@@ -196,9 +196,9 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (text.replace("x1", "z1", 1), {}, 1, "not those the run began with: missing 'x1'"),
         (text.replace("x2,y", "x2,y,z", 1), {}, 1, "not those the run began with: new 'z'"),
         (text.replace(".1", ".2"), {}, 1, "data.csv is not what was read before the snapshot"),
-        (text, {"y": "x1"}, 2, "--target is x1, and was y when the run began"),
-        (text, {"ridge": "laser"}, 2, "--model is LASER(), and was Ridge() when the run began"),
-        (text, {"out.csv": "o.csv"}, 2, "--out is o.csv, and was out.csv when the run began"),
+        (text, {"y": "x1"}, 2, "--target is x1, but was y when the run began"),
+        (text, {"ridge": "laser"}, 2, "--model is LASER(), but was Ridge() when the run began"),
+        (text, {"out.csv": "o.csv"}, 2, "--out is o.csv, but was out.csv when the run began"),
     ]
     for content, changed, code, words in changes:
         (data / "data.csv").write_text(content)
@@ -219,9 +219,9 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
     [
         (["nowhere.csv", "-t", "y"], 1, "there is no file nowhere.csv"),
         (["empty.csv", "-t", "y"], 1, "empty.csv is empty"),
-        (["data.csv", "-t", "z"], 2, "--target z: there is no such column"),
+        (["data.csv", "-t", "z"], 2, "--target z: no such column"),
         (["data.csv", "-t", "y", "-m", "lazer"], 2, "did you mean laser?"),
-        (["data.csv", "-t", "y", "-m", "laser", "-p", "k=1"], 2, "LASER has on_bad, b, c"),
+        (["data.csv", "-t", "y", "-m", "laser", "-p", "k=1"], 2, "LASER takes on_bad, b, c"),
         (["data.csv", "-t", "y", "-m", "laser", "-p", "c=-1"], 2, "got c=-1"),
         (["data.csv", "-t", "y", "-m", "laser", "-p", "c"], 2, "write name=value"),
         (["data.csv", "-t", "y", "--resume"], 2, "--resume needs --state"),

@@ -49,7 +49,7 @@ def test_columns_that_were_dropped_in_one_list_are_so_when_a_run_goes_on(data):
     run(*options, "--resume")
     assert list(ol.load("m.onl").feature_names_in_) == ["x1"]
     said = run(*options[:6], "x0", *options[7:], "--resume", code=2)
-    assert "--drop is x0, and was x0, x2 when the run began" in said
+    assert "--drop is x0, but was x0, x2 when the run began" in said
 
 
 def test_a_model_learns_on_from_a_file_in_another_stream(data):

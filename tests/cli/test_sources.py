@@ -176,7 +176,7 @@ def test_a_decimal_comma_is_noticed_and_read(tmp_path):
         ("a,b\n1\0,2\n", "is not text in UTF-8"),
         ("\n\n", "is empty"),
         ("1.5,2\n3,4\n", "begins with numbers (1.5, 2, …)"),
-        ("a,b,a\n1,2,3\n", "more than one column 'a'"),
+        ("a,b,a\n1,2,3\n", "more than one column named 'a'"),
         ("a;b\n1;2\n", "use --delimiter ';'"),
     ],
 )
@@ -216,7 +216,7 @@ def test_files_that_cannot_be_are_refused_in_words(tmp_path):
     for paths, words in [
         (("nowhere.csv",), "there is no file nowhere.csv"),
         ((str(tmp_path),), "is a folder"),
-        (("-", "x.csv"), "is read alone"),
+        (("-", "x.csv"), "cannot be combined with files"),
         ((write(tmp_path / "data", "a\n"),), "use --format"),
         ((write(tmp_path / "x.parquet", "a\n"),), "is not a parquet file"),
         ((write(tmp_path / "x.arrow", "a\n"),), "is not an arrow file"),
@@ -240,8 +240,8 @@ def test_text_and_times_are_refused_with_what_to_do(tmp_path):
     with pytest.raises(UsageError) as refused:
         choose(Source((path,)), "y")
     assert str(refused.value) == (
-        "features must be numbers, but 'when' holds times; 'city' holds text: leave out "
-        "(--drop when --drop city), or make 0/1 columns of text (--one-hot city)"
+        "features must be numbers, but 'when' holds times; 'city' holds text: drop them "
+        "(--drop when --drop city), or encode text as 0/1 columns (--one-hot city)"
     )
     assert choose(Source((path,)), "y", ["when", "city"]).names == ["x"]
 
@@ -298,13 +298,13 @@ def test_missing_and_infinite_values_are_faults_and_a_missing_label_is_none(tmp_
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"target": "z"}, "--target z: there is no such column; there are price, x, name"),
+        ({"target": "z"}, "--target z: no such column; the columns are price, x, name"),
         ({"target": "pryce"}, "did you mean 'price'?"),
         ({"target": "name"}, "the target 'name' holds text, not numbers"),
-        ({"target": "price", "drop": ["w"]}, "--drop w: there is no such column"),
+        ({"target": "price", "drop": ["w"]}, "--drop w: no such column"),
         ({"target": "price", "drop": ["price"]}, "it cannot be dropped"),
         ({"target": "price", "drop": ["name"], "one_hot": ["name"]}, "both in --drop and in"),
-        ({"target": "price", "drop": ["name", "x"]}, "nothing is left to predict 'price' from"),
+        ({"target": "price", "drop": ["name", "x"]}, "no columns are left to predict 'price' from"),
     ],
 )
 def test_what_was_asked_of_columns_is_checked(tmp_path, options, words):

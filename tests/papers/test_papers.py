@@ -318,7 +318,7 @@ def test_a_process_that_is_killed_is_one_line(scripts, tmp_path, monkeypatch):
     scripts["arcor-fig-2"] = lambda study: study.map(os._exit, [9, 9])
     result = invoke("arcor-fig-2", "--out", tmp_path)
     assert result.exit_code == 1
-    assert "arcor-fig-2: a worker process was killed; was memory short?" in result.stderr
+    assert "arcor-fig-2: a worker process was killed (out of memory?)" in result.stderr
 
 
 def test_a_run_that_is_stopped_leaves_the_pages_that_are_done(scripts, tmp_path):
@@ -336,7 +336,7 @@ def test_a_run_that_is_stopped_leaves_the_pages_that_are_done(scripts, tmp_path)
     ("arguments", "message"),
     [
         (["laser-fig-9"], "there is no figure or table 'laser-fig-9'; there are"),
-        (["--all", "arcor-fig-2"], "either --all or names, got --all and arcor-fig-2"),
+        (["--all", "arcor-fig-2"], "use either --all or names, got --all and arcor-fig-2"),
         (["--all", "--repeats", "1"], "Invalid value for '--repeats'"),
     ],
 )

@@ -1,1 +1,1 @@
-"""The command line; ``onlinear._cli.app`` has its commands and options."""
+"""The ``onlinear`` command line; its commands are defined in ``onlinear._cli.app``."""

@@ -1,4 +1,4 @@
-"""The command line: the application and its commands."""
+"""The Typer application of the command line: its commands and their options."""
 
 import contextlib
 import io
@@ -44,19 +44,19 @@ def main(
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without Unicode still gets an answer
+            stream.reconfigure(errors="replace")  # a terminal without Unicode does not fail
 
 
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of the generated stream.")] = 20_000,
-    degrees: Annotated[float, typer.Option(help="How far its target weights turn per row.")] = 0.5,
+    degrees: Annotated[float, typer.Option(help="How far the target weights turn per row.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated stream.")] = 0,
     report: Annotated[Path, typer.Option(metavar="FILE", help="Write the HTML page here.")] = Path(
         "onlinear-demo.html"
     ),
 ) -> None:
-    """Run several learners on two drifting streams, beside the best predictors in hindsight.
+    """Compare several learners, and the best predictors in hindsight, on two drifting streams.
 
     One stream is generated, the other is an EEG recording that comes with matplotlib. No network
     is needed. The first run takes longer: it compiles the learners.
@@ -99,13 +99,13 @@ def paper(
     repeats: Annotated[
         int, typer.Option(min=2, help="How many random streams to average over.")
     ] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the first of them.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first stream.")] = 0,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Write the pages here.")
     ] = Path("onlinear-papers"),
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The folder of real data sets, if you have them."),
+        typer.Option(metavar="DIR", help="A folder with the real data sets."),
     ] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Do not download data sets.")] = False,
     quick: Annotated[
@@ -117,7 +117,7 @@ def paper(
 
     Writes a page for each, with the paper's claims, what was run, the numbers, the charts (also as
     SVG and PDF) and the verdict, and an index of all pages. Real data sets are taken from --data,
-    the cache, or their public source; those that cannot be found are named, and left out of --all.
+    the cache, or their public source. With --all, figures whose data cannot be found are skipped.
     """
     with ending():
         from onlinear._cli.paper import chosen, listed
@@ -132,7 +132,7 @@ def paper(
 
 
 def entry() -> None:
-    """Run the command and end at once, without waiting for the thread that reads ahead."""
+    """Run the command and exit at once, without waiting for the thread that reads ahead."""
     code: object = 0
     _open_closed_streams()
     try:
@@ -146,7 +146,7 @@ def entry() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device in place of a closed stream, lest a file takes its number."""
+    """Open the null device in place of a closed standard stream, so no file gets its number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

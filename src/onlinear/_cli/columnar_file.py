@@ -14,11 +14,11 @@ from onlinear._cli.record_splitter import mark_of
 
 __all__ = ["Batches"]
 
-ROWS, NUMBERS = 1 << 16, 1 << 21  # most of a block
+ROWS, NUMBERS = 1 << 16, 1 << 21  # limits of a block
 
 
 class Batches:
-    """A file of columns: Parquet or Arrow."""
+    """A Parquet or Arrow file."""
 
     may_miss = False
 
@@ -53,13 +53,13 @@ class Batches:
         return list(self._schema().names)
 
     def first(self) -> pa.Table:
-        """Return a first look at the rows: names, types, some values."""
+        """Return the first rows, which show column names, types and some values."""
         for batch in self._batches(self.columns(), 0):
             return pa.Table.from_batches([batch[:1000]])
         return self._schema().empty_table()
 
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
-        """Yield the rows from a byte, or a row, on; and the byte after them."""
+        """Yield the rows after the first ``row``, in blocks; ``byte`` is for text files only."""
         most = max(min(ROWS, NUMBERS // len(types)), 1)
         for batch in self._batches(list(types), row):
             for start in range(0, batch.num_rows, most):
@@ -91,5 +91,5 @@ class Batches:
                 yield batch.slice(passed).select(columns)
 
     def mark(self, byte: int, row: int) -> str:
-        """Return by what the file is known that was read so far."""
+        """Return a fingerprint of the file, by which a resumed run recognizes it."""
         return mark_of(self.name, None)

@@ -1,4 +1,4 @@
-"""Which columns are features, and how text is encoded; an unclear column is refused."""
+"""Choose the feature columns and encode text as 0/1 columns; refuse columns that cannot be used."""
 
 import difflib
 import re
@@ -17,20 +17,20 @@ from onlinear._cli.source import START, Place, Source, SourceBlock
 
 __all__ = ["Columns", "LabelledRows", "choose", "read", "split"]
 
-MOST = 1000  # categories of a column
-INDEX = "__index_level_0__"  # what pandas calls an index without a name, in Parquet
+MOST = 1000  # categories that a column may have
+INDEX = "__index_level_0__"  # pandas' name for an unnamed index in Parquet
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The rows of a block: inputs, labels (NaN: none), and why some cannot be used."""
+    """The rows of a block: inputs, labels (NaN if missing), and why some rows cannot be used."""
 
     X: np.ndarray
     y: np.ndarray
     faults: Faults
 
     def refuse_first(self, source: Source, block: SourceBlock) -> None:
-        """Say what is wrong with the first row that cannot be used."""
+        """Raise an error that says what is wrong with the first bad row."""
         row = min(self.faults)
         where = source.where(block.before.plus(row))
         raise DataError(f"{where} {self.faults[row]} (--on-bad skip leaves such rows out)")
@@ -38,12 +38,12 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class Columns:
-    """The target, the columns of numbers, and those of categories with all their categories."""
+    """The target, the numeric columns, and the categorical columns with all their categories."""
 
     target: str
     numbers: tuple[str, ...]
     categories: dict[str, tuple[str, ...]]
-    truths: tuple[str, ...] = ()  # those of the numbers that are true or false
+    truths: tuple[str, ...] = ()  # the Boolean ones among the numeric columns
     dropped: tuple[str, ...] = ()
 
     @property
@@ -54,7 +54,7 @@ class Columns:
 
     @property
     def types(self) -> dict[str, pa.DataType]:
-        """How to read the columns."""
+        """The type to read each column as."""
         numbers = {
             name: pa.bool_() if name in self.truths else pa.float64()
             for name in (*self.numbers, self.target)
@@ -62,7 +62,7 @@ class Columns:
         return {**numbers, **dict.fromkeys(self.categories, pa.string())}
 
     def check(self, source: Source) -> None:
-        """Refuse columns that are not those the run began with."""
+        """Refuse a source whose columns differ from those the run began with."""
         given = source.columns(0)
         known = {self.target, *self.numbers, *self.categories, *self.dropped}
         missing = [name for name in known if name not in (*given, *self.dropped)]
@@ -74,7 +74,7 @@ class Columns:
                 raise DataError(f"the columns are not those the run began with: {words} {listed}")
 
     def rows(self, block: SourceBlock) -> LabelledRows:
-        """Return the inputs and labels of a block; a value that is missing is a fault."""
+        """Return the inputs and labels of a block; a missing value makes a row bad."""
         table, faults = block.table, dict(block.faults)
         X = np.empty((len(table), len(self.names)))
         for j, name in enumerate(self.numbers):
@@ -93,7 +93,7 @@ class Columns:
     def _ones(
         self, name: str, values: tuple[str, ...], column: pa.ChunkedArray, faults: Faults
     ) -> np.ndarray:
-        """Return a 1 in the column of each row's category."""
+        """Return one 0/1 column per category; a missing or unknown category makes a row bad."""
         texts = _texts(column)
         which = pc.index_in(texts, pa.array(values, pa.string())).to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(np.isnan(which.astype(float))):
@@ -114,13 +114,13 @@ class Columns:
 def read(
     source: Source, columns: Columns, place: Place = START
 ) -> Iterator[tuple[SourceBlock, LabelledRows]]:
-    """Yield the blocks of a source from a place on, and their rows."""
+    """Yield the blocks of a source, starting at a place, with their rows."""
     for block in source.blocks(columns.types, place):
         yield block, columns.rows(block)
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:
-    """Return a column as numbers, NaN where there is none."""
+    """Return a column as floats, NaN where a value is missing."""
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
     return np.asarray(column.to_numpy(), dtype=float)
@@ -138,26 +138,26 @@ def choose(
     drop: Iterable[str] = (),
     one_hot: Iterable[str] = (),
 ) -> Columns:
-    """Return which columns of a source are what; what is not clear is refused."""
+    """Return the roles of a source's columns; refuse columns that cannot be used."""
     table = source.first()
     drop, wanted = split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
     for name, option in ((target, "--target"), *((name, "--drop") for name in drop)):
         _known(name, table.column_names, option)
     if target in drop or target in wanted:
-        raise UsageError(f"{target!r} is the target: it cannot be dropped or be one-hot")
+        raise UsageError(f"{target!r} is the target: it cannot be dropped or one-hot encoded")
     both = [name for name in wanted if name in drop]
     if both:
         raise UsageError(f"{both[0]!r} is both in --drop and in --one-hot")
     inputs = [name for name in table.column_names if name not in (target, *drop, *wanted)]
     _refuse_unclear(table, inputs, target)
     if not inputs and not wanted:
-        raise UsageError(f"nothing is left to predict {target!r} from")
+        raise UsageError(f"no columns are left to predict {target!r} from")
     truths = tuple(n for n in (*inputs, target) if pa.types.is_boolean(table[n].type))
     return Columns(target, tuple(inputs), _categories(source, wanted), truths, tuple(drop))
 
 
 def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the columns to be made 0 and 1, and their categories where they are given."""
+    """Yield the columns to encode as 0/1 columns, with their categories if those are given."""
     for asked in one_hot:
         name, _, values = (asked, "", "") if asked in names else asked.partition("=")
         _known(name, names, "--one-hot")
@@ -165,7 +165,7 @@ def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, lis
 
 
 def split(asked: Iterable[str], names: Collection[str]) -> list[str]:
-    """Return the columns asked for; one option may list several."""
+    """Return the columns that options name; one option may list several, separated by commas."""
     found: list[str] = []
     for name in asked:
         parts = name.split(",")
@@ -177,12 +177,12 @@ def _known(name: str, names: list[str], option: str) -> None:
     if name not in names:
         near = [each for each in names if each.lower() == name.lower()]
         near += difflib.get_close_matches(name, names, 1)
-        has = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names[:20])}"
-        raise UsageError(f"{option} {name}: there is no such column; {has}")
+        has = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(names[:20])}"
+        raise UsageError(f"{option} {name}: no such column; {has}")
 
 
 def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
-    """Refuse columns that are no numbers, with what can be done about each."""
+    """Refuse columns that are not numeric, and say what can be done about each."""
     comma = [name for name in (target, *inputs) if _has_commas(table[name])]
     if comma:
         raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: use --decimal ,")
@@ -195,12 +195,12 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
         which = "; ".join(f"{name!r} holds {words}" for name, words in unclear.items())
         dropped = " ".join(f"--drop {quote(name)}" for name in unclear)
         texts = [quote(name) for name, words in unclear.items() if words == "text"]
-        instead = f", or make 0/1 columns of text (--one-hot {texts[0]})" if texts else ""
-        raise UsageError(f"features must be numbers, but {which}: leave out ({dropped}){instead}")
+        instead = f", or encode text as 0/1 columns (--one-hot {texts[0]})" if texts else ""
+        raise UsageError(f"features must be numbers, but {which}: drop them ({dropped}){instead}")
 
 
 def _has_commas(column: pa.ChunkedArray) -> bool:
-    """Whether a column of text begins with numbers written with a comma."""
+    """Whether a text column holds, in its first values, numbers with a decimal comma."""
     if not pa.types.is_string(column.type):
         return False
     given = [text for text in column[:20].to_pylist() if text]
@@ -208,7 +208,7 @@ def _has_commas(column: pa.ChunkedArray) -> bool:
 
 
 def _words(kind: Any) -> str:
-    """Return what a column of a type holds."""
+    """Return in words what a column of this type holds."""
     is_ = pa.types
     tests = is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null
     if any(test(kind) for test in tests):
@@ -221,12 +221,12 @@ def _words(kind: Any) -> str:
 
 
 def _categories(source: Source, wanted: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """Return the categories of columns: as given, else all there are, sorted."""
+    """Return the categories of each column: as given, or else all that occur, sorted."""
     found: dict[str, set[str]] = {name: set() for name, given in wanted.items() if not given}
     if found and source.piped:
         name = next(iter(found))
         raise UsageError(
-            f"the categories of {name!r} cannot be known before standard input ends: give them, "
+            f"the categories of {name!r} cannot be known before standard input ends: list them, "
             f"--one-hot {quote(name)}=a,b,c"
         )
     if found:

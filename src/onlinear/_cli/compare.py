@@ -1,4 +1,4 @@
-"""Several learners side by side on one stream, in constant memory."""
+"""``onlinear compare``: several learners on one stream, in constant memory."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -38,14 +38,14 @@ DEFAULT = (
 def models_of(text: str, *, raw: bool) -> list[Learner]:
     """Return the learners of a list such as ``auto,laser:c=10``.
 
-    Those that can be are given standardised inputs and an intercept, unless ``raw``.
+    Those that can get standardized inputs and an intercept, unless ``raw``.
     """
     made = []
     for spec in text.split(","):
         name, *params = spec.strip().split(":")
         model = learner(name, params)
         if not raw and not isinstance(model, Auto):
-            with suppress(UsageError):  # of what keeps nothing that follows a change of units
+            with suppress(UsageError):  # of learners that cannot be standardized
                 model = learner(name, params, standardized=True)
         made.append(model)
     return made
@@ -63,7 +63,7 @@ def compare_learners(options: CompareOptions) -> None:
     show(contest)
     for runner in race.runners:
         if runner.out:
-            print(printable(f"{runner.name} is out: {runner.out}"))
+            print(printable(f"{runner.name} stopped: {runner.out}"))
     names = ", ".join(source.paths)
     comparison("Learners compared", f"On {names}.", [contest]).write(report)
     print(printable(f"report: {report}"))
@@ -71,7 +71,7 @@ def compare_learners(options: CompareOptions) -> None:
 
 @dataclass
 class Runner:
-    """A learner, what it has cost so far, and why it could not go on."""
+    """A learner in the comparison, its loss so far, and the error that stopped it, if any."""
 
     model: Learner
     sums: Sums = field(default_factory=Sums)
@@ -79,13 +79,13 @@ class Runner:
 
     @property
     def name(self) -> str:
-        """What it is called: learners are standardised, unless it says otherwise."""
+        """The name in tables: learners are standardized unless the name says "raw"."""
         if isinstance(self.model, Standardized):
             return repr(self.model.learner)
         return repr(self.model) if isinstance(self.model, Auto) else f"{self.model!r}, raw"
 
     def replay(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
-        """Predict and learn rows; return the loss so far after each, NaN once it is out."""
+        """Predict and learn rows; return the loss so far after each, NaN once it has stopped."""
         if not self.out:
             try:
                 predictions, _ = self.model._run_table(X, names, y, learn=True, first=first)
@@ -106,7 +106,7 @@ def _all(predictions: np.ndarray, y: np.ndarray) -> Replay:
 
 
 class Race:
-    """Learners on the rows of a source that have a label."""
+    """Runs several learners over the labelled rows of a source."""
 
     def __init__(
         self, source: Source, columns: Columns, models: list[Learner], *, skip: bool
@@ -119,7 +119,7 @@ class Race:
         self._accounts = Ledger(BestFixed().account) if few else None
 
     def run(self) -> None:
-        """Take all rows."""
+        """Run over all rows."""
         stop = Stop()
         with stop.listening(), meter(self.source, loss=False) as progress:
             for block, rows in ahead(read(self.source, self.columns), stop.check):
@@ -146,7 +146,7 @@ class Race:
             self.tally.learn(_all(np.zeros(y.size), y))
 
     def contest(self) -> Contest:
-        """Return how it went."""
+        """Return the results."""
         *losses, fixed = self._curves.table.T
         words = f"{self.tally.learnt:,} rows, {len(self.columns.names)} inputs"
         if self.tally.skipped:
@@ -154,7 +154,7 @@ class Race:
         entries = [
             Entry(runner.name, loss) for runner, loss in zip(self.runners, losses, strict=True)
         ]
-        words += ". Learners have standardised inputs and an intercept, unless they are raw."
+        words += ". Learners get standardized inputs and an intercept, unless marked raw."
         return Contest(
             f"Predicting {self.columns.target}",
             words,

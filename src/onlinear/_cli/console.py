@@ -1,4 +1,4 @@
-"""What the command says on standard error, and how it ends: one line and an exit code."""
+"""Messages on standard error, and exit codes: every error ends as one line."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ def ending() -> Iterator[None]:
 
     try:
         yield
-    except BrokenPipeError:  # the reader of our output has closed it
+    except BrokenPipeError:  # the process that reads our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(141) from None
     except KeyboardInterrupt:

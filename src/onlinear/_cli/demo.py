@@ -1,4 +1,4 @@
-"""The demonstration: a drifting synthetic stream, an EEG recording, and learners on both."""
+"""``onlinear demo``: learners on a synthetic drifting stream and on an EEG recording."""
 
 import contextlib
 import copy
@@ -26,16 +26,16 @@ from onlinear.streams import rotating
 
 __all__ = ["run"]
 
-B, C = 1, 30  # prices of the best drifting predictor, and of LASER
+B, C = 1, 30  # penalties of LASER and of the best drifting predictor
 COLUMNS = 10
 ELECTRODES = 4
 LEGEND = (
-    "relative error: 1 is that of the mean so far. over: the loss, less that of the best\n"
-    "predictor in hindsight. ceiling: the most that a theorem allows on these rows.\n"
+    "relative error: squared error over that of the mean so far. over: loss minus that of the\n"
+    "best predictor in hindsight. ceiling: the largest loss a theorem allows on these rows.\n"
 )
-PRICE = f"Drifting pays {C:g} for each squared step."
+PRICE = f"The best drifting predictor is charged {C:g} per squared weight change."
 
-# what compiles longest is alone: two processes are then done at about the same time
+# Auto compiles longest, so it gets a process of its own
 TEAMS: tuple[tuple[Learner, ...], ...] = (
     (Auto(),),
     (LASER(b=B, c=C, shrink=False), RLS(forgetting=0.9), Ridge(b=B), NLMS()),
@@ -43,7 +43,7 @@ TEAMS: tuple[tuple[Learner, ...], ...] = (
 
 
 class Stream(NamedTuple):
-    """Rows and labels, and what they are."""
+    """Rows and labels, with a title and a description."""
 
     title: str
     words: str
@@ -52,7 +52,7 @@ class Stream(NamedTuple):
 
 
 def turning(rows: int, degrees: float, seed: int) -> Stream:
-    """Return a generated stream."""
+    """Return a generated stream whose target weights turn."""
     X, y = rotating(rows, COLUMNS, degrees, seed=seed)
     turn = f"the target weights turn by {degrees:g}° per row"
     words = f"{rows:,} rows of {COLUMNS} features; {turn}. {PRICE}"
@@ -60,7 +60,7 @@ def turning(rows: int, degrees: float, seed: int) -> Stream:
 
 
 def brain() -> Stream | None:
-    """Return the recording that comes with matplotlib, if it does."""
+    """Return the EEG recording that comes with matplotlib, or None if it is not there."""
     from matplotlib.cbook import get_sample_data
 
     try:
@@ -73,24 +73,26 @@ def brain() -> Stream | None:
     recording = recording.reshape(-1, ELECTRODES)
     words = (
         f"{len(recording)} samples of an electroencephalogram (it comes with matplotlib): one "
-        f"electrode from the other three. {PRICE} Auto knows the last labels as well."
+        f"electrode is predicted from the other three. {PRICE} Auto also uses the previous labels."
     )
-    return Stream("A brain", words, np.ascontiguousarray(recording[:, 1:]), recording[:, 0].copy())
+    return Stream(
+        "EEG recording", words, np.ascontiguousarray(recording[:, 1:]), recording[:, 0].copy()
+    )
 
 
 def run(rows: int, degrees: float, seed: int, report: Path) -> None:
-    """Replay the streams, print the tables, write the page."""
+    """Replay the streams, print the tables and write the page."""
     streams = [stream for stream in (turning(rows, degrees, seed), brain()) if stream is not None]
     contests = _contests(streams)
     for contest in contests:
         show(contest)
     print(LEGEND)
-    lead = "Learners on drifting streams, beside the best predictors in hindsight."
+    lead = "Learners on drifting streams, compared with the best predictors in hindsight."
     comparison("onlinear: a demonstration", lead, contests).write(report)
 
 
 def _contests(streams: Sequence[Stream]) -> list[Contest]:
-    """Return how the learners do; all but the one that compiles longest beside, on another core."""
+    """Return the results; all learners but the slowest to compile run in another process."""
     with _beside() as submit:
         quick, best = submit(_entries, TEAMS[1], streams), submit(_bests, streams)
         teams = [_entries(TEAMS[0], streams), quick()]
@@ -110,7 +112,7 @@ def _contests(streams: Sequence[Stream]) -> list[Contest]:
 
 @contextlib.contextmanager
 def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Yield what starts work in another process, or, on one core, does it when it is asked for."""
+    """Yield a function that starts work in another process, or on one core defers it."""
     if usable_cores() == 1:
         yield functools.partial
         return
@@ -119,7 +121,7 @@ def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
 
 
 def _entries(team: Sequence[Learner], streams: Sequence[Stream]) -> list[list[Entry]]:
-    """Return what learners lose on streams, and what they could lose at most."""
+    """Return the losses of learners on streams, and the upper bounds on them."""
     return [[_entry(copy.deepcopy(model), stream) for model in team] for stream in streams]
 
 

@@ -4,12 +4,12 @@ __all__ = ["CommandError", "DataError", "UsageError", "printable"]
 
 
 def printable(text: str) -> str:
-    """Return text that a terminal shows as it is, whatever names and values are in it."""
+    """Return the text with control characters escaped, so that a terminal shows it literally."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 class CommandError(Exception):
-    """An error that ends the command with one line."""
+    """An error that ends the command with a one-line message and an exit code."""
 
     code = 1
 

@@ -1,4 +1,4 @@
-"""What is in a state file, for people."""
+"""``onlinear inspect``: print what a state file holds."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ SHOWN = 20  # weights listed
 
 
 def described(path: str) -> dict[str, Any]:
-    """Return what a state file holds, as JSON can hold it; refuse one that is damaged."""
+    """Return what a state file holds, as plain JSON values; refuse a damaged file."""
     header, arrays = file_format.read(path)
     found: dict[str, Any] = {
         "file": path,
@@ -64,7 +64,7 @@ def _kind(header: dict[str, Any]) -> str:
 
 
 def _keyed(keyed: Any) -> dict[str, Any]:
-    """Return what the keys begin with, how many there are, and what became of events."""
+    """Return the initial learner, the number of keys, and the counts of events."""
     return {
         "model": repr(keyed._models.initial),
         "keys": len(keyed),
@@ -100,7 +100,7 @@ def _learner(model: Learner) -> dict[str, Any]:
 
 
 def _run(run: dict[str, Any]) -> dict[str, Any]:
-    """Return what a state file says of the run that wrote it."""
+    """Return what a state file says about the run that wrote it."""
     tally, columns = RunFigures.restored(run["tally"]), run["columns"]
     return {
         "files": run["paths"],
@@ -146,7 +146,7 @@ def _shown(text: str) -> str:
 
 
 def _lines(found: dict[str, Any], under: str = "") -> list[tuple[str, str]]:
-    """Return names and values, those of what is inside under longer names."""
+    """Return names and values; those of nested entries get prefixed names."""
     lines: list[tuple[str, str]] = []
     for name, value in found.items():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Learners by their names on the command line."""
+"""Look up learners by their names on the command line (``--model laser:c=10``)."""
 
 import difflib
 import json
@@ -17,18 +17,18 @@ WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 
 
 def learner(name: str, params: Iterable[str] = (), *, standardized: bool = False) -> Learner:
-    """Return a learner that has learnt nothing, its parameters checked."""
+    """Return a new learner, its parameters checked."""
     kinds = {known.lower(): kind for known, kind in LEARNERS.items()}
     kind = kinds.get(name.lower())
     if kind is None:
         near = difflib.get_close_matches(name.lower(), kinds, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(kinds))}"
-        raise UsageError(f"--model {name}: there is no such learner; {hint}")
+        raise UsageError(f"--model {name}: no such learner; {hint}")
     given = dict(_param(param) for param in params)
     names = list(kind().get_params(deep=False))
     for param in given:
         if param not in names:
-            raise UsageError(f"--param {param}: {kind.__name__} has {', '.join(names)}")
+            raise UsageError(f"--param {param}: {kind.__name__} takes {', '.join(names)}")
     try:
         made: Learner = kind(**given)
         made._numbers()
@@ -46,7 +46,7 @@ def model(name: str, params: Iterable[str] = (), *, standardized: bool = False) 
         name, *more = name.split(":")
         return learner(name, [*more, *params], standardized=standardized)
     if list(params) or standardized:
-        raise UsageError(f"--model {name}: a model from a file has its parameters already")
+        raise UsageError(f"--model {name}: a model from a state file keeps its parameters")
     loaded = load(name)
     if not isinstance(loaded, Learner):
         raise UsageError(f"--model {name}: it holds a {type(loaded).__name__}, not a learner")

@@ -119,7 +119,7 @@ SnapshotSeconds = Annotated[
     float, typer.Option(min=0, metavar="S", help="Save the state every S seconds.")
 ]
 AnyFormat = Annotated[
-    Format | None, typer.Option(help="The file format, if the file name does not tell.")
+    Format | None, typer.Option(help="The file format, if the file name does not imply it.")
 ]
 Delimiter = Annotated[str | None, typer.Option(metavar="CHARACTER", help="The delimiter of a CSV.")]
 Decimal = Annotated[str, typer.Option(metavar="CHARACTER", help="The decimal mark of a CSV.")]
@@ -173,7 +173,7 @@ class CompareOptions:
 
 
 def source_of(options: RunOptions | CompareOptions) -> "Source":
-    """Return where the rows come from."""
+    """Return the source of the rows that the options describe."""
     from onlinear._cli.source import Source
 
     return Source(
@@ -188,7 +188,7 @@ def source_of(options: RunOptions | CompareOptions) -> "Source":
 def taking(
     options: type[Options],
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Return a decorator: of a function of ``options`` it makes one of their fields, for Typer."""
+    """Return a decorator: it turns a function of ``options`` into a Typer command of its fields."""
     hints = get_type_hints(options, include_extras=True)
 
     def command_of(function: Callable[[Options], None]) -> Callable[..., None]:

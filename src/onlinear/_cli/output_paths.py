@@ -1,4 +1,4 @@
-"""Which files may be written."""
+"""Check the paths of output files before anything is written."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ __all__ = ["check_outputs"]
 
 
 def check_outputs(source: Source, wanted: Mapping[str, str | os.PathLike[str] | None]) -> None:
-    """Refuse to write over the data, or two things into one file, or where there is no folder."""
+    """Refuse paths that overwrite the data or each other, or lie in no existing folder."""
     taken = {os.path.realpath(path): f"the data, {path}" for path in source.paths}
     for option, path in wanted.items():
         if path is None or path == "-":

@@ -1,4 +1,4 @@
-"""``onlinear paper``: run figures and tables one after the other, and write their pages."""
+"""``onlinear paper``: reproduce figures and tables one after the other, and write their pages."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,21 +17,21 @@ from onlinear.streams._published import DamagedDataError
 
 __all__ = ["chosen", "listed", "run"]
 
-MOST_PROCESSES = 8  # each has data of its own
+MOST_PROCESSES = 8  # each holds its own copy of the data
 
 Tell = Callable[[int, int], None]
 
 
 def listed() -> str:
-    """Return what there is to run, a line each."""
+    """Return a line for each figure or table that can be run."""
     longest = max(map(len, NAMES))
     return "\n".join(f"{name:<{longest}}  {words(script(name)).title}" for name in NAMES)
 
 
 def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
-    """Return the names of what is to be run, as they are written here; none of them twice."""
+    """Return the names to run, in their official spelling and without duplicates."""
     if everything and names:
-        raise UsageError(f"either --all or names, got --all and {' '.join(names)}")
+        raise UsageError(f"use either --all or names, got --all and {' '.join(names)}")
     try:
         return NAMES if everything else tuple(dict.fromkeys(map(known, names)))
     except ValueError as error:
@@ -41,7 +41,7 @@ def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
 def run(names: Sequence[str], study: Study, folder: Path) -> None:
     """Run figures and tables; print their verdicts, write their pages and the index.
 
-    One alone needs its data; of several, those without are named and left out.
+    If data are missing: an error for a single name; of several, those are reported and left out.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):
@@ -50,7 +50,7 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
             try:
                 outcome = script(name).run(study)
             except BrokenProcessPool:
-                raise DataError(f"{name}: a worker process was killed; was memory short?") from None
+                raise DataError(f"{name}: a worker process was killed (out of memory?)") from None
             except (DataNotFoundError, DamagedDataError) as error:
                 if len(names) == 1:
                     raise DataError(str(error)) from None
@@ -67,7 +67,7 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
 
 @contextmanager
 def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
-    """Yield a function to be told what begins, which returns one to be told how far it is."""
+    """Yield a function to call when a figure begins; it returns a callback for its progress."""
     if not sys.stderr.isatty():
         yield lambda name: lambda done, of: None
         return

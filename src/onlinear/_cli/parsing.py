@@ -1,7 +1,7 @@
-"""Text to tables: whole blocks by pyarrow, and value by value where a block has a fault.
+"""Parse CSV and JSON lines: whole blocks with pyarrow, value by value if a block has a bad row.
 
-A parser here is given the columns to read with their types. What it returns has a row for every
-record: one that cannot be read has nothing in it, and is among the faults, with the reason.
+A parser is given the columns to read and their types. The table it returns has one row per record.
+A record that cannot be read becomes a row of nulls, and is listed in the faults with the reason.
 """
 
 import io
@@ -21,14 +21,14 @@ Types = Mapping[str, pa.DataType]
 
 
 class Parsed(NamedTuple):
-    """A table, and its rows that cannot be read."""
+    """A table, and which of its rows could not be read."""
 
     table: pa.Table
     faults: Faults
 
 
 class CSV(NamedTuple):
-    """Comma-separated values under these names."""
+    """The parser of CSV with these column names."""
 
     names: list[str]
     delimiter: str
@@ -62,7 +62,7 @@ class CSV(NamedTuple):
         return table
 
     def parse(self, data: bytes, types: Types) -> Parsed:
-        """Return the columns asked for."""
+        """Return the columns given by ``types``."""
         try:
             return Parsed(self._read(data, types), {})
         except pa.ArrowInvalid:
@@ -80,7 +80,7 @@ class CSV(NamedTuple):
         rows = len(texts) + len(faults)
         whole = (row for row in range(rows) if row not in faults)
         where = {row: i for i, row in enumerate(whole)}
-        place = pa.array([where.get(row) for row in range(rows)], pa.int64())  # null: no record
+        place = pa.array([where.get(row) for row in range(rows)], pa.int64())  # null: unreadable
         columns = {}
         for name, kind in types.items():
             values = texts[name].combine_chunks().take(place)
@@ -89,7 +89,7 @@ class CSV(NamedTuple):
 
 
 def _mostly_numbers(texts: pa.ChunkedArray, decimal: str) -> bool:
-    """Whether most of what there is are numbers: then a text among them is a fault."""
+    """Whether most non-empty values are numbers; text among them then makes a row bad."""
     given = [text for text in texts.to_pylist() if text is not None]
     return sum(_number(text.strip(), decimal) is not None for text in given) * 2 > len(given)
 
@@ -106,7 +106,7 @@ def _number(text: str, decimal: str) -> float | None:
 def _converted(
     name: str, values: pa.Array, kind: pa.DataType, decimal: str, faults: Faults
 ) -> pa.Array:
-    """Return bytes as numbers or text; what is none is nothing, and a fault of its row."""
+    """Return bytes as numbers or text; a value that is neither becomes null and a fault."""
     found: list[Any] = []
     for row, value in enumerate(values.to_pylist()):
         result = None
@@ -122,14 +122,14 @@ def _converted(
 
 
 def _number_or_bool(text: str, kind: pa.DataType, decimal: str) -> float | bool | None:
-    """Return a number, or true and false where those are expected."""
+    """Return a number, or a Boolean where one is expected; None if it is neither."""
     if pa.types.is_boolean(kind):
         return {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
     return _number(text.strip(), decimal)
 
 
 class Lines:
-    """JSON objects, one a line."""
+    """The parser of JSON lines: one JSON object per line."""
 
     def guess(self, data: bytes) -> pa.Table:
         """Return a first look at some records, the types guessed."""
@@ -143,18 +143,18 @@ class Lines:
             return pa.table({name: _guessed([r.get(name) for r in records]) for name in names})
 
     def parse(self, data: bytes, types: Types) -> Parsed:
-        """Return the columns asked for; a key that is not there is a value that is missing."""
+        """Return the columns given by ``types``; an absent key is a missing value."""
         options = pa.json.ParseOptions(
             explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
         )
         reading = pa.json.ReadOptions(block_size=max(len(data), 1))
         try:
             table = pa.json.read_json(io.BytesIO(data), reading, options)
-            table.validate(full=True)  # that texts are UTF-8
+            table.validate(full=True)  # checks that text is UTF-8
         except pa.ArrowInvalid:
             return self._line_by_line(data, types)
         if len(table) != sum(1 for line in data.split(b"\n") if line.strip()):
-            return self._line_by_line(data, types)  # one object is not one line
+            return self._line_by_line(data, types)  # some object is not on exactly one line
         return Parsed(table, {})
 
     def _line_by_line(self, data: bytes, types: Types) -> Parsed:
@@ -181,7 +181,7 @@ class Lines:
 
 
 def _guessed(values: list[Any]) -> pa.Array:
-    """Return values of what most of them are."""
+    """Return values as an array of the type that most of them have."""
     given = [value for value in values if value is not None]
     for kind in (pa.bool_(), pa.float64()):
         if sum(_fits(value, kind) for value in given) * 2 > len(given):

@@ -1,4 +1,4 @@
-"""Predictions as CSV, one line per row, which a resumed run truncates to its snapshot."""
+"""Write predictions as CSV, one line per row; a resumed run truncates the file to its snapshot."""
 
 import io
 import os
@@ -20,12 +20,12 @@ NOT_CSV = (".parquet", ".arrow", ".feather", ".json", ".jsonl", ".xlsx", ".gz")
 
 
 class Output(Protocol):
-    """Where predictions go."""
+    """What predictions are written to."""
 
     path: str | None
 
     def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
-        """Write the predictions of rows from ``first`` on."""
+        """Write the predictions of rows numbered from ``first``."""
         ...
 
     def settle(self) -> int:
@@ -34,12 +34,12 @@ class Output(Protocol):
 
 
 class Nothing:
-    """No output."""
+    """Discards predictions, if no output is wanted."""
 
     path: str | None = None
 
     def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
-        """Forget them."""
+        """Do nothing."""
 
     def settle(self) -> int:
         """Return 0."""
@@ -47,7 +47,7 @@ class Nothing:
 
 
 class Predictions:
-    """A CSV file, or standard output (``"-"``), from byte ``start`` on."""
+    """Writes predictions to a CSV file, or standard output (``"-"``), from byte ``start`` on."""
 
     def __init__(self, path: str, start: int = 0) -> None:
         self.path: str | None = path
@@ -59,7 +59,7 @@ class Predictions:
             self._put(HEADER)
 
     def _open(self, path: str, start: int) -> int:
-        """Open the file and cut it to what a snapshot knows."""
+        """Open the file and truncate it to its length at the snapshot."""
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
             size = os.fstat(fd).st_size

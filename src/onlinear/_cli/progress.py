@@ -1,4 +1,4 @@
-"""The progress bar of a run on a terminal; none in a pipe."""
+"""The progress bar of a run; shown on a terminal only."""
 
 import contextlib
 import sys
@@ -13,9 +13,9 @@ __all__ = ["meter"]
 
 @contextlib.contextmanager
 def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, RunFigures], None]]:
-    """Yield a function to be told the place reached and the figures so far.
+    """Yield a function to call with the place reached and the figures so far.
 
-    Without ``loss`` that is not shown: there may be several learners.
+    With ``loss=False`` the loss is not shown, as there may be several learners.
     """
     if not sys.stderr.isatty():
         yield lambda place, tally: None

@@ -1,4 +1,4 @@
-"""Blocks read ahead in a thread, while those before are learnt."""
+"""Read blocks ahead in a thread, while earlier ones are learnt."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -9,18 +9,18 @@ __all__ = ["ahead"]
 
 Item = TypeVar("Item")
 DEPTH = 2  # blocks read ahead
-WAIT = 0.2  # seconds
+WAIT = 0.2  # seconds between calls of ``idle``
 
 
 def ahead(
     items: Iterable[Item], idle: Callable[[], None], last: Callable[[], bool] = lambda: False
 ) -> Iterator[Item]:
-    """Yield items made in a thread; call ``idle`` now and then while there is none.
+    """Yield items produced in a thread; call ``idle`` now and then while waiting for one.
 
-    Once ``last`` is true no more are made, and those there are come out.
+    Once ``last`` returns true, no more items are produced, and the remaining ones are yielded.
 
-    What ``idle`` raises ends the waiting. The thread is a daemon: one that waits for standard input
-    does not keep the process alive.
+    An exception from ``idle`` ends the waiting. The thread is a daemon: one that waits for standard
+    input does not keep the process alive.
     """
     queue: Queue[tuple[str, Any]] = Queue(DEPTH)
     ended = threading.Event()
@@ -29,7 +29,7 @@ def ahead(
         while not ended.is_set():
             try:
                 queue.put((kind, value), timeout=WAIT)
-            except Full:  # look whether anybody still waits
+            except Full:  # check whether the consumer is still there
                 continue
             return True
         return False

@@ -1,7 +1,7 @@
-"""Blocks of whole records of a text file, from any byte on.
+"""Split a text file into blocks of whole records, starting at any byte.
 
-Blocks are cut here, not by the parser: a block that cannot be parsed can be parsed again row by
-row, a run can be resumed from a byte, and what has come through a pipe is parsed at once.
+Blocks are cut here, not by the parser. So a block that cannot be parsed can be parsed again row by
+row, a run can be resumed at a byte, and what arrives through a pipe is parsed immediately.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ from onlinear._cli.errors import DataError
 __all__ = ["BLOCK", "BOM", "RecordReader", "mark_of"]
 
 BLOCK = 1 << 22  # bytes read at once
-LONGEST = 1 << 26  # bytes of a record
-EDGE = 1 << 16  # bytes at both ends by which a file is known again
+LONGEST = 1 << 26  # bytes a record may have
+EDGE = 1 << 16  # bytes at both ends that are hashed to recognize a file
 BOM = b"\xef\xbb\xbf"
 
 
@@ -34,22 +34,22 @@ class _Reader(Protocol):
 class RecordReader:
     """A text file, or standard input (``"-"``), read record by record.
 
-    A record ends at a line's end, but not within quotes (``quotes=False``: anywhere).
+    A record ends at a line end outside quotes; with ``quotes=False``, at any line end.
     """
 
     def __init__(self, path: str, *, quotes: bool) -> None:
         self.path, self.quotes = path, quotes
         self.piped = path == "-"
-        self._ahead: list[bytes] = []  # of a pipe: what was looked at
+        self._ahead: list[bytes] = []  # of a pipe: read by first(), not yet consumed
 
     @property
     def name(self) -> str:
-        """What the file is called."""
+        """The name for error messages."""
         return "standard input" if self.piped else self.path
 
     @property
     def packed(self) -> bool:
-        """Whether the file is compressed, so that it cannot be entered in the middle."""
+        """Whether the file is compressed, so that it can only be read from the start."""
         return Path(self.path).suffix.lower() in (".gz", ".bz2", ".zst", ".lz4", ".xz")
 
     def _open(self, byte: int) -> _Reader:
@@ -66,7 +66,7 @@ class RecordReader:
         return unpacked
 
     def first(self, records: int) -> bytes:
-        """Return the beginning, at least so many records, if there are; nothing is consumed."""
+        """Return the start of the file, at least so many records if possible; consume nothing."""
         whole = b""
         for part in self._parts(0):
             whole += part
@@ -74,7 +74,7 @@ class RecordReader:
             end, start, found = self._end(whole), 0, 0
             while start < end and found < records:
                 size = self.first_end(whole[start:end])
-                found += bool(whole[start : start + size].strip())  # a blank line is none
+                found += bool(whole[start : start + size].strip())  # a blank line is no record
                 start += size
             if found == records:
                 return whole[:end]
@@ -107,7 +107,7 @@ class RecordReader:
             yield rest, byte + len(rest)
 
     def _parts(self, byte: int) -> Iterator[bytes]:
-        """Yield what can be read at once: of a pipe, what there is, without waiting for more."""
+        """Yield pieces as they are read; from a pipe whatever is there, without waiting."""
         try:
             if self.piped:
                 yield from self._ahead
@@ -133,7 +133,7 @@ class RecordReader:
         return end
 
     def _check_whole(self, byte: int) -> None:
-        """Refuse to go on in the middle of a line that had no end when it was read."""
+        """Refuse to resume within a line that was incomplete when it was read."""
         if byte > 0 and not self.piped and not self.packed:
             with Path(self.path).open("rb") as file:
                 file.seek(byte - 1)
@@ -149,7 +149,7 @@ class RecordReader:
 
 
 def mark_of(path: str, end: int | None) -> str:
-    """Return by what a file is known up to a byte, or all of it: its size, and both its ends."""
+    """Return a fingerprint of a file up to ``end`` (None: all): its size, a hash of both ends."""
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END) if end is None else end
         file.seek(0)

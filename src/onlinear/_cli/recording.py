@@ -1,4 +1,4 @@
-"""How a run learns its rows: with or without recording them for a report."""
+"""The two ways a run learns its rows: with or without recording them for a report."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -21,12 +21,12 @@ class Telling(Protocol):
         ...
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-        """Return what a state file has to keep of it."""
+        """Return the record for a state file, or None."""
         ...
 
 
 class Plain(NamedTuple):
-    """No report."""
+    """Predicts and learns rows, and records nothing."""
 
     model: Learner
     names: list[str]
@@ -37,4 +37,4 @@ class Plain(NamedTuple):
         return Replay(predictions, y, np.array(bad, dtype=np.intp))
 
     def described(self) -> None:
-        """Keep nothing."""
+        """Return None: there is no record."""

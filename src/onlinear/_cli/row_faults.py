@@ -1,4 +1,4 @@
-"""What is wrong with rows that cannot be used."""
+"""Bad rows: the reason why a row cannot be used."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ __all__ = ["Fault", "Faults"]
 
 
 class Fault(NamedTuple):
-    """What is wrong with a row: the rule, the column if it is one column's fault, the value."""
+    """Why a row is bad: the reason, and the column and value if it is due to one column."""
 
     rule: str
     column: str | None = None
@@ -14,11 +14,11 @@ class Fault(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Words for all rows like it."""
+        """The reason and column, without the value: rows are counted by it."""
         return self.rule if self.column is None else f"{self.rule} in column {self.column!r}"
 
     def __str__(self) -> str:
-        """Return words for the row."""
+        """Return the reason for an error message."""
         value = "" if self.value is None else f": {self.value:.60}"
         return f"has {self.kind}{value}"
 

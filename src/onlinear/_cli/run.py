@@ -1,4 +1,4 @@
-"""A run: blocks of rows in, each row predicted and then learnt; predictions and state out."""
+"""The loop of ``onlinear run``: predict and learn blocks of rows, write predictions and state."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -24,9 +24,9 @@ __all__ = ["StreamRun"]
 
 @dataclass
 class StreamRun:
-    """A model on its way through a source.
+    """A run of a model through a source.
 
-    Between pieces of rows the model, the output, the tally and the place belong together
+    Between pieces of rows the model, the output, the tally and the place are consistent
     (``whole``), and can be saved.
     """
 
@@ -42,21 +42,21 @@ class StreamRun:
 
     @property
     def skips(self) -> bool:
-        """Whether bad rows are left out, rather than to end the run."""
+        """Whether bad rows are skipped; otherwise they end the run."""
         return self.model.on_bad == "skip"
 
     def go(self, progress: Callable[[Place, RunFigures], None]) -> None:
-        """Take all rows; on a bad row or a signal save what there is, and say so."""
+        """Run through all rows; on a bad row or a signal, save the state so far and say so."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
-        last = stop.heard if self.source.piped else lambda: False  # what was read is not lost
-        self.save()  # now rather than after hours: it can be written
+        last = stop.heard if self.source.piped else lambda: False  # learn what was read
+        self.save()  # fails now rather than after hours, if it cannot be written
         with stop.listening(), self._saved_at_the_end():
             for block, rows in ahead(blocks, lambda: self._idle(stop), last):
                 self._take(block, rows)
                 progress(self.place, self.tally)
                 if not self.source.piped:
                     stop.check()
-            stop.check()  # a signal ends those who feed a pipe, too
+            stop.check()  # the signal may also have ended the process that feeds the pipe
 
     def _idle(self, stop: Stop) -> None:
         stop.check()
@@ -65,11 +65,11 @@ class StreamRun:
 
     @contextlib.contextmanager
     def _saved_at_the_end(self) -> Iterator[None]:
-        """Save at the end, or when the run ends early and all belongs together."""
+        """Save at the end, and also if the run ends early in a consistent state."""
         try:
             yield
         except BrokenPipeError:
-            if self.source.piped:  # its rows will not come again
+            if self.source.piped:  # its rows cannot be read again
                 self.save()
             raise
         except Exception:
@@ -79,7 +79,7 @@ class StreamRun:
         self.save()
 
     def save(self) -> None:
-        """Write a snapshot, if one is wanted."""
+        """Write a snapshot, if there is a state file."""
         self.snapshot.write(
             self.model,
             self.columns,
@@ -99,7 +99,7 @@ class StreamRun:
             end = min(rows.faults)
         bad = np.zeros(len(rows.y), dtype=bool)
         bad[list(rows.faults)] = True
-        rows.X[bad] = np.nan  # so that the learner skips them, too
+        rows.X[bad] = np.nan  # so that the learner skips them too
         learns = bad | ~np.isnan(rows.y)
         turns = (np.flatnonzero(np.diff(learns[:end])) + 1).tolist()
         for start, stop in zip([0, *turns], [*turns, end], strict=True):
@@ -114,7 +114,7 @@ class StreamRun:
         self.place = block.after
 
     def _piece(self, block: SourceBlock, rows: LabelledRows, piece: slice, learns: bool) -> None:
-        """Take some rows; if one is refused, those before it, and then say which."""
+        """Run some rows; if the learner refuses one, run those before it, then raise."""
         first = block.before.plus(piece.start)
         size = piece.stop - piece.start
         try:
@@ -140,7 +140,7 @@ class StreamRun:
 
     @property
     def _strange(self) -> Fault:
-        """What is wrong with rows the learner refuses for reasons of its own."""
+        """The reason given for rows that only this learner refuses."""
         return Fault(f"values {type(self.model).__name__} does not take")
 
     def _predicted(self, rows: LabelledRows, piece: slice, first: int, learns: bool) -> Replay:

@@ -1,4 +1,4 @@
-"""The figures of a run so far; bit for bit the same however the rows are split."""
+"""Running figures of a run: counts, losses, bad rows; the same bits however rows are split."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,17 +14,17 @@ from onlinear._state_files.model_codec import count
 __all__ = ["BEGINNING", "RunFigures"]
 
 OTHERS = "something else"
-BEGINNING = 100  # rows in which a learner begins
+BEGINNING = 100  # rows of the warm-up, which the summary also leaves out
 
 
 @dataclass
 class RunFigures:
-    """Counts of rows, losses, and the rows that were left out."""
+    """Counts of rows, losses, and the rows that were skipped."""
 
     unlabelled: int = 0
     skipped: int = 0
     sums: Sums = field(default_factory=Sums)
-    begun: tuple[float, float] = (0.0, 0.0)  # what the first rows cost, and the mean on them
+    begun: tuple[float, float] = (0.0, 0.0)  # loss on the first rows, and that of the running mean
     problems: dict[str, list[int]] = field(default_factory=dict)  # a count, then the first rows
 
     @property
@@ -44,18 +44,18 @@ class RunFigures:
 
     @property
     def relative(self) -> float:
-        """The loss over that of the running mean of the labels."""
+        """The loss divided by that of the running mean of the labels."""
         return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
 
     @property
     def after_beginning(self) -> tuple[float, float]:
-        """The mean squared error after the first rows, and beside that of the running mean."""
+        """The mean squared error after the first rows, and its ratio to the running mean's."""
         lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
         rows = self.learnt - BEGINNING
         return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")
 
     def learn(self, run: Replay) -> None:
-        """Count rows that were learnt; those it skipped are counted by :meth:`skip`."""
+        """Count rows that were learnt; skipped ones are counted by :meth:`skip`."""
         learnt = np.ones(run.labels.size, dtype=bool)
         learnt[run.bad_rows] = False
         before = self.learnt
@@ -66,7 +66,7 @@ class RunFigures:
             self.begun = float(lost[last]), float(plain[last])
 
     def skip(self, row: int, kind: str) -> None:
-        """Count a row that was left out."""
+        """Count a row that was skipped."""
         self.skipped += 1
         if kind not in self.problems and len(self.problems) >= MOST_KINDS:
             kind = OTHERS
@@ -84,7 +84,7 @@ class RunFigures:
         return found
 
     def described(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it."""
+        """Return all figures as plain JSON values."""
         return {
             "unlabelled": self.unlabelled,
             "skipped": self.skipped,
@@ -95,7 +95,7 @@ class RunFigures:
 
     @classmethod
     def restored(cls, kept: dict[str, Any]) -> "RunFigures":
-        """Return what JSON describes, or refuse it."""
+        """Return the figures that JSON values describe, or refuse them."""
         sums = Sums(*map(float, kept["sums"]))
         lost, plain = map(float, kept["begun"])
         tally = cls(count(kept["unlabelled"]), count(kept["skipped"]), sums, (lost, plain))

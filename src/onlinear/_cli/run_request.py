@@ -1,4 +1,4 @@
-"""``onlinear run``: from its options to a run, and its summary."""
+"""``onlinear run``: prepare a run from the options, start it, and print its summary."""
 
 import sys
 
@@ -38,7 +38,7 @@ def run_stream(options: RunOptions) -> None:
 
 
 def prepared(options: RunOptions) -> StreamRun:
-    """Return the run, ready to go: everything is checked before anything is written."""
+    """Return the run, ready to start; everything is checked before anything is written."""
     source = source_of(options)
     out = _out(options, source)
     check_outputs(source, {"--out": out, "--state": options.state, "--report": options.report})
@@ -107,7 +107,7 @@ def _agree(options: RunOptions, kept: SavedRun) -> None:
     for option, now, then in pairs:
         if now != then:
             raise UsageError(
-                f"{option} is {_shown(now)}, and was {_shown(then)} when the run began"
+                f"{option} is {_shown(now)}, but was {_shown(then)} when the run began"
             )
 
 
@@ -118,7 +118,7 @@ def _shown(value: str | list[str] | None) -> str:
 
 
 def _check_names(learner: Learner, columns: Columns) -> None:
-    """Refuse a model from a file that has learnt from other columns."""
+    """Refuse a model from a file that was trained on other columns."""
     if learner._state is None:
         return
     known = learner._names
@@ -142,7 +142,7 @@ def _telling(
         return Plain(learner, columns.names)
     if kept is None:
         if learner._state is not None:
-            raise UsageError("--report needs a run from its first row, not a model from a file")
+            raise UsageError("--report needs a run from its first row, not a trained model")
         return Story(learner, columns.names, columns.target)
     if kept.story is None:
         raise UsageError("--report needs a run from its first row: --force starts over")
@@ -150,7 +150,7 @@ def _telling(
 
 
 def saved_so_far(run: StreamRun) -> str:
-    """Return what is left after an early end."""
+    """Return a message on what was saved, for a run that ended early."""
     path = run.snapshot.path
     if path is None:
         where = f" (their predictions are in {run.output.path})" if run.output.path else ""
@@ -175,7 +175,7 @@ def summary(options: RunOptions, run: StreamRun) -> str:
             error, relative = tally.after_beginning
             lines.append(f"after the first {BEGINNING} rows: {error:.6g}, {relative:.4g} times")
         if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto | Standardized):
-            lines.append("this is worse than the mean: try --standardize, or --model auto")
+            lines.append("this is worse than the running mean: try --standardize, or --model auto")
     for words, count, rows in tally.found()[:5]:
         if rows:
             more = ", …" if count > len(rows) else ""

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: a run ends between two blocks, with its state saved."""
+"""Handle Ctrl-C and SIGTERM: a run ends between two blocks, after its state is saved."""
 
 import contextlib
 import signal
@@ -12,7 +12,7 @@ __all__ = ["Stop", "StoppedError"]
 
 
 class StoppedError(CommandError):
-    """The run was asked to end; its exit code is the shell's for the signal."""
+    """A signal ended the run; the exit code is 128 + the signal, as in shells."""
 
     def __init__(self, signum: int) -> None:
         super().__init__("stopped")
@@ -20,17 +20,17 @@ class StoppedError(CommandError):
 
 
 class Stop:
-    """Whether a signal has asked the run to end."""
+    """Notes whether a signal has asked the run to end."""
 
     def __init__(self) -> None:
         self._signum = 0
 
     def heard(self) -> bool:
-        """Whether a signal has come."""
+        """Whether a signal was received."""
         return self._signum != 0
 
     def check(self) -> None:
-        """End the run if a signal has come."""
+        """End the run if a signal was received."""
         if self._signum:
             raise StoppedError(self._signum)
 

@@ -1,7 +1,7 @@
 """Snapshots of a run: one state file with the model and everything needed to resume.
 
-The file is a state file like any other: :func:`onlinear.load` returns the model. What belongs to
-the run is in the header, under ``run``.
+The file is an ordinary state file: :func:`onlinear.load` returns the model. The data of the run are
+in the header, under ``run``.
 """
 
 import dataclasses
@@ -41,9 +41,9 @@ class SavedRun:
     story: tuple[dict[str, Any], dict[str, np.ndarray]] | None
 
     def check(self, source: Source) -> Place:
-        """Return where to go on in a source; refuse one that is not what was read."""
+        """Return the place in a source to resume from; refuse a source that has changed."""
         if source.piped or self.paths == ["-"]:
-            return Place(total=self.place.number)  # rows that were never there before
+            return Place(total=self.place.number)  # standard input: all rows are new
         file = self.place.file
         same = [Path(path).name for path in source.paths[: file + 1]] == [
             Path(path).name for path in self.paths[: file + 1]
@@ -52,14 +52,14 @@ class SavedRun:
             given = source.paths[min(file, len(source.paths) - 1)]
             raise DataError(
                 f"{given} is not what was read before the snapshot ({self.paths[file]} up to row "
-                f"{self.place.number}): to learn other data with this model, start with --model "
+                f"{self.place.number}): to train this model on other data, start with --model "
                 "and the state file"
             )
         return self.place
 
 
 class Snapshot:
-    """Where and how often the state is saved."""
+    """Saves the state: to which file, and how often."""
 
     def __init__(self, path: str | None, rows: int, seconds: float) -> None:
         self.path, self.rows, self.seconds = path, rows, seconds
@@ -67,11 +67,11 @@ class Snapshot:
 
     @property
     def saved(self) -> int:
-        """How many rows the state last saved has seen."""
+        """How many rows had been seen when the state was last saved."""
         return self._saved_rows
 
     def due(self, rows: int) -> bool:
-        """Whether it is time for one, after so many rows."""
+        """Whether a snapshot is due, after so many rows."""
         return (
             self.path is not None
             and rows > self._saved_rows
@@ -82,11 +82,11 @@ class Snapshot:
         )
 
     def ahead(self, rows: int) -> int:
-        """Return how many rows there may be until the next."""
+        """Return how many rows may pass until the next snapshot."""
         return max(self._saved_rows + self.rows - rows, 1) if self.path else self.rows
 
     def begin(self, rows: int) -> None:
-        """Count from here."""
+        """Start counting rows and seconds here."""
         self._saved_rows, self._saved_at = rows, time.monotonic()
 
     def write(
@@ -99,7 +99,7 @@ class Snapshot:
         output: Output,
         telling: Telling,
     ) -> None:
-        """Write the state, all or nothing, after the predictions it goes with."""
+        """Write the state atomically, once the predictions up to here are on disk."""
         if self.path is None:
             return
         size = output.settle()
@@ -125,7 +125,7 @@ class Snapshot:
 
 
 def read_run(path: str) -> dict[str, Any]:
-    """Return what a state file says of the run that wrote it; refuse one that was none."""
+    """Return what a state file says about its run; refuse a file without one."""
     header, _ = file_format.read(path)
     if not isinstance(header.get("run"), dict):
         raise DataError(f"{path} holds a model but no run to resume: start one with --model {path}")
@@ -133,7 +133,7 @@ def read_run(path: str) -> dict[str, Any]:
 
 
 def read(path: str) -> SavedRun:
-    """Return the run in a snapshot, or raise an error."""
+    """Return the run in a snapshot."""
     run = read_run(path)
     model = load(path)
     _, arrays = file_format.read(path)

@@ -1,4 +1,4 @@
-"""Where rows come from: one or more files, or standard input."""
+"""The source of rows: one or more files, or standard input, as one stream."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ __all__ = ["START", "Place", "Source", "SourceBlock"]
 
 
 class Place(NamedTuple):
-    """A row of the stream: the file, a byte (of text) where a row begins, and how many rows on.
+    """A position in the stream: a file, a byte (of text) where a row begins, and rows after that.
 
     ``row`` and ``total`` count the rows before that byte, of the file and of the stream.
     """
@@ -33,11 +33,11 @@ class Place(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The row of the stream, the first being 0."""
+        """The number of the row in the stream, counted from 0."""
         return self.total + self.skip
 
     def plus(self, rows: int) -> "Place":
-        """Return the place some rows on, within a block."""
+        """Return the place so many rows later, within a block."""
         return self._replace(skip=self.skip + rows)
 
 
@@ -45,7 +45,7 @@ START = Place()
 
 
 class SourceBlock(NamedTuple):
-    """Some rows: what was read, what could not be, and the places before and after.
+    """A block of rows: the table, the rows that could not be read, the places before and after.
 
     Row k is at ``before.plus(k)``.
     """
@@ -64,25 +64,25 @@ class Source:
     format: Format | None = None
     delimiter: str | None = None
     decimal: str = "."
-    names: tuple[str, ...] | None = None  # of a CSV that has no header
+    names: tuple[str, ...] | None = None  # for a CSV without a header
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be read, before anything is."""
+        """Refuse sources that cannot be read, before any row is."""
         for option, mark in (("--delimiter", self.delimiter), ("--decimal", self.decimal)):
             if mark is not None and (len(mark) != 1 or not mark.isascii()):
                 raise UsageError(f"{option} {mark}: it must be one character")
         if self.decimal == (self.delimiter or ","):
-            raise UsageError(f"--decimal {self.decimal} is the delimiter, too: use --delimiter")
+            raise UsageError(f"--decimal {self.decimal} is also the delimiter: set --delimiter")
         if self.piped and len(self.paths) > 1:
-            raise UsageError("standard input, -, is read alone, not beside files")
+            raise UsageError("standard input (-) cannot be combined with files")
         for path in self.paths:
             if path != "-" and not Path(path).exists():
                 raise DataError(f"there is no file {path}")
             if path != "-" and Path(path).is_fifo():
-                raise DataError(f"{path} is a pipe: read it as standard input, - < {path}")
+                raise DataError(f"{path} is a pipe: read it from standard input, - < {path}")
             if path != "-" and Path(path).is_dir():
                 raise DataError(f"{path} is a folder: name the files in it, such as {path}/*.csv")
-        self._files  # noqa: B018 - each is looked at
+        self._files  # noqa: B018 - opens and checks each
 
     @property
     def piped(self) -> bool:
@@ -91,7 +91,7 @@ class Source:
 
     @cached_property
     def size(self) -> int | None:
-        """How many bytes there are; None if nobody knows."""
+        """The total size in bytes; None if unknown."""
         if self.piped or any(_is_packed(path) for path in self.paths):
             return None
         return sum(Path(path).stat().st_size for path in self.paths)
@@ -110,7 +110,7 @@ class Source:
         return Records(path, kind, delimiter, self.decimal, self.names)
 
     def first(self) -> pa.Table:
-        """Return a first look at the rows: names, types, some values."""
+        """Return the first rows, which show column names, types and some values."""
         table = self._files[0].first()
         if not len(table):
             raise DataError(f"{self._files[0].name} has no rows")
@@ -126,7 +126,7 @@ class Source:
         return self._files[0].may_miss
 
     def blocks(self, types: Types, place: Place = START) -> Iterator[SourceBlock]:
-        """Yield the rows from a place on, the columns asked for."""
+        """Yield blocks of the columns given by ``types``, starting at a place."""
         for number in range(place.file, len(self.paths)):
             file = self._files[number]
             if number > place.file:
@@ -154,14 +154,14 @@ class Source:
             )
 
     def mark(self, place: Place) -> str:
-        """Return by what the file is known that was read up to a place."""
+        """Return a fingerprint of the file at a place, up to there, by which it is recognized."""
         if self.piped:
             return ""
         before = [str(Path(path).stat().st_size) for path in self.paths[: place.file]]
         return " ".join([*before, self._files[place.file].mark(place.byte, place.row)])
 
     def where(self, place: Place) -> str:
-        """Return words for the row at a place."""
+        """Return a description of the row at a place, for error messages."""
         words = f"row {place.number}"
         if len(self.paths) > 1:
             words += f" (row {place.row + place.skip} of {self._files[place.file].name})"

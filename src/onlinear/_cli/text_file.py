@@ -15,7 +15,7 @@ from onlinear._cli.record_splitter import BOM, RecordReader, mark_of
 __all__ = ["Records"]
 
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")  # gzip, bzip2, xz, zstd
-HEAD = 1 << 16  # bytes in which a 0 would be seen
+HEAD = 1 << 16  # bytes searched for a null byte, which text does not have
 
 
 class Records:
@@ -27,7 +27,7 @@ class Records:
         self.text = RecordReader(path, quotes=kind == "csv")
         self.kind, self.delimiter, self.decimal, self.names = kind, delimiter, decimal, names
         self.name = self.text.name
-        self.may_miss = kind == "jsonl"  # a key that is not there is a value that is missing
+        self.may_miss = kind == "jsonl"  # an absent key is a missing value
 
     @cached_property
     def _begun(self) -> tuple[CSV | Lines, bytes, int]:
@@ -45,14 +45,14 @@ class Records:
         return CSV(names, self.delimiter, self.decimal), data[start:], start
 
     def _refuse_other(self, data: bytes) -> None:
-        """Refuse what is not text of the kind it is said to be."""
+        """Refuse data that are empty, compressed, not text, or of another format."""
         begins = data.lstrip()[:1]
         if not begins:
             raise DataError(f"{self.name} is empty")
         if data.startswith(PACKED):
             raise DataError(f"{self.name} is compressed: unpack it, as in zcat data.csv.gz | …")
         if b"\0" in data[:HEAD]:
-            raise DataError(f"{self.name} is not text in UTF-8: it has bytes that are 0")
+            raise DataError(f"{self.name} is not UTF-8 text: it contains null bytes")
         if self.kind == "jsonl" and begins == b"[":
             raise DataError(f"{self.name} is a JSON array, not JSON lines (one object a line)")
         if self.kind == "csv" and begins == b"{":
@@ -86,7 +86,7 @@ class Records:
     def _check_names(self, names: list[str]) -> None:
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
-            raise DataError(f"{self.name} has more than one column {twice[0]!r}")
+            raise DataError(f"{self.name} has more than one column named {twice[0]!r}")
         if len(names) == 1:
             other = [mark for mark in (";", "\t", "|", ",") if mark in names[0]]
             if other:
@@ -95,7 +95,7 @@ class Records:
                 )
 
     def first(self) -> pa.Table:
-        """Return a first look at the rows: names, types, some values."""
+        """Return the first rows, which show column names, types and some values."""
         parser, data, _ = self._begun
         return parser.guess(data) if data.strip() else pa.table({})
 
@@ -105,7 +105,7 @@ class Records:
         return parser.names if isinstance(parser, CSV) else self.first().column_names
 
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
-        """Yield the rows from a byte, or a row, on; and the byte after them."""
+        """Yield rows from ``byte`` on, and the byte after them; ``row`` is for columnar files."""
         parser, _, start = self._begun
         for data, after in self.text.blocks(byte):
             rows = data[max(start - (after - len(data)), 0) :]  # after the header
@@ -113,7 +113,7 @@ class Records:
                 yield parser.parse(rows, types), after
 
     def mark(self, byte: int, row: int) -> str:
-        """Return by what the file is known that was read so far: plain text may grow."""
+        """Return a fingerprint of the part read so far: plain text may grow, others not."""
         if self.text.piped:
             return ""
         return mark_of(self.text.path, None if self.text.packed else byte)
