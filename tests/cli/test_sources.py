@@ -173,7 +173,7 @@ def test_a_decimal_comma_is_noticed_and_read(tmp_path):
     [
         ("", "is empty"),
         ('{"a": 1}\n', "looks like JSON lines: use --format jsonl"),
-        ("a,b\n1\0,2\n", "is not text in UTF-8"),
+        ("a,b\n1\0,2\n", "is not UTF-8 text"),
         ("\n\n", "is empty"),
         ("1.5,2\n3,4\n", "begins with numbers (1.5, 2, …)"),
         ("a,b,a\n1,2,3\n", "more than one column named 'a'"),
@@ -240,7 +240,7 @@ def test_text_and_times_are_refused_with_what_to_do(tmp_path):
     with pytest.raises(UsageError) as refused:
         choose(Source((path,)), "y")
     assert str(refused.value) == (
-        "features must be numbers, but 'when' holds times; 'city' holds text: drop them "
+        "features must be numbers, but 'when' holds times; 'city' holds text: drop it "
         "(--drop when --drop city), or encode text as 0/1 columns (--one-hot city)"
     )
     assert choose(Source((path,)), "y", ["when", "city"]).names == ["x"]
@@ -248,7 +248,7 @@ def test_text_and_times_are_refused_with_what_to_do(tmp_path):
 
 def test_an_index_without_a_name_is_no_input(tmp_path):
     path = write(tmp_path / "t.csv", ",x,y\n0,1,2\n")
-    with pytest.raises(UsageError, match="'' holds what seems to be an index: leave out"):
+    with pytest.raises(UsageError, match="'' holds what seems to be an index: drop it"):
         choose(Source((path,)), "y")
     assert choose(Source((path,)), "y", [""]).names == ["x"]
 

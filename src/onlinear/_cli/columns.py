@@ -196,7 +196,7 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
         dropped = " ".join(f"--drop {quote(name)}" for name in unclear)
         texts = [quote(name) for name, words in unclear.items() if words == "text"]
         instead = f", or encode text as 0/1 columns (--one-hot {texts[0]})" if texts else ""
-        raise UsageError(f"features must be numbers, but {which}: drop them ({dropped}){instead}")
+        raise UsageError(f"features must be numbers, but {which}: drop it ({dropped}){instead}")
 
 
 def _has_commas(column: pa.ChunkedArray) -> bool:
