@@ -83,7 +83,7 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
     """Return the nearest point of [α/n, 1]ⁿ ∩ simplex in relative entropy.
 
     Some smallest weights are lifted to α/n and the others scaled to make the sum one, with as few
-    lifted as will do. Misprint decided: lines 8 and 15 of Figure 3 have an α/n too many in their
+    lifted as will do. Misprint resolved: lines 8 and 15 of Figure 3 have an α/n too many in their
     denominators.
 
     >>> project_simplex([0.9, 0.06, 0.03, 0.01], 0.4)

@@ -22,19 +22,19 @@ UNITS = ("mean", "spread", "centre", "scale", "prior")
 
 @kernel
 def room_for(d):
-    """Return the most numbers that the parts of any learner's state and its units can have."""
+    """Return an upper limit on the numbers in a learner's state plus the scaling statistics."""
     return 2 * d * d + 8 * d + 8
 
 
 @cache
 def _fields(own: type) -> Any:
-    """Return the type of a state: that of the learner, then the units."""
+    """Return the type of a state: the learner's fields, then the scaling statistics."""
     return namedtuple("StandardizedState", [*own._fields, *UNITS])  # type: ignore[attr-defined]
 
 
 @cache
 def _standardized(learner: Any, first: int) -> Step:
-    """Return the step of a learner in units; ``first`` is 1 if there is an intercept."""
+    """Return a learner's step on standardized rows; ``first`` is 1 if there is an intercept."""
     inner, follows = learner.algorithm.step, learner.algorithm.follows
     assert follows is not None
     learn, settle = kernel(inner.function), kernel(inner.settle)
@@ -70,7 +70,7 @@ def _standardized(learner: Any, first: int) -> Step:
         settle(own, below)
         if rule != FINE or math.isnan(y):
             return value, rule
-        if not steady:  # the prediction is made: learn in the units that the row leads to
+        if not steady:  # the prediction is made: change the units, then learn in the new ones
             if not math.isfinite(value):
                 return value, OVERFLOW
             keep_copy(parts(own), room)
@@ -84,7 +84,7 @@ def _standardized(learner: Any, first: int) -> Step:
                 copy_back(units, kept)
                 return again, rule
         elif first and state[0][0] == 1.0:
-            scale(1.0, x, units[0])  # the one value that every column has shown
+            scale(1.0, x, units[0])  # the only value seen in each column
         scale(1.0, new_mean, mean)
         scale(1.0, new_spread, spread)
         return value, FINE
@@ -97,18 +97,18 @@ class Standardized(Nested, Learner):
     """A second-order learner with running standardization of the columns and an intercept.
 
     Rows may be in any units. The learner inside sees each column minus its running mean, divided by
-    its running deviation, and a 1 for the intercept. When mean or deviation move, what was learnt
-    is converted exactly, so the past is in the same units. Multiplying a column by a number, or
-    adding one, changes nothing but rounding (which CIRR, OSLOG and ONS can amplify). A column that
-    never changes is left out; one that begins to change enters with the prior. Costs O(d²) a round,
-    like the learner.
+    its running standard deviation, and a 1 for the intercept. When the mean or deviation changes,
+    the learner's state is converted exactly, as if all past rows had been in the new units.
+    Multiplying a column by a number, or adding a number to it, changes nothing but rounding (which
+    CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary it is
+    added with the prior. Costs O(d²) per round, like the learner.
 
     The learner given only says which class and parameters to use; it does not learn. Change its
     parameters with ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not
     centred, so the intercept has to learn their mean: a learner that shrinks its predictions, as
-    LASER does unless ``shrink=False``, shrinks that too. WEMM needs b above the largest ‖u‖², which
-    can be as large as the number of rows seen, and refuses rows beyond it; ONS also assumes rows of
-    bounded length. Outliers are not cut, unlike in Auto.
+    LASER does unless ``shrink=False``, shrinks the intercept too. WEMM needs b above the largest
+    ‖u‖² of a standardized row u, which can be as large as the number of rows seen, and refuses
+    rows beyond it; ONS also assumes rows of bounded length. Unlike Auto, it does not clip outliers.
 
     Parameters
     ----------
@@ -116,10 +116,10 @@ class Standardized(Nested, Learner):
         A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
         CIRR or OSLOG. Its ``on_bad`` is ignored.
     intercept : bool, default True
-        Whether there is an intercept. If not, columns are not centred, and are divided by the root
-        of their mean square.
+        Whether to fit an intercept. If not, columns are not centred, and are divided by the root of
+        their mean square.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Standardized(Nested, Learner):
     _poor_score: ClassVar[bool] = True
 
     def _inner(self) -> Learner:
-        """Return the learner, if it can be standardised."""
+        """Return the learner; raise if it cannot be standardized."""
         learner = self.learner
         if not isinstance(learner, Learner) or learner.algorithm.follows is None:
             raise ValueError(
@@ -159,7 +159,7 @@ class Standardized(Nested, Learner):
 
     @property
     def algorithm(self) -> Algorithm:  # type: ignore[override]
-        """The algorithm of the learner, in units."""
+        """The learner's algorithm, applied to standardized rows."""
         inner = self._inner().algorithm
         kind: Any = type(self.learner)
         step = _standardized(kind, self._first())
@@ -187,7 +187,7 @@ class Standardized(Nested, Learner):
             raise ValueError(
                 f"Standardized needs the learner and intercept it began with, {kind.__name__} and "
                 f"intercept={bool(first)}, got {type(self.learner).__name__} and "
-                f"intercept={self.intercept} (fit begins anew)"
+                f"intercept={self.intercept} (fit starts over)"
             )
         return numbers
 
@@ -196,7 +196,7 @@ class Standardized(Nested, Learner):
 
     def _prepare(self) -> tuple[Any, ...]:
         call = super()._prepare()
-        self.__dict__["_one"] = self._step.one  # of this learner, not of its class
+        self.__dict__["_one"] = self._step.one  # differs between instances of the class
         return call
 
     def _to_plain(self) -> dict[str, Any]:
@@ -208,7 +208,9 @@ class Standardized(Nested, Learner):
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
         about = params["learner"]
         if about["name"] not in Learner._classes:
-            raise ValueError(f"there is no learner {about['name']!r} here")
+            raise ValueError(
+                f"no learner named {about['name']!r} is known (import or define its class first)"
+            )
         kind = Learner._classes[about["name"]]
         return {**params, "learner": kind(**kind._from_plain(about["params"]))}
 
@@ -221,7 +223,7 @@ class Standardized(Nested, Learner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights of the columns, in the units of the rows, before any shrinking."""
+        """The weights of the columns, in their original units, before any shrinking."""
         return self._slopes()
 
     @property

@@ -108,7 +108,7 @@ class KernelLearner(Learner):
         if self._state is not None and self._changed():
             raise ValueError(
                 f"{type(self).__name__} needs the kernel it began with, {self._begun_with!r}, got "
-                f"kernel={self.kernel!r} (fit begins anew)"
+                f"kernel={self.kernel!r} (fit starts over)"
             )
         kept = 0 if self._state is None else int(self._state.n[0])
         if self._budget() < kept:

@@ -1,4 +1,4 @@
-"""Every learner, one file per box in a paper. ``__all__`` below is the one list of them."""
+"""The online linear regression algorithms, one module each; ``LEARNERS`` maps names to classes."""
 
 from onlinear._learner.base import Learner
 from onlinear.algorithms.aar import AAR

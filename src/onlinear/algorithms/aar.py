@@ -3,9 +3,9 @@
     ŷ  = xᵀw / (1 + χ)             χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
     w and Σ as in online ridge regression
 
-The prediction is that of ridge regression with the present row already in its matrix, under the
-label 0: Forster's last-step min-max forecaster. With ``clip=Y`` the prediction, and nothing else,
-is cut to [−Y, Y].
+The prediction is that of ridge regression after learning the present row with the label 0:
+Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction to [−Y, Y], and does not
+affect the learning.
 
 Vovk, COLT 1998; Forster, FCT 1999; Moroshko, thesis Table 3.1.
 """
@@ -68,16 +68,16 @@ class AAR(SecondOrder):
     """The forward algorithm of Vovk and Forster: minimax optimal for a fixed target.
 
     Its loss exceeds that of the best fixed predictor by at most Y² ln det(Σ⁻¹/b), which grows with
-    the logarithm of the number of rounds. Costs O(d²) a round.
+    the logarithm of the number of rounds. Costs O(d²) per round.
 
     Parameters
     ----------
     b : float, default 1.0
         Penalty on ‖w‖², b > 0.
     clip : float or None, default None
-        Cut predictions to [−clip, clip], clip > 0.
+        Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -7,12 +7,12 @@
     w ← argmin over ‖u‖ ≤ R_B of (u − w̃)ᵀΣ⁻¹(u − w̃)
 
 Λ_i⁻¹ = i^(q−1) + 1 for the polynomial schedule (q = ∞ never resets), or a given sequence. In the
-round of a reset w̃ takes the old Σ and the projection the new one. Misprint decided: i counts
+round of a reset w̃ uses the old Σ and the projection the new one. Misprint resolved: i counts
 segments (the Λ_t of thesis Table 5.1 would count rounds).
 
 The test needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). Ties do not reset:
 λ_max must exceed Λ_i⁻¹ by 10⁻¹² of it. Otherwise rounding would decide, and a rotated copy of a
-stream would see other resets (beyond Λ_i⁻¹ = 10⁴ it still can: Σ is rounded by more than that).
+stream would have other resets (above Λ_i⁻¹ = 10⁴ it still can: Σ has larger rounding errors).
 
 Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
 Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound of
@@ -69,7 +69,7 @@ class ARCORParams(NamedTuple):
 
 
 class ARCORState(NamedTuple):
-    """Rounds learnt, weights, Σ, N, and (segment i, whether N is to be trusted)."""
+    """Rounds learnt, weights, Σ, N, and (segment i, whether N is accurate)."""
 
     t: np.ndarray
     w: np.ndarray
@@ -91,7 +91,7 @@ def turn(params, j, m, chi, y):
 
 
 def accept(state, params, x, y, m, beside):
-    """A round that projects is the step's, one that resets ends the block."""
+    """Leave a round that projects to the step; end the block after one that resets."""
     if norm(state[1]) > params[1]:
         return LEAVE
     return fate(state, params, dot(x, x), beside)
@@ -124,14 +124,14 @@ def step(state, params, x, y, work):
 
 @kernel
 def parts(state):
-    """Return what a change of units changes."""
+    """Return the arrays that a change of units changes."""
     _, w, S, N, segment = state
     return w, S.reshape(S.size), N.reshape(N.size), segment
 
 
 @kernel
 def adapt(state, params, work):
-    """Make N anew, I being another matrix in other units."""
+    """Recompute N: in other units, the identity is a different matrix."""
     _, _, S, N, segment = state
     renew(params, S, N, segment, work[0], work[2 : S.shape[0] + 2])
 
@@ -142,22 +142,22 @@ FOLLOWS = Follows(variance, parts, rescale_gaussian, awaken_gaussian, reweigh_if
 class ARCOR(SecondOrder):
     """Adaptive regularisation with covariance reset, for relationships that drift or switch.
 
-    Whenever the covariance grows too small, it is reset: old rows stop counting. Costs O(d²) a
-    round, and a few times that in rounds where ‖w‖ exceeds the radius (O(d³) where Σ is very far
-    from round).
+    Whenever the covariance becomes too small, it is reset, and old rows lose their weight. Costs
+    O(d²) per round, a few times that in rounds where ‖w‖ exceeds the radius (O(d³) if Σ is very
+    ill-conditioned).
 
     Parameters
     ----------
     r : float, default 1.0
-        How little a single row counts, r > 0.
+        Noise variance assumed of the labels, r > 0: a larger r gives each row less weight.
     radius : float, default inf
-        R_B: weights are kept within this norm, radius > 0. The regret bound needs a finite one.
+        R_B: keep ‖w‖ ≤ radius, radius > 0. The regret bound needs a finite radius.
     q : float, default 2.0
         Schedule Λ_i⁻¹ = i^(q−1) + 1, q ≥ 1; larger means rarer resets, infinity none.
     thresholds : sequence of float or None, default None
-        The Λ_1 ≥ Λ_2 ≥ …, each in (0, 1), in place of ``q``; the last one stays.
+        Thresholds Λ_1 ≥ Λ_2 ≥ … in (0, 1), used instead of ``q``; the last one is repeated.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -203,8 +203,8 @@ class ARCOR(SecondOrder):
         """Return the ARCOR for T rounds and a drift Σ‖u_{t+1} − u_t‖ ≤ V inside a ball.
 
         With V/radius = (T/r)^{1/p} the schedule is q = 2p/(p + 1), which makes both terms of the
-        bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Corollary 2, with its factor r put
-        back). Little drift, V ≤ radius·r/T, means no resets.
+        bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Corollary 2, with the missing
+        factor r). Little drift, V ≤ radius·r/T, means no resets.
 
         >>> import onlinear as ol
         >>> ol.ARCOR.from_drift(T=10_000, V=100.0, radius=1.0)  # p = 2

@@ -5,7 +5,7 @@
     Σ ← Σ − Σx xᵀΣ / (r + χ)
 
 Σ⁻¹ = bI + (1/r) Σ x_s x_sᵀ, so the weights and predictions are exactly those of ridge regression
-with penalty r·b, and Σ is r times that one's. It is here because ARCOR is built on it.
+with penalty r·b, and Σ is r times ridge regression's. It is included because ARCOR builds on it.
 
 Vaits & Crammer, ALT 2011; Crammer, Kulesza & Dredze, NIPS 2009.
 """
@@ -59,18 +59,18 @@ def step(state, params, x, y, work):
 
 
 class AROWR(SecondOrder):
-    """Adaptive regularisation of weights for regression; predicts as ``Ridge(b=r*b)`` does.
+    """Adaptive regularisation of weights for regression; same predictions as ``Ridge(b=r*b)``.
 
-    Costs O(d²) a round.
+    Costs O(d²) per round.
 
     Parameters
     ----------
     r : float, default 1.0
-        How little a single row counts, r > 0.
+        Noise variance assumed of the labels, r > 0: a larger r gives each row less weight.
     b : float, default 1.0
-        Precision of the prior, b > 0 (the paper has b = 1).
+        Precision of the prior, b > 0 (b = 1 in the paper).
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -1,21 +1,20 @@
-"""Auto: LASERs of several adaptation speeds, in any units, and a combination that is learnt.
+"""Auto: LASERs of several adaptation speeds, combined by learnt weights; needs no tuning.
 
-    p_k = y₁ + uᵀw_k          four LASERs, not shrunk, c = 1, 10³, 10⁶, 10⁹, of u = [1, x] in
-                              present units, and the running mean of y; clipped to the labels' range
+    p_k = y₁ + uᵀw_k          four LASERs, not shrunk, c = 1, 10³, 10⁶, 10⁹, of u = [1, x
+                              standardized], and the running mean of y; clipped to the range of y
     p̄  = mean of the p_k
     f   = (p_k − p̄, y_{t−1} − p̄, e_{t−1}, y_{t−2} − p̄, e_{t−2})
     ŷ   = p̄ + Σ_i ω_i v_iᵀf    two ridges on f, one with fixed and one with drifting weights
 
-The units are those of :mod:`onlinear._updates.units`, the combination that of
-:mod:`onlinear.algorithms._auto.combination`. Entries of x far from all others are cut as in
+Columns are standardized by :mod:`onlinear._updates.units`, experts combined by
+:mod:`onlinear.algorithms._auto.combination`, and outlying entries of x replaced by
 :mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the prediction is
-learnt as if it lay at that distance, m being the number of such labels in a row: a genuine jump
-gets through. A label far outside the range seen so far is not learnt unless there was another such
-label recently. If one of the first ten labels is absurd beside the others, the other nine are
-learnt again without it. A round is written in :mod:`onlinear.algorithms._auto.rounds`.
+clipped to that distance, where m counts such labels in a row: genuine level shifts are still
+learned. A label far outside the range seen so far is skipped, unless there was another such label
+recently. If one of the first ten labels is an extreme outlier, the learner starts over and learns
+the other nine. One round is implemented in :mod:`onlinear.algorithms._auto.rounds`.
 
-The experts are those of Moroshko & Crammer 2013, the fixed share is that of Herbster & Warmuth
-1998.
+Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
 """
 
 import math
@@ -58,12 +57,12 @@ from onlinear.algorithms._auto.rounds import (
 
 __all__ = ["Auto"]
 
-DRIFTS = (0.0, 1e-5)  # of the ridges' weights, per row
+DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
 LARGEST = 1e100
 
 
 class AutoParams(NamedTuple):
-    """How many past labels and errors are features; the experts' c; the ridges' drifts."""
+    """The number of past labels and errors used as features; the experts' c; the ridges' drifts."""
 
     lags: float
     c: np.ndarray
@@ -71,7 +70,7 @@ class AutoParams(NamedTuple):
 
 
 class AutoState(NamedTuple):
-    """Rounds, experts, units, labels, past labels and errors, ridges, sums, first rows."""
+    """Rounds, experts, scaling, labels, past labels and errors, ridges, sums, first rows."""
 
     t: np.ndarray
     rounds: np.ndarray
@@ -98,7 +97,7 @@ class AutoState(NamedTuple):
 
 
 def init(params: AutoParams, d: int) -> AutoState:
-    """Begin with nothing known."""
+    """Return the state before the first row."""
     experts, ridges, past = params.c.size, params.drifts.size, 2 * int(params.lags)
     features = experts + 1 + past
     arrays = (
@@ -124,7 +123,7 @@ def init(params: AutoParams, d: int) -> AutoState:
 
 @inner
 def refused(x, y, d):
-    """Return the number that is too large, and the rule it breaks or FINE."""
+    """Return a number that is too large and the rule it breaks, or y and FINE."""
     for j in range(d):
         if abs(x[j]) > LARGEST:
             return x[j], DOMAIN
@@ -161,27 +160,27 @@ def step_delayed(state, params, x, y, work):
 
 
 class Auto(Learner):
-    """A learner with nothing to tune: it adapts to drift, units and intercept by itself.
+    """Online linear regression without tuning: adapts to drift, and handles scaling and intercept.
 
     The right choice for most streams. It combines four LASERs of different adaptation speeds, and
-    handles scaling and the intercept; the last labels and errors serve as features, too. The unit
-    and origin of a column or of the labels make no difference, and a single absurd label or entry
-    does little harm. Entries and labels may be of size 10⁻¹⁴⁰ to 10¹⁰⁰; columns that vary by less
-    count as constant. Costs O(d²) a round, about ten times LASER.
+    also uses the last labels and errors as features. Shifting or rescaling a column, or the labels,
+    makes no difference, and a single outlier in x or y does little harm. Entries and labels may be
+    of size 10⁻¹⁴⁰ to 10¹⁰⁰; columns that vary by less count as constant. Costs O(d²) per round,
+    about ten times LASER.
 
-    ``predict`` and ``score`` learn nothing. To every row they are given, the last labels are those
-    learnt last: with ``lags`` only the next row is predicted as it should be. Use ``lags=0`` to
-    predict tables of many rows.
+    ``predict`` and ``score`` learn nothing. For every row of a table they use the last labels
+    learnt, so with ``lags`` > 0 only the first row is predicted as it would be in the stream. Use
+    ``lags=0`` to predict tables of many rows.
 
     Parameters
     ----------
     lags : int, default 2
-        How many past labels and errors are used beside x, 0 ≤ lags ≤ 8; 0 uses x only.
+        How many past labels and errors are used as features, 0 ≤ lags ≤ 8; 0 uses x only.
     units : {"free", "given"}, default "free"
-        "given" adds experts that use the columns as they are given, where a weight is as likely to
-        move by 1 in any column: for columns known to have comparable units.
+        "given" adds experts that use the columns without scaling: for columns that are known to
+        have comparable units, so that their weights drift by similar amounts.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -223,8 +222,8 @@ class Auto(Learner):
                 units = "free" if began[1] == len(STANDARD) else "given"
                 raise ValueError(
                     f"Auto needs the lags and units it began with, lags={began[0]} and "
-                    f"units={units!r}, got lags={self.lags} and units={self.units!r} (fit begins "
-                    "anew)"
+                    f"units={units!r}, got lags={self.lags} and units={self.units!r} (fit starts "
+                    "over)"
                 )
         return lags, c, drifts
 
@@ -238,7 +237,7 @@ class Auto(Learner):
         if self._state is None:
             model = type(self)(**self.get_params())
             model._begin(checks.width(x))
-        model.predict_one(x)  # leaves the ticket at the beginning of the scratch
+        model.predict_one(x)  # writes the ticket to the beginning of the scratch
         size = model.n_features_in_ + model._state.V.shape[1] + NUMBERS
         return np.array(model._work.ravel()[:size])
 
@@ -246,7 +245,7 @@ class Auto(Learner):
         """Learn a delayed label, given what :meth:`remember` returned for its row.
 
         The combination is learnt from the experts' predictions and the past labels as they were
-        when the row was predicted. So Auto learns what it can do with labels that late.
+        when the row was predicted. So Auto adapts to labels with this delay.
         """
         lags, c, _ = self._numbers()
         features = 1 + c.size + 2 * int(lags)
@@ -273,7 +272,7 @@ class Auto(Learner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights of the columns in the prediction, in the units of the rows."""
+        """The weights of the columns in the prediction, in the original units."""
         return self._line()[1:]
 
     @property
@@ -283,16 +282,16 @@ class Auto(Learner):
 
     @property
     def intercept_(self) -> float:
-        """The prediction where all columns are 0, given the present past; not clipped."""
+        """The prediction where all columns are 0, given the last labels and errors; not clipped."""
         return float(self._line()[0])
 
     def _line(self) -> np.ndarray:
-        state, _ = self._learnt(), self._numbers()  # refuses lags and units that were changed
+        state, _ = self._learnt(), self._numbers()  # raises if lags or units were changed
         return line_of(state)
 
     @property
     def regret_(self) -> Regret:
-        """Its loss beside its experts' and their best fixed combination's, and a bound on it.
+        """Auto's loss, those of its experts and of their best fixed combination, and a bound.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3)
@@ -310,7 +309,7 @@ class Auto(Learner):
         return weights_of_experts(state)
 
     def explain(self) -> str:
-        """Say in words and a table how fast the relationship changes, and which expert leads.
+        """Describe in words and a table how fast the relationship changes, and which expert leads.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)

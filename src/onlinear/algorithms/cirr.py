@@ -7,19 +7,19 @@
     b ← b + yx
     w ← Mb
 
-Each round solves a ridge problem whose penalty on w_i is a/|w_i|, at the weights before: the fixed
-point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero. Misprint decided: the
+Each round solves a ridge problem whose penalty on w_i is a/|w_i|, w of the round before: the fixed
+point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero. Misprint resolved: the
 A of Algorithm 1, line 6, is S.
 
 With the paper's ``floor = 0`` an exact zero is absorbing: a weight that underflows never returns,
-and the regret can grow linearly. All of D moves in every round, so the O(n²) step the paper speaks
-of does not exist. :mod:`onlinear._updates.reweighted_ridge` has the one made here: a factorisation
-of the part of the weights that are not near zero. While there are fewer rounds than inputs and a is
-small, the recursion is chaotic on dense data: a change of 1e-15 in a label can become one of
-16–100 % in a prediction.
+and the regret can grow linearly. All of D changes in every round, so the O(n²) step that the paper
+claims does not exist. Instead, :mod:`onlinear._updates.reweighted_ridge` factorises the part of the
+system whose weights are not near zero. While there are fewer rounds than inputs and a is small, the
+recursion is chaotic on dense data: a change of 1e-15 in a label can become one of 16–100 % in a
+prediction.
 
 The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and their
-telescoping sums forget it. The bounds below (and OSLOG's) pay for the change.
+telescoping sums ignore that. The bounds below (and OSLOG's) include the cost of the change.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 1.
 """
@@ -85,7 +85,7 @@ class ShrinkageState(NamedTuple):
 
 
 def start(w0: np.ndarray, d: int) -> ShrinkageState:
-    """Begin with the weights w0 (one number stands for all of them) and no rows."""
+    """Begin with the weights w0 (one number is used for all of them) and no rows."""
     if w0.size not in (1, d):
         raise ValueError(f"w0 needs one number, or one for each of {d} features, got {w0.size}")
     w = np.broadcast_to(w0, d).copy()
@@ -99,7 +99,7 @@ def init(params: CIRRParams, d: int) -> ShrinkageState:
 
 @kernel
 def absorb(state, new, x, y):
-    """S ← S + xxᵀ, b ← b + yx, w ← new, which is Mb; FINE, or OVERFLOW untouched."""
+    """S ← S + xxᵀ, b ← b + yx, w ← new = Mb; return FINE, or OVERFLOW and change nothing."""
     t, w, A, b = state
     if not finite(new) or not math.isfinite(dot(b, b) + y * y * dot(x, x)):
         return OVERFLOW
@@ -145,10 +145,10 @@ def bound(state, params, x, y, work):
     """L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}).
 
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
-    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². With D kept, the round costs what AAR's does; exchanging D_{t−2}
-    for D_{t−1} then costs at most the difference of the two penalties at v_t.
+    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². With D kept, the round costs what AAR's does; replacing D_{t−2}
+    by D_{t−1} then costs at most the difference of the two penalties at v_t.
 
-    Put in the order in which nothing cancels, the right side grows in each round by
+    Arranged so that nothing cancels, the right side grows in each round by
     (y − γ)² + γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus what v_t costs under D_{t−2} above the
     least, a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0.
     """
@@ -159,7 +159,7 @@ def bound(state, params, x, y, work):
     weigh(w, floor, root)
     system = root, A, x, a, order, U
     k = factorise(system, SMALL)
-    if k >= 0:  # both as in the step, or the bits may differ
+    if k >= 0:  # the same calls as in the step, so that the bits are the same
         k = solve(system, k, b, ROUNDING, v, scratch)
     if k >= 0:
         moved(b, x, y, u)
@@ -188,7 +188,7 @@ def bound(state, params, x, y, work):
 
 
 def own_ceiling(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ceiling, which is the same whoever the learner is compared with."""
+    """Return the ceiling, which is the same for every comparator."""
     return tally[EXTRA], np.zeros(1, dtype=bool)
 
 
@@ -205,22 +205,22 @@ def starting_weights(owner: Any) -> np.ndarray:
 
 
 class CIRR(Learner):
-    """Competitive iterative ridge regression: many inputs, few of which matter.
+    """Competitive iterative ridge regression: sparse weights, for many inputs few of which matter.
 
-    Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
-    O(n²) a round: O(n²) in all where few inputs matter, n³/3 where all of them do.
+    Costs a Cholesky factorisation for the k weights that are not near zero, k³/3, plus O(n²) per
+    round: O(n²) in total if few of the n inputs matter, n³/3 if all do.
 
     Parameters
     ----------
     a : float, default 1.0
-        Penalty, a > 0; the weights settle where the loss plus 2a‖w‖₁ is least.
+        Penalty, a > 0; the weights converge to the minimiser of the loss plus 2a‖w‖₁.
     floor : float, default 1e-12
-        Smallest |w_i| in the penalty's denominator, floor ≥ 0. Above zero, a weight can come back;
-        0 is the paper.
+        Smallest |w_i| in the penalty's denominator, floor ≥ 0. With floor > 0 a weight can return
+        from zero; the paper uses 0.
     w0 : float or sequence of float, default 1.0
         Starting weights.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

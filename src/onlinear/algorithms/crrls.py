@@ -25,7 +25,7 @@ __all__ = ["CRRLS"]
 
 
 class CRRLSParams(NamedTuple):
-    """How much of the past is kept a round, and the rounds between resets."""
+    """The forgetting factor per round, and the rounds between resets."""
 
     forgetting: float
     reset_every: float
@@ -37,7 +37,7 @@ def init(params: CRRLSParams, d: int) -> Forgetful:
 
 
 def plan(state, params, X, y, start, rows):
-    """How many of the next rows can be a block: it ends with a reset."""
+    """Return how many of the next rows can form a block: up to the next reset."""
     forgetting, reset_every = params
     left = reset_every - state[0][0] % reset_every
     return unforced(state, forgetting, 1.0, X, start, min(rows, int(left)))
@@ -66,18 +66,18 @@ def step(state, params, x, y, work):
 
 
 class CRRLS(SecondOrder):
-    """Recursive least squares that starts its covariance afresh every ``reset_every`` rounds.
+    """Recursive least squares that resets its covariance every ``reset_every`` rounds.
 
-    No regret bound is known for it. Costs O(d²) a round.
+    No regret bound is known for it. Costs O(d²) per round.
 
     Parameters
     ----------
     forgetting : float, default 0.99
-        What the past is worth after one more round, 0 < forgetting ≤ 1.
+        Factor by which earlier rows lose weight in each round, 0 < forgetting ≤ 1.
     reset_every : int, default 100
-        Rounds between resets, at least 1; the thesis' T₀.
+        Rounds between resets (T₀ in the thesis), at least 1.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""DriftNetwork: ARCORs of several schedules, and one more that combines their predictions.
+"""DriftNetwork: ARCORs with several reset schedules, combined by another ARCOR.
 
-    z_k = xᵀw_k      of C + 1 copies of ARCOR with q = ∞, 1, …, C
-    ŷ   = zᵀv        of one more copy with q = ∞ and R_B = 1, whose input z is
+    z_k = xᵀw_k      first layer: C + 1 copies of ARCOR with q = ∞, 1, …, C
+    ŷ   = zᵀv        second layer: one more copy, with q = ∞ and R_B = 1, whose input is z
 
 All copies have the same r and learn every label; those of the first layer have the same R_B. The
 order of z is (∞, 1, …, C), and it is not normalised. The regret against the best copy is that of
-the last one, ARCOR's bound for u = e_k: Theorem 2, whose D log T holds as long as z is bounded.
+the second layer, ARCOR's bound for u = e_k: Theorem 2, whose D log T holds as long as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -26,8 +26,8 @@ from onlinear.algorithms import _arcor_bound, arcor
 
 __all__ = ["DriftNetwork"]
 
-SECOND = 11  # how many arrays the accounts of the second layer have
-MOST = 63  # what C may be, so that the scratch of a step has a size
+SECOND = 11  # number of arrays in the bound's state for the second layer
+MOST = 63  # the largest C: the scratch of a step has a fixed size
 
 
 class DriftNetworkParams(NamedTuple):
@@ -54,7 +54,7 @@ class DriftNetworkState(NamedTuple):
 
 
 def init(params: DriftNetworkParams, d: int) -> DriftNetworkState:
-    """Begin with copies that have learnt nothing."""
+    """Return copies that have learnt nothing."""
     r, radius, schedules, none = params
     first = [arcor.init(arcor.ARCORParams(r, radius, q, none), d) for q in schedules]
     second = arcor.init(arcor.ARCORParams(r, 1.0, math.inf, none), schedules.size)
@@ -64,7 +64,7 @@ def init(params: DriftNetworkParams, d: int) -> DriftNetworkState:
 
 
 def scratch(d: int) -> int:
-    """Return the rows of scratch: an ARCOR's of either layer, and the predictions of the first."""
+    """Return the rows of scratch: for an ARCOR of either layer, and for the predictions z."""
     return max(d + SCRATCH, -(-(MOST + 1 + SCRATCH) * (MOST + 1) // d)) - (-(MOST + 1) // d)
 
 
@@ -73,7 +73,7 @@ _learn, _bound = kernel(arcor.step.function), kernel(_arcor_bound.bound.function
 
 @kernel
 def foresee(W, x, z):
-    """z ← the predictions of the copies."""
+    """z ← the predictions of the first layer."""
     for k in range(W.shape[0]):
         z[k] = dot(W[k], x)
 
@@ -99,7 +99,7 @@ def step(state, params, x, y, work):
     prediction = dot(v, z)
     if math.isnan(y):
         return prediction, FINE
-    most = abs(y - prediction) * dot(z, z)  # what no copy's χ·e exceeds, Σ being at most I
+    most = abs(y - prediction) * dot(z, z)  # no copy's χ·e exceeds this, since Σ ≤ I
     for k in range(copies):
         most = max(most, abs(y - z[k]) * dot(x, x))
     if not math.isfinite(most):
@@ -138,21 +138,21 @@ def bound(state, params, x, y, work):
 
 
 class DriftNetwork(Learner):
-    """ARCORs with every schedule of resets, for drift of unknown amount.
+    """ARCORs with several reset schedules, for an unknown amount of drift.
 
-    C + 1 copies of ARCOR, one that never resets and others that do so the more rarely the larger
-    their q is, predict; one more combines what they predict. Costs O(C·d²) a round.
+    C + 1 copies of ARCOR predict: one never resets, the others reset the more rarely the larger
+    their q is. Another ARCOR combines their predictions. Costs O(C·d²) per round.
 
     Parameters
     ----------
     C : int, default 4
-        The copies have q = ∞, 1, 2, …, C, 1 ≤ C ≤ 63.
+        Number of copies that reset, 1 ≤ C ≤ 63: the copies have q = ∞, 1, 2, …, C.
     r : float, default 1.0
-        How little a single row counts for each copy, r > 0.
+        Noise variance assumed by each copy, r > 0: a larger r gives each row less weight.
     radius : float, default inf
-        R_B: the weights of the copies are kept within this norm, radius > 0.
+        R_B: keep the norm of each copy's weights ≤ radius, radius > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -208,12 +208,12 @@ class DriftNetwork(Learner):
 
     @property
     def copies_(self) -> np.ndarray:
-        """The weights of the copies, a row each: q = ∞, 1, …, C."""
+        """The weights of the copies, one row each: q = ∞, 1, …, C."""
         return np.array(self._learnt().W)
 
     @property
     def trust_(self) -> np.ndarray:
-        """The weights given to their predictions."""
+        """The weights given to the predictions of the copies."""
         return np.array(self._learnt().v)
 
     @property

@@ -1,14 +1,14 @@
-"""EG and C-EG: exponentiated gradient on the simplex, free or with every weight kept up.
+"""EG and C-EG: exponentiated gradient on the simplex, C-EG with a lower limit on every weight.
 
     ŷ  = xᵀw,  w₁ = 1/n
     w_i ← w_i exp(−2η (xᵀw − y) x_i) / Z       normalised to Σw_i = 1
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
 
 The state is ln w with its maximum at 0, so that no weight underflows to a zero it never leaves.
-Misprint decided: the update of Figure 1, with the factor 2 of the gradient, is right; Lemma 13
+Misprint resolved: the update of Figure 1, with the factor 2 of the gradient, is right; Lemma 13
 lacks it, and needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
 
-Its bound is theirs for every rate with ηX² < 8/3, by Hoeffding's inequality for the exponential.
+Hoeffding's inequality for the exponential extends their bound to every rate with ηX² < 8/3.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """
@@ -63,7 +63,7 @@ def init(params: EGParams, d: int) -> EGState:
 
 @kernel
 def exponentiate(log_w, w, alpha, trial):
-    """Take the log-weights in ``trial``, normalise and lift them; FINE, or OVERFLOW untouched."""
+    """Normalise the log-weights in ``trial`` and apply α; FINE, or OVERFLOW and change nothing."""
     low, top = extremes(trial)
     if not finite(trial) or not math.isfinite(low - top):
         return OVERFLOW
@@ -135,7 +135,7 @@ def bound(state, params, x, y, work):
     comparator = 0.0
     if search:
         u, g, row = work[0], work[1], work[2]
-        shift = low if m == x.size else 0.0  # Σu = 1: y − uᵀx is the same from any origin
+        shift = low if m == x.size else 0.0  # Σu = 1: shifting x and y does not change y − uᵀx
         for i in range(x.size):
             row[i] = x[i] - shift
         tally[SQUARES] += (y - shift) * (y - shift)
@@ -159,7 +159,7 @@ def account(owner: str, params: EGAccount, copies: int) -> Account:
 def price(
     params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Price a path of weights on the simplex: [α/m, 1] each, not moving without an α."""
+    """Bound the loss against a path on the simplex, weights in [α/m, 1]; constant without an α."""
     eta, alpha, _, k, _ = params
     m = path.u.shape[1]
     drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
@@ -170,7 +170,7 @@ def price(
 
 
 def _on_simplex(path: Path) -> Path:
-    """Return the path with weights that sum to one to the last digit, if they nearly do."""
+    """Return the path with weights that sum to one exactly, if they nearly do."""
     sums = path.u.sum(axis=1, keepdims=True)
     return replace(path, u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
 
@@ -187,22 +187,22 @@ def share(owner: Learner) -> float:
 
 
 class EG(Learner):
-    """Exponentiated gradient: weights on the simplex, good when few of many inputs matter.
+    """Exponentiated gradient: weights on the simplex, for many inputs few of which matter.
 
-    With ``alpha``, C-EG, which tracks a shifting target: no weight falls below alpha/n. The
-    prediction is a weighted mean of x. Costs O(n) a round for n inputs (O(n) per pass of the
+    With ``alpha`` it is C-EG, which tracks a shifting target: no weight falls below alpha/n. The
+    prediction is a weighted mean of x. Costs O(n) per round for n inputs (O(n) per pass of the
     projection, of which there are few).
 
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None takes the theorem's, 2/(3X²).
+        Learning rate, eta > 0; None uses the theorem's rate, 2/(3X²).
     alpha : float or None, default None
         Keep every weight at alpha/n or above, 0 < alpha ≤ 1.
     X : float, default 1.0
-        Declared range: max x_i − min x_i ≤ X in every row, or it is refused; X > 0.
+        Largest range of a row, X > 0: a row with max x_i − min x_i > X is refused.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -74,20 +74,20 @@ def step(state, params, x, y, work):
 class EGPM(Learner):
     """Exponentiated gradient for weights of either sign with ‖u‖₁ ≤ U.
 
-    Costs O(n) a round for n inputs.
+    Costs O(n) per round for n inputs.
 
     Parameters
     ----------
     U : float, default 1.0
-        The largest ‖u‖₁ within reach, U > 0.
+        The largest ‖u‖₁ that the weights can reach, U > 0.
     eta : float or None, default None
-        Learning rate, eta > 0; None takes the theorem's, 1/(3U²X²).
+        Learning rate, eta > 0; None uses the theorem's rate, 1/(3U²X²).
     alpha : float or None, default None
         Keep every one of the 2n weights at alpha/(2n) or above, 0 < alpha ≤ 1.
     X : float, default 1.0
-        Declared range: |x_i| ≤ X in every row, or it is refused; X > 0.
+        Largest input, X > 0: a row with some |x_i| > X is refused.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class EGPM(Learner):
         params = EGAccount(eta, alpha, U, 1 / 3, float(search))
 
         def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Price u as weights on (Ux, −Ux), what is left of U spread over all of them."""
+            """Write u as weights on (Ux, −Ux), with the rest of U spread over all of them."""
             spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
             halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
             return price(params, path.loss, replace(path, u=halves), tally)

@@ -2,15 +2,15 @@
 
     ŷ  = min(xᵀw, Y),  w₁ = 1/n
     w_i ← w_i exp(−2η (ŷ − y) x_i)
-    w_i ← w_i cut to [α/n, n/α], if an α is given
+    w_i ← w_i clipped to [α/n, n/α], if an α is given
 
-Misprints decided: the factor 2 of Figure 1 is right (Lemma 12 lacks it), and the lemma is false
-when xᵀw > Y, so the prediction is cut to Y in the loss and in the update. Rows need x ≥ 0 and
+Misprints resolved: the factor 2 of Figure 1 is right (Lemma 12 lacks it), and the lemma is false
+when xᵀw > Y, so the prediction is clipped to Y in the loss and in the update. Rows need x ≥ 0 and
 labels 0 ≤ y ≤ Y. The tail of the bounds (44), (50), (51) is −‖u_ℓ‖₁ − H(u_ℓ), not plus. The state
 is ln w, so that no weight underflows to a zero it never leaves.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. Their rate is
-η = 1/(3XY); a smaller one is theirs for a larger X.
+η = 1/(3XY); a smaller rate is theirs for a larger X.
 """
 
 import math
@@ -131,28 +131,28 @@ def bound(state, params, x, y, work):
 class EGU(Learner):
     """Exponentiated gradient for non-negative weights of any size.
 
-    With ``alpha``, C-EGU, which tracks a shifting target. Costs O(n) a round for n inputs; without
-    ``alpha`` O(k) with a sparse row of k entries.
+    With ``alpha`` it is C-EGU, which tracks a shifting target. Costs O(n) per round for n inputs;
+    without ``alpha`` O(k) for a sparse row of k entries.
 
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None takes the theorem's, 1/(3XY).
+        Learning rate, eta > 0; None uses the theorem's rate, 1/(3XY).
     alpha : float or None, default None
         Keep every weight in [alpha/n, n/alpha], 0 < alpha ≤ 1.
     Y : float, default 1.0
-        Labels are in [0, Y], or refused; predictions are cut to it; Y > 0.
+        Largest label, Y > 0: labels outside [0, Y] are refused, predictions clipped to Y.
     X : float, default 1.0
-        Inputs are in [0, X], or refused; X > 0.
+        Largest input, X > 0: rows with an entry outside [0, X] are refused.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
     >>> import onlinear as ol
     >>> model = ol.EGU(Y=2.0)
     >>> model.learn_one([1.0, 0.0], 2.0)
-    >>> model.coef_.round(3)  # the second weight saw nothing
+    >>> model.coef_.round(3)  # the second weight had no input
     array([0.824, 0.5  ])
     """
 
@@ -179,7 +179,7 @@ class EGU(Learner):
         return EGUParams(eta, share(self), Y, X)
 
     def _local(self) -> bool:
-        return self.alpha is None  # its floor and ceiling depend on the number of inputs
+        return self.alpha is None  # the limits on a weight depend on the number of inputs
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, alpha, Y, _ = self._params()

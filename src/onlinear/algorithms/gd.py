@@ -4,8 +4,9 @@
     w ← w − 2η (xᵀw − y) x
     w ← γ w/‖w‖₂ if ‖w‖₂ > γ                  the projection on the ball, if a radius γ is given
 
-Without a radius a step with η‖x‖² > 1 lands farther from the label than it started, and a few such
-steps in a row diverge; such a row is refused. With one the weights cannot run away.
+Without a radius, a step with η‖x‖² > 1 overshoots: the prediction is farther from the label after
+it than before, and a few such steps in a row diverge. Such a row is refused. With a radius the
+weights cannot diverge.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 14; their rate is η = 1/(4X²) for ‖x‖ ≤ X.
 Lemma 11 holds, and its proof gives a bound for every rate below 3/(4X²).
@@ -58,7 +59,7 @@ def init(params: GDParams, d: int) -> Weights:
 
 @kernel
 def descend(state, eta, radius, x, y, m):
-    """Take one gradient step and project; return (value, rule) if the row breaks one."""
+    """Take one gradient step and project; return (m, FINE), or the value and the rule it breaks."""
     t, w = state
     reach = eta * dot(x, x)
     pace = -2.0 * eta * (m - y)
@@ -122,7 +123,7 @@ def bound(state, params, x, y, work):
 
 
 def guarantee(owner: str, params: GDParams, search: bool) -> Guarantee:
-    """Return the bound of gradient descent, in a ball or not."""
+    """Return the bound of gradient descent, with or without a radius."""
     eta, radius = params
     b = 1 / (4 * eta)
 
@@ -149,18 +150,18 @@ def guarantee(owner: str, params: GDParams, search: bool) -> Guarantee:
 
 
 class GD(Learner):
-    """Gradient descent; with a radius, C-GD, which tracks a target that shifts inside the ball.
+    """Gradient descent; with a radius, C-GD, which tracks a shifting target inside a ball.
 
-    Costs O(d) a round; without a radius O(k) with a sparse row of k entries.
+    Costs O(d) per round; without a radius O(k) for a sparse row of k entries.
 
     Parameters
     ----------
     eta : float, default 0.01
-        Learning rate, eta > 0. For rows with ‖x‖ ≤ X the theorem's is 1/(4X²).
+        Learning rate, eta > 0. For rows with ‖x‖ ≤ X the theorem's rate is 1/(4X²).
     radius : float or None, default None
-        γ: keep ‖w‖₂ ≤ radius, radius > 0.
+        γ: keep ‖w‖₂ ≤ radius, radius > 0; None means no limit.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

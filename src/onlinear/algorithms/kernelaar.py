@@ -1,9 +1,10 @@
-"""Kernel AAR: the forward algorithm in the space of a kernel.
+"""Kernel AAR: the forward algorithm in the feature space of a kernel.
 
     ŷ  = m/(1 + χ),  m = Σ α_i K(z_i, x) and χ = ρK(x, x) − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j]
 
-:mod:`onlinear._updates.dual` has the recursion: a Cholesky factor of C that grows by a row a round.
+:mod:`onlinear._updates.dual` has the recursion: a Cholesky factor of C that grows by one
+row per round.
 
 Vovk, 1998; Gammerman, Kalnishkan & Vovk, UAI 2004 (the kernel form).
 """
@@ -48,25 +49,25 @@ def step(state, params, x, y, work):
 
 
 class KernelAAR(DualLearner):
-    """The forward algorithm in the space of a kernel, for a fixed target that is not linear.
+    """The forward algorithm with a kernel: nonlinear regression without drift.
 
-    Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory. For many examples see
-    ``budget``, or :mod:`onlinear.features` in front of :class:`onlinear.AAR`.
+    Costs O(n² + nd) per round with n examples kept, and n²/2 numbers of memory. For many examples
+    set a ``budget``, or use :mod:`onlinear.features` in front of :class:`onlinear.AAR`.
 
     Parameters
     ----------
     kernel : onlinear.kernels.Kernel or callable, default RBF()
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
-        row x that returns the values K(z_i, x).
+        row x that returns the values K(z_i, x) for the rows z_i of Z.
     b : float, default 1.0
-        Precision of the prior, b > 0: how smooth the target is thought to be.
+        Precision of the prior, b > 0: a larger b gives smoother predictions.
     clip : float or None, default None
-        Cut predictions to [−clip, clip], clip > 0.
+        Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and the learner is as if
-        it had never seen it. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped, as if it
+        had never been seen. None keeps all.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

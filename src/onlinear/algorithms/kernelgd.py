@@ -1,11 +1,11 @@
-"""Kernel GD and its constrained form: gradient descent in the space of a kernel.
+"""Kernel GD and its constrained form: gradient descent in the feature space of a kernel.
 
     ŷ  = Σ α_i K(z_i, x)                        w = Σ α_i φ(z_i)
     α ← [α; −2η(ŷ − y)],  z ← [z; x]            w ← w − 2η(ŷ − y) φ(x)
     α ← α γ/‖w‖ if ‖w‖ > γ                     the projection on the ball, if a radius γ is given
 
-‖w‖² is kept up: ‖w + aφ(x)‖² = ‖w‖² + 2aŷ + a²K(x, x). Without a radius a row with η·K(x, x) > 1
-is refused, as by :class:`onlinear.GD`.
+‖w‖² is updated in each round: ‖w + aφ(x)‖² = ‖w‖² + 2aŷ + a²K(x, x). Without a radius a row with
+η·K(x, x) > 1 is refused, as by :class:`onlinear.GD`.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and section 3, after their remark on Hilbert spaces.
 """
@@ -96,8 +96,8 @@ def step(state, params, x, y, work):
 
 @kernel
 def forget_oldest(form, square, alpha, Z, n, own, work):
-    """w ← w − α_0 φ(z_0), and its length; the rest moves up."""
-    k = work[2]  # K(z_i, z_0); of a kernel from outside it is there, for the examples before x
+    """w ← w − α_0 φ(z_0), update ‖w‖², and move the other examples up by one place."""
+    k = work[2]  # K(z_i, z_0); for a user's kernel already there, but for the new x
     if form[0] == GIVEN:
         k[n - 1] = work[0, 0] if n > 1 else own
     else:
@@ -114,24 +114,25 @@ def forget_oldest(form, square, alpha, Z, n, own, work):
 
 
 class KernelGD(KernelLearner):
-    """Gradient descent in the space of a kernel, with ``radius`` inside a ball (C-GD).
+    """Gradient descent with a kernel, for nonlinear regression.
 
-    Costs O(nd) a round with n examples kept.
+    With ``radius`` it is C-GD, which tracks a shifting target inside a ball. Costs O(nd) per
+    round with n examples kept.
 
     Parameters
     ----------
     kernel : onlinear.kernels.Kernel or callable, default RBF()
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
-        row x that returns the values K(z_i, x).
+        row x that returns the values K(z_i, x) for the rows z_i of Z.
     eta : float, default 0.25
-        Learning rate, eta > 0; the theorem's is 1/(4·max K(x, x)).
+        Learning rate, eta > 0; the theorem's rate is 1/(4·max K(x, x)).
     radius : float or None, default None
-        Keep ‖w‖ ≤ radius, radius > 0: then it tracks a shifting target.
+        Keep ‖w‖ ≤ radius, radius > 0, to track a shifting target; None means no limit.
     budget : int or None, default None
-        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes; the others keep their
-        coefficients. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped; the others
+        keep their coefficients. None keeps all.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -159,7 +160,7 @@ class KernelGD(KernelLearner):
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
         super()._before(state, x, work)
         n, Z = int(state[1][0]), state[-1]
-        if 0 < self._budget() <= n:  # the oldest may have to go
+        if 0 < self._budget() <= n:  # the oldest example may be dropped
             work[2, :n] = kernels.evaluated(self.kernel, Z[:n].copy(), Z[0].copy())
 
     def _params(self) -> KernelGDParams:

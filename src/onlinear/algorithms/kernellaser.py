@@ -1,11 +1,11 @@
-"""Kernel LASER: last-step min-max regression against a drifting target, in the space of a kernel.
+"""Kernel LASER: last-step min-max regression against a drifting target, with a kernel.
 
     ŷ  = m/(1 + χ), or m,  m = Σ α_i K(z_i, x) and χ = ρ_t K(x, x) − qᵀq for xᵀw and xᵀΣx
     C_ij = ρ_i K(z_i, z_j) for i ≤ j, and 1 more on the diagonal;  ρ_t = 1/b + (t − 1)/c
 
-LASER's state is a Kalman filter of weights that walk at random by I/c a round. In the space of a
-kernel, labels i and j therefore covary by ρ_min(i,j)·K(z_i, z_j), which
-:mod:`onlinear._updates.dual` factors row by row.
+LASER is a Kalman filter for weights that follow a random walk with covariance I/c per round. With
+a kernel, labels i and j therefore have the covariance ρ_min(i,j)·K(z_i, z_j), which
+:mod:`onlinear._updates.dual` factorises row by row.
 
 Moroshko, thesis Table 5.1 and section 5.3 ("all three algorithms can be combined with Mercer
 kernels").
@@ -25,7 +25,7 @@ __all__ = ["KernelLASER"]
 
 
 class KernelLaserParams(NamedTuple):
-    """The prior's precision, the price of a step of the target, whether to shrink, clip, budget."""
+    """The prior's precision, the penalty on drift, whether to shrink, clip, budget."""
 
     b: float
     c: float
@@ -54,29 +54,31 @@ def step(state, params, x, y, work):
 
 
 class KernelLASER(DualLearner):
-    """Last-step min-max regression against a drifting target, in the space of a kernel.
+    """Last-step min-max regression with a kernel: nonlinear regression under drift.
 
-    Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory; with a ``budget`` of
-    n, now and then O(n³), on the whole O(n²). ``benchmarks/budget.py`` shows what a budget costs.
+    Costs O(n² + nd) per round with n examples kept, and n²/2 numbers of memory. With a ``budget``
+    of n, a few rounds cost O(n³), the average O(n²); ``benchmarks/budget.py`` shows how a budget
+    changes the loss.
 
     Parameters
     ----------
     kernel : onlinear.kernels.Kernel or callable, default RBF()
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
-        row x that returns the values K(z_i, x).
+        row x that returns the values K(z_i, x) for the rows z_i of Z.
     b : float, default 1.0
         Precision of the prior, b > 0.
     c : float, default 100.0
-        Price of a squared step of the target, c > 0: smaller follows faster, infinity never moves.
+        Penalty on squared drift, c > 0: a smaller c adapts faster, infinity means no drift.
     shrink : bool, default True
-        Predict m/(1 + χ), the min-max prediction; otherwise m, which is better on benign streams.
+        True: predict m/(1 + χ), the min-max prediction. False: m, often better.
     clip : float or None, default None
-        Cut predictions to [−clip, clip], clip > 0.
+        Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes, and time counts from an
-        example at most budget/2 older than those kept. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped, and the
+        variance of drift counts from at most budget/2 rounds before the oldest one kept. None keeps
+        all.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""Kernel WEMM: weighted last-step min-max regression in the space of a kernel.
+"""Kernel WEMM: weighted last-step min-max regression with a kernel.
 
     ŷ  = m,  m = Σ α_i K(z_i, x) and χ = K(x, x)/b − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j](1 − χ_i)
 
 A row of weight 1/(1 − χ) has the noise 1 − χ, and its pivot in C is 1 (see
-:mod:`onlinear._updates.dual`). The sums of Figure 3.3 give the same predictions in O(t⁴) a round as
-printed; here it is O(t²).
+:mod:`onlinear._updates.dual`). The sums of Figure 3.3 give the same predictions, in O(t⁴) per round
+as printed; here it is O(t²).
 
-It takes χ < 1 in every round; b > max K(x, x) suffices, and such a row is refused otherwise.
+The algorithm needs χ < 1 in every round; b > max K(x, x) suffices. A row with χ ≥ 1 is refused.
 
 Moroshko & Crammer, ALT 2012; thesis section 3.3, Figure 3.3.
 """
@@ -53,23 +53,23 @@ def step(state, params, x, y, work):
 
 
 class KernelWEMM(DualLearner):
-    """Weighted last-step min-max regression in the space of a kernel, for a fixed target.
+    """Weighted last-step min-max regression with a kernel: nonlinear regression without drift.
 
-    Costs O(n² + nd) a round with n examples kept, and n²/2 numbers of memory. A row with χ ≥ 1 is
+    Costs O(n² + nd) per round with n examples kept, and n²/2 numbers of memory. A row with χ ≥ 1 is
     refused; b > max K(x, x) admits every row, so b > 1 with an RBF kernel.
 
     Parameters
     ----------
     kernel : onlinear.kernels.Kernel or callable, default RBF()
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
-        row x that returns the values K(z_i, x).
+        row x that returns the values K(z_i, x) for the rows z_i of Z.
     b : float, default 2.0
-        Precision of the prior, b > 0; to be chosen above the largest K(x, x).
+        Precision of the prior, b > 0; choose it above the largest K(x, x).
     budget : int or None, default None
-        Keep at most so many examples, budget ≥ 1: beyond, the oldest goes; the others keep the
-        weights 1/(1 − χ) they had. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped; the others
+        keep their weights 1/(1 − χ). None keeps all.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

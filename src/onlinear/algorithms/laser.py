@@ -7,13 +7,13 @@
 
 Min-max against the best sequence u_1..u_T under the penalty b‖u_1‖² + c Σ‖u_{s+1} − u_s‖²; w and Σ
 are those of a Kalman filter for a random walk (Q = I/c, R = 1). With ``shrink=False`` the
-prediction is that filter's, xᵀw_{t−1}: it has the smaller loss on the papers' own streams, and
-another bound, since Σ ℓ_t/(1 + χ_t) is the least cost of any sequence, exactly.
+prediction is that filter's, xᵀw_{t−1}. It has the smaller loss on the papers' own streams, and a
+different bound: Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any sequence.
 
-Misprint decided: (6.8) is c = (√2·T·Y²·d·X/V)^{2/3}; (6.9) needs a fixed b, or b ≤ 2X√(2c) − X².
+Misprint resolved: (6.8) is c = (√2·T·Y²·d·X/V)^{2/3}; (6.9) needs a fixed b, or b ≤ 2X√(2c) − X².
 
-Deviations from the thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and asks b < c; here the first
-round takes Σ = I/b as it is, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
+Deviations from the thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and requires b < c; here the
+first round uses Σ = I/b, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
 
 Moroshko & Crammer, AISTATS 2013; thesis Table 5.1.
 """
@@ -50,7 +50,7 @@ __all__ = ["LASER", "LaserParams", "guarantee"]
 
 
 class LaserParams(NamedTuple):
-    """The prior's precision, the price of drift, whether to shrink, the largest prediction."""
+    """The prior's precision, the penalty on drift, whether to shrink, the largest prediction."""
 
     b: float
     c: float
@@ -71,7 +71,7 @@ def forecast(params, m, chi):
 
 
 def drift(params):
-    """What Σ grows by between rounds."""
+    """Return what is added to Σ's diagonal between rounds."""
     return 1.0 / params[1]
 
 
@@ -94,12 +94,12 @@ def step(state, params, x, y, work):
     return prediction, follow_later(state, grown, x, y - m, chi, work)
 
 
-FORGOTTEN = 0.1  # a drift as large as this share of the prior's variance, and nothing is taken away
+FORGOTTEN = 0.1  # with drift above this share of the prior variance, no prior is taken away
 
 
 @kernel
 def reweigh(state, params, i, fresh, share, scratch):
-    """Add a share of the prior, or take it away as long as drift has not made it forgotten."""
+    """Add a share of the prior, or take it away unless drift has already wiped it out."""
     if share > 0.0 or state[0][0] / params[1] < FORGOTTEN * fresh:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
@@ -109,7 +109,7 @@ FOLLOWS = GAUSSIAN._replace(reweigh=reweigh)
 
 @kernel(inline="always")
 def _count(tally, notes, params, y, gain, chi):
-    """Enter a row that adds ``gain`` to the comparator."""
+    """Record a row that adds ``gain`` to the comparator."""
     _, _, shrink, clip = params
     size = abs(y)
     if size > clip:
@@ -125,7 +125,7 @@ def _count(tally, notes, params, y, gain, chi):
 
 
 def accept(state, params, x, y, m, beside):
-    """Enter a row of a block."""
+    """Record a row of a block."""
     chi = beside[0]
     _count(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
     return TAKE
@@ -173,24 +173,24 @@ def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") 
 
 
 class LASER(SecondOrder):
-    """Last-step min-max regression against a target that drifts.
+    """Last-step min-max regression for a relationship that drifts.
 
-    The default choice under drift whose speed is roughly known: a smaller c follows faster.
-    Costs O(d²) a round.
+    The default choice if the speed of drift is roughly known: a smaller c adapts faster.
+    Costs O(d²) per round.
 
     Parameters
     ----------
     b : float, default 1.0
-        Precision of the prior, b > 0: the price of the first comparator's ‖u₁‖².
+        Precision of the prior, b > 0: the penalty on the first comparator's ‖u₁‖².
     c : float, default 100.0
-        Price of drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift (then it is AAR).
+        Penalty on the drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift (then it is AAR).
     shrink : bool, default True
         True: the min-max prediction xᵀw/(1+χ) of Theorem 12. False: xᵀw, the prediction of a
-        Kalman filter, often better; its loss is at most 1 + max χ times the least cost.
+        Kalman filter, often better; its loss is at most 1 + max χ times the least penalised loss.
     clip : float or None, default None
-        Cut predictions to [−clip, clip], clip > 0.
+        Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -230,7 +230,7 @@ class LASER(SecondOrder):
         """Return the LASER whose bound is least for T rounds and a drift Σ‖u_{t+1} − u_t‖² ≤ V.
 
         c = (√2·T·Y²·d·X / V)^{2/3} for ‖x‖ ≤ X, |y| ≤ Y and d inputs (thesis (6.8), corrected), and
-        b = 1, or the largest the theorem allows if that is less. Its regret is at most
+        b = 1, or the largest b the theorem allows if that is smaller. The regret is at most
         b‖u_1‖² + 3(√2·Y²·d·X)^{2/3} T^{2/3} V^{1/3} + Y² ln|D_T/b|. Without drift, V = 0, c is
         infinite.
 

@@ -3,7 +3,7 @@
     ŷ  = xᵀw,  w₀ = 0
     w ← w + η (y − xᵀw) x / (ε + ‖x‖²)
 
-A row of zeros changes nothing (there is nothing to learn from it), also with ε = 0.
+A row of zeros changes nothing, also with ε = 0.
 
 With n = ε + ‖x‖² and any u, expanding ‖u − w‖² shows
 
@@ -39,7 +39,7 @@ __all__ = ["NLMS"]
 
 
 class NLMSParams(NamedTuple):
-    """The step, and what is added to ‖x‖²."""
+    """The step size, and the number added to ‖x‖²."""
 
     eta: float
     epsilon: float
@@ -84,7 +84,7 @@ def bound(state, params, x, y, work):
         if rule != FINE:
             return lose(tally, notes, rule, gain)
         least[0] += gain
-    if n == 0.0:  # every u, and w, loses y²
+    if n == 0.0:  # the loss of w, and of every u, is y²
         tally[UNLEARNT] += y * y
     tally[LENGTH] = n
     tally[LONGEST] = max(tally[LONGEST], n)
@@ -96,17 +96,17 @@ def bound(state, params, x, y, work):
 class NLMS(Learner):
     """The normalised least mean squares filter: one cheap step towards each label.
 
-    Costs O(d) a round, O(k) with a sparse row of k entries; insensitive to the scale of x as a
-    whole, not to that of single columns.
+    Costs O(d) per round, O(k) for a sparse row of k entries. Insensitive to the scale of x as a
+    whole, but not to that of single columns.
 
     Parameters
     ----------
     eta : float, default 0.5
-        Step, 0 < eta < 2; 1 goes all the way to the label.
+        Step size, 0 < eta < 2; with 1 the step reaches the label.
     epsilon : float, default 0.0
         Added to ‖x‖², epsilon ≥ 0.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""OGD: online gradient descent, with a constant or a falling rate.
+"""OGD: online gradient descent, with a constant or a decreasing rate.
 
     ŷ  = xᵀw,  w₁ = 0
     w ← w − 2η_t (xᵀw − y) x        η_t = η, or η/√t
 
-It is GD under the name the CIRR paper compares with.
+With a constant rate it is GD, under the name that the CIRR paper uses.
 
 Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 """
@@ -23,7 +23,7 @@ __all__ = ["OGD"]
 
 
 class OGDParams(NamedTuple):
-    """The learning rate, and whether it falls."""
+    """The learning rate, and whether it decreases."""
 
     eta: float
     falls: float
@@ -50,16 +50,16 @@ def step(state, params, x, y, work):
 class OGD(Learner):
     """Online gradient descent with rate eta, or eta/√t.
 
-    Costs O(d) a round, O(k) with a sparse row of k entries.
+    Costs O(d) per round, O(k) for a sparse row of k entries.
 
     Parameters
     ----------
     eta : float, default 0.01
         Learning rate, eta > 0; a row with rate·‖x‖² > 1 is refused.
     schedule : {"constant", "sqrt"}, default "constant"
-        A constant rate follows drift; eta/√t converges to a fixed target.
+        "constant" follows drift; "sqrt" uses eta/√t, which converges to a fixed target.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -68,7 +68,7 @@ def turn(params, j, m, chi, y):
 
 
 def accept(state, params, x, y, m, beside):
-    """Whether w needs no projection."""
+    """Take the row unless w has to be projected."""
     _, _, radius = params
     return TAKE if norm(state[1]) <= radius else LEAVE
 
@@ -99,7 +99,7 @@ STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², 
 
 @kernel(inline="always")
 def _count(tally, notes, params, x, y, gain, w):
-    """Enter a row that adds ``gain`` to the minimum over all u, now at w."""
+    """Record a row that adds ``gain`` to the minimum over all u, which is now at w."""
     gamma, epsilon, radius = params
     length = norm(x)
     farthest = radius * length + abs(y)
@@ -114,7 +114,7 @@ def _count(tally, notes, params, x, y, gain, w):
 
 
 def count(state, params, x, y, m, beside):
-    """Enter a row of a block."""
+    """Record a row of a block."""
     _count(state[0], state[1], params, x, y, (y - m) * (y - m) / (1.0 + beside[0]), state[3])
     return TAKE
 
@@ -135,8 +135,8 @@ def bound(state, params, x, y, work):
 class ONS(SecondOrder):
     """The online Newton step: second-order descent on the square loss.
 
-    Costs O(d²) a round, and in rounds where ‖w‖ exceeds the radius a few times that (O(d³) where Σ
-    is very far from round).
+    Costs O(d²) per round, a few times that in rounds where ‖w‖ exceeds the radius (O(d³) if Σ is
+    very ill-conditioned).
 
     Parameters
     ----------
@@ -145,9 +145,9 @@ class ONS(SecondOrder):
     epsilon : float, default 1.0
         A₀ = epsilon·I, epsilon > 0.
     radius : float or None, default None
-        Keep ‖w‖ ≤ radius, radius > 0. The regret bound needs one.
+        Keep ‖w‖ ≤ radius, radius > 0; None means no limit. The regret bound needs a radius.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

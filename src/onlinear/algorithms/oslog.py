@@ -3,10 +3,10 @@
     ŷ  = w_{t−1}ᵀx_t,  w₀ = 1
     w_t as in CIRR
 
-One weight path with CIRR, another prediction: OSLOG uses the weights of the round before. The first
-prediction w₀ᵀx₁ as printed comes before anything was learnt, and is what ruins the paper's own rows
-on ISE and F-16; here it is 0 unless ``first="w0"``. Predictions can be cut to the range of the
-labels, which the bound with a logarithm needs.
+The weights are those of CIRR, but OSLOG predicts with the weights of the round before. As printed,
+the first prediction is w₀ᵀx₁, made before anything was learnt; it alone spoils the paper's own
+results on ISE and F-16. Here it is 0 unless ``first="w0"``. Predictions can be clipped to the range
+of the labels, which the logarithmic bound needs.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 """
@@ -101,7 +101,7 @@ def bound(state, params, x, y, work):
     So L is at most (1 + max χ) times that; with predictions and labels in [−Y, Y] it is at most
     that plus Σ (|y_t| + Y)²·χ/(1+χ).
 
-    Put in the order in which nothing cancels, the right side grows in each round by e²/(1+χ) plus
+    Arranged so that nothing cancels, the right side grows in each round by e²/(1+χ) plus
     what w_t costs under D_{t−2} above the least, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
     1/D_{t−1,i}) ≥ 0, where w' is the weight vector of the round if D_{t−2} were kept.
     """
@@ -154,26 +154,26 @@ def bound(state, params, x, y, work):
 
 
 class OSLOG(Learner):
-    """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used a round later.
+    """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used one round later.
 
-    Costs a Cholesky factorisation of the part of the k weights that are not near zero, k³/3, and
-    O(n²) a round: O(n²) in all where few inputs matter, n³/3 where all of them do.
+    Costs a Cholesky factorisation for the k weights that are not near zero, k³/3, plus O(n²) per
+    round: O(n²) in total if few of the n inputs matter, n³/3 if all do.
 
     Parameters
     ----------
     a : float, default 1.0
-        Penalty, a > 0; the weights settle where the loss plus 2a‖w‖₁ is least.
+        Penalty, a > 0; the weights converge to the minimiser of the loss plus 2a‖w‖₁.
     floor : float, default 1e-12
-        Smallest |w_i| in the penalty's denominator, floor ≥ 0. Above zero, a weight can come back;
-        0 is the paper.
+        Smallest |w_i| in the penalty's denominator, floor ≥ 0. With floor > 0 a weight can return
+        from zero; the paper uses 0.
     w0 : float or sequence of float, default 1.0
         Starting weights.
     first : {"zero", "w0"}, default "zero"
-        The first prediction: 0, or w0ᵀx as printed.
+        The first prediction: 0, or w0ᵀx as in the paper.
     clip : float or None, default None
-        Cut predictions to [−clip, clip], clip > 0.
+        Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

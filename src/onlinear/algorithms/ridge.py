@@ -1,12 +1,12 @@
 """Online ridge regression: the regularised least-squares solution after every round.
 
     ŷ  = xᵀw                       χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
-                                   cut to [−clip, clip], if a clip is given
+                                   clipped to [−clip, clip], if a clip is given
     w ← w + Σx (y − xᵀw) / (1 + χ)
     Σ ← Σ − Σx xᵀΣ / (1 + χ)
 
 After t rounds w minimises b‖u‖² + Σ (y_s − uᵀx_s)² and Σ⁻¹ = bI + Σ x_s x_sᵀ. The bound with a
-logarithm, (27) of Jamil & Bouchachia, needs predictions cut to the range of the labels.
+logarithm, (27) of Jamil & Bouchachia, needs predictions clipped to the range of the labels.
 
 Moroshko, thesis Table 3.1; "ORR" in Jamil & Bouchachia.
 """
@@ -53,7 +53,7 @@ def step(state, params, x, y, work):
     _, clip = params
     m = dot(w, x)
     prediction = clipped(m, clip)
-    if math.isnan(y):  # no label: predict, touch nothing
+    if math.isnan(y):  # no label: predict, change nothing
         return prediction, FINE
     see(state, x, work)
     chi = dot(x, work[0])  # xᵀΣx
@@ -63,16 +63,16 @@ def step(state, params, x, y, work):
 class Ridge(SecondOrder):
     """Online ridge regression (least squares with a penalty), for a fixed target.
 
-    Costs O(d²) a round in time and memory.
+    Costs O(d²) per round in time and memory.
 
     Parameters
     ----------
     b : float, default 1.0
-        Penalty on ‖w‖², b > 0: the precision of the prior.
+        Penalty on ‖w‖² (precision of the prior), b > 0.
     clip : float or None, default None
-        Cut predictions to [−clip, clip], clip > 0.
+        Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

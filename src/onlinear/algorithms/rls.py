@@ -6,14 +6,14 @@
 
 After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
-A direction the data do not excite is forgotten all the same: Σ grows there by 1/r a round, without
-end ("wind-up"), until rounding has eaten the other directions. The guard: when Σ_ii passes both
-10⁹/p_i, p_i the largest x_i² seen, and the prior's 1/b (or 10⁹/b, while x_i was always 0),
-coordinate i is observed where it stands, which lowers Σ_ii fourfold and leaves w alone. It changes
-nothing while every direction is excited, within the memory of about 1/(1 − r) rounds, by some 1e-4
+In a direction that the data do not excite, Σ grows by 1/r per round without limit ("wind-up"),
+until rounding errors swamp the other directions. The guard: when Σ_ii exceeds both 10⁹/p_i, p_i
+being the largest x_i² seen, and the prior's 1/b (or 10⁹/b, while x_i was always 0), coordinate i is
+observed at its present value, which divides Σ_ii by four and leaves w alone. The guard changes
+nothing as long as every direction is excited, within the memory of about 1/(1 − r) rounds, by 1e-4
 of the scale of its columns or more.
 
-Haykin, Adaptive Filter Theory; the guard is our own.
+Haykin, Adaptive Filter Theory; the guard is not from the literature.
 """
 
 import math
@@ -34,13 +34,13 @@ from onlinear.algorithms.laser import LaserParams, guarantee
 __all__ = ["RLS", "Forgetful", "fade", "forget", "forgetful", "turn", "unforced"]
 
 WOUND_UP = 1e9  # Σ_ii·x_i² beyond this is a direction the data no longer excite
-FADED = 0.1  # rows of a block are not forgotten beyond this share within it
+FADED = 0.1  # a block ends before the weight of its first row falls below this
 LARGE = 1e300  # x_i² beyond this may overflow in ‖x‖²
 TINY = 1e-200  # x_i² below this counts as 0
 
 
 class RLSParams(NamedTuple):
-    """How much of the past is kept a round, and the prior's precision."""
+    """The forgetting factor per round, and the prior's precision."""
 
     forgetting: float
     b: float
@@ -73,7 +73,7 @@ def _limit(peak, b):
 
 @kernel
 def forget(state, r, b, x, y, m, work):
-    """Learn the label with everything before it worth r times as much, and guard Σ."""
+    """Learn the label, weighing everything before it by r, and guard Σ against wind-up."""
     t, w, S, peak = state
     v = work[0]
     if not math.isfinite(dot(x, x)):
@@ -94,9 +94,9 @@ def forget(state, r, b, x, y, m, work):
 
 @kernel
 def unforced(state, r, b, X, start, rows):
-    """Return how many rows can be a block: all, or 0 if Σ might have to be guarded.
+    """Return how many rows can form a block: 0 if the guard on Σ might be needed.
 
-    Σ is kept in the units of the block's first round, rʲ too small in the j-th.
+    Within a block Σ is not divided by r: in round j it is too small by the factor rʲ.
     """
     _, _, S, peak = state
     rows = min(rows, int(1.0 + math.log(FADED) / math.log(r))) if r < 1.0 else rows
@@ -105,7 +105,7 @@ def unforced(state, r, b, X, start, rows):
         top = peak[i]
         for j in range(start, start + rows):
             top = max(top, X[j, i] * X[j, i])
-        least = min(_limit(peak[i], b), _limit(top, b))  # of any row in between
+        least = min(_limit(peak[i], b), _limit(top, b))  # for any row in between
         if not (S[i, i] * growth <= least and top < LARGE):
             return 0
     return rows
@@ -113,7 +113,7 @@ def unforced(state, r, b, X, start, rows):
 
 @kernel
 def fade(state, r, X, start, rows):
-    """Bring Σ to the units of the round after the block."""
+    """Divide Σ by the powers of r that the block left out."""
     _, _, S, peak = state
     growth = r**-rows
     for i in range(peak.size):
@@ -123,13 +123,13 @@ def fade(state, r, X, start, rows):
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block, in the units of its first: r is then r^(j+1)."""
+    """A round of a block, where Σ is not divided by r: r^(j+1) stands for r."""
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True
 
 
 def plan(state, params, X, y, start, rows):
-    """How many of the next rows can be a block."""
+    """Return how many of the next rows can form a block."""
     forgetting, b = params
     return unforced(state, forgetting, b, X, start, rows)
 
@@ -151,20 +151,20 @@ def step(state, params, x, y, work):
 
 
 class RLS(SecondOrder):
-    """Recursive least squares that forgets: a row s rounds old counts forgettingˢ.
+    """Recursive least squares with exponential forgetting: a row of age s has weight forgettingˢ.
 
-    Σ does not wind up when some direction is not excited for long (see the module's equations).
-    No regret bound is known for it with forgetting < 1. Costs O(d²) a round.
+    Σ does not wind up when a direction is not excited for a long time (see the equations). No
+    regret bound is known for forgetting < 1. Costs O(d²) per round.
 
     Parameters
     ----------
     forgetting : float, default 0.99
-        What the past is worth after one more round, 0 < forgetting ≤ 1; its memory is about
-        1/(1 − forgetting) rounds. 1 is ridge regression.
+        Factor by which earlier rows lose weight in each round, 0 < forgetting ≤ 1: the memory is
+        about 1/(1 − forgetting) rounds. 1 is ridge regression.
     b : float, default 1.0
         Precision of the prior, b > 0; it is forgotten too.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

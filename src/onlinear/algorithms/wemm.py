@@ -5,13 +5,13 @@
     Σ ← Σ − Σx xᵀΣ
 
 Min-max against a comparator whose loss in round t is weighted by a_t = 1/(1 − χ_t): with that
-weight the last-step problem is bounded for every label, and no clipping is needed. It takes
+weight the last-step problem is bounded for every label, and no clipping is needed. It requires
 χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1 the recursion would diverge doubly
 exponentially, so such a row is refused.
 
 Its loss *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4). For unit rows Theorem 5 is
 right, and for ‖x‖ ≤ X its factor is b/(b − X²). The proof of Theorem 6 is broken (Lemma 8 and (4.6)
-are false) and the last row of Table 4.1 is false; :func:`theorem_6` is a form that is true.
+are false) and the last row of Table 4.1 is false; :func:`theorem_6` is a corrected form.
 
 Moroshko & Crammer, ALT 2012; thesis Figure 3.2, (3.17)–(3.19), chapter 4.
 """
@@ -84,20 +84,20 @@ WEIGHT = 3  # in the tally: a_t
 
 
 def weigh(params, j, m, chi, y):
-    """What a row of a block does to the comparator: it has the weight 1/(1 − χ)."""
+    """A round of a block for the comparator, where the row has the weight 1/(1 − χ)."""
     h, k = moves(y - m, chi, 1.0 - chi)
     return 0.0, h, k, chi < 1.0
 
 
 @kernel(inline="always")
 def _count(tally, notes, e, chi):
-    """Enter a row; e²/(1/a + χ) is e²."""
+    """Record a row; e²/(1/a + χ) is e²."""
     tally[WEIGHT] = 1.0 / (1.0 - chi)
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)
 
 
 def accept(state, params, x, y, m, beside):
-    """Enter a row of a block."""
+    """Record a row of a block."""
     _count(state[0], state[1], y - m, beside[0])
     return TAKE
 
@@ -119,14 +119,14 @@ def bound(state, params, x, y, work):
 
 
 def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
-    """Return what L^a(u) is at most, given the losses of u: L + b/(b − X²)·S·ln det(A_T/b)."""
+    """Return a bound on L^a(u), given the losses of u: L + b/(b − X²)·S·ln det(A_T/b)."""
     return float(losses.sum() + b / (b - X * X) * losses.max() * log_det)
 
 
 def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
-    """Return what L^a(u) is at most: L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
+    """Return a bound on L^a(u): L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
 
-    The true form of the thesis' Theorem 6, with rows of any length X.
+    The thesis' Theorem 6, corrected, for rows of any length X.
     """
     total, worst = losses.sum(), losses.max()
     if worst == 0:
@@ -138,14 +138,14 @@ def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
 class WEMM(SecondOrder):
     """Weighted last-step min-max regression, for rows of bounded length and a fixed target.
 
-    Costs O(d²) a round. A row with xᵀΣx ≥ 1 is refused; b > max‖x‖² admits every row.
+    Costs O(d²) per round. A row with xᵀΣx ≥ 1 is refused; b > max‖x‖² admits every row.
 
     Parameters
     ----------
     b : float, default 2.0
-        Precision of the prior, b > 0; to be chosen above the largest ‖x‖².
+        Precision of the prior, b > 0; choose it above the largest ‖x‖².
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -23,7 +23,7 @@ LARGEST = 1e150  # of an entry: sums of its squares are finite
 class Perceptron(Filter):
     """The Perceptron: learn by mistakes.
 
-    Costs O(d) a round, O(entries of x) for sparse rows.
+    Costs O(d) per round, O(entries of x) for sparse rows.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ __all__ = ["PRidgeFilter", "theorem_3"]
 class PRidgeFilter(Exploring):
     """Forward what ridge regression takes for relevant, and of the rest some at random.
 
-    Costs O(d²) a round, and more when w has to be projected. The theorem is for rows of length 1.
+    Costs O(d²) per round, and more when w has to be projected. The theorem is for rows of length 1.
 
     Parameters
     ----------

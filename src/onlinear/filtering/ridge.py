@@ -35,7 +35,7 @@ BLOCK = 512  # rows learnt at once if every label is seen
 class RidgeFilter(Filter):
     """Forward what ridge regression takes for relevant, or does not know well enough.
 
-    Costs O(d²) a round in primal form; in dual form O(n²) for each label learnt, n of them known,
+    Costs O(d²) per round in primal form; in dual form O(n²) for each label learnt, n of them known,
     and mostly O(entries of x) for a row held back, with n²/2 numbers of memory. A row of zeros has
     the margin 0 and is forwarded: leave such rows out.
 

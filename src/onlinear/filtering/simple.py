@@ -30,7 +30,7 @@ def confidence(c: float, t: int, n: int) -> float:
 class SimpleFilter(Filter):
     """Forward every row, until it is plain that most are irrelevant.
 
-    Costs O(1) a round; looks at no column.
+    Costs O(1) per round; looks at no column.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def _account(owner: str, b: float, c: float) -> Account:
 def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
     """Return, after each round, the least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence.
 
-    Costs O(d²) a round. Needs b > 0, and is right to about 1e-16·‖x‖²/b; columns that double
+    Costs O(d²) per round. Needs b > 0, and is right to about 1e-16·‖x‖²/b; columns that double
     precision cannot tell apart are refused.
 
     >>> import numpy as np

@@ -111,7 +111,7 @@ def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
     Right to rounding, for collinear columns too (least squares with b = 0): a column is taken for
-    a sum of others if less than 1e-12 of its length is left beside them. Costs O(d²) a round.
+    a sum of others if less than 1e-12 of its length is left beside them. Costs O(d²) per round.
     ``BestFixed(b)`` has the u as well, as ``coef_``.
 
     >>> import numpy as np
