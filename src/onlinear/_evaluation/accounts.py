@@ -1,4 +1,4 @@
-"""The accounts behind a certificate: what was lost, and what the theorem allows, row by row."""
+"""The running totals behind a certificate: the loss, the comparator and the bound, row by row."""
 
 from collections.abc import Callable
 from math import nan
@@ -24,7 +24,7 @@ __all__ = ["Accounts", "check_totals"]
 
 
 class Accounts:
-    """The running figures of a learner and its theorem; they see rows, labels and predictions."""
+    """The running totals of a learner and its theorem, from rows, labels and predictions only."""
 
     def __init__(self, guarantee: Guarantee) -> None:
         self.guarantee = guarantee
@@ -32,7 +32,7 @@ class Accounts:
         self.loss = 0.0
         self.power = 0.0  # the sum of the squared labels
         self.seen = 0  # rows, learnt or skipped
-        self.ended = 0  # the row that ended the bound, if one did
+        self.ended = 0  # the row at which the bound ended, if it did
 
     def _snapshot(self) -> Callable[[], None]:
         """Return a function that puts everything back as it is now."""
@@ -53,7 +53,7 @@ class Accounts:
 
     @property
     def intact(self) -> bool:
-        """Whether no hypothesis has failed."""
+        """Whether every hypothesis of the theorem has held so far."""
         return self.ledger.state is None or self.ledger.state[1][BROKEN] == 0
 
     @property
@@ -64,7 +64,7 @@ class Accounts:
 
     @property
     def ceiling(self) -> float:
-        """The most the loss can be; NaN if no bound applies."""
+        """The upper bound on the loss; NaN if no bound applies."""
         tally = self.ledger.tally
         if tally is None:
             return 0.0 if self.guarantee.known else nan
@@ -82,7 +82,7 @@ class Accounts:
     # --- rows ---------------------------------------------------------------------------------
 
     def add_one(self, x: np.ndarray, y: float, prediction: float) -> None:
-        """Enter a row that was learnt; ``seen`` is counted apart, with the rows skipped."""
+        """Add a row that was learnt; ``seen``, which includes skipped rows, is counted apart."""
         intact = self.intact
         self.ledger.add_one(x, y)
         if intact and not self.intact:
@@ -120,7 +120,7 @@ class Accounts:
                 ended = astray
                 u = _short(path.u[min(int(np.argmax(outside)), len(path.u) - 1)])
                 failed = f"the bound is against {guarantee.paths}; row {ended} has u = {u}"
-        if not learnt.all():  # a row that was skipped leaves the figures as they were
+        if not learnt.all():  # a skipped row does not change the figures
             since = np.cumsum(learnt)
             comparator = np.concatenate([before[:1], comparator])[since]
             ceiling = np.concatenate([before[1:], ceiling])[since]
@@ -159,12 +159,12 @@ class Accounts:
     # --- files --------------------------------------------------------------------------------
 
     def described(self) -> dict[str, np.ndarray]:
-        """Return the accounts as arrays."""
+        """Return the accounts as arrays for a state file."""
         totals = np.array([self.loss, self.power, self.seen, self.ended])
         return {"accounts": self.ledger.record, "totals": totals}
 
     def restore(self, arrays: dict[str, np.ndarray], d: int) -> None:
-        """Take the accounts that :meth:`described` gave, of rows of width d."""
+        """Restore the accounts from the arrays of :meth:`described`, for rows of width d."""
         if arrays["accounts"].size:
             self.ledger.begin(d)
             self.ledger.record = arrays["accounts"]
@@ -186,7 +186,7 @@ class Accounts:
 
 
 def check_totals(totals: np.ndarray) -> None:
-    """Refuse totals that no sequence of rows leads to, as they stand in a file."""
+    """Refuse totals of a file that no sequence of rows leads to."""
     loss, power, seen, ended = totals
     if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
         raise ValueError(

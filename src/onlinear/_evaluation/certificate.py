@@ -1,4 +1,4 @@
-"""Certificates: the loss, the best in hindsight and the theorem's ceiling, at every round."""
+"""``Certificate``: loss, best loss in hindsight and the theorem's upper bound at every round."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +12,15 @@ from onlinear._validation import checks
 
 __all__ = ["TOLERANCE", "Certificate", "given", "reason", "within"]
 
-TOLERANCE = 1e-9  # a loss above the ceiling by less than this share of it is rounding,
-PREDICTIONS = 1e-28  # and by less than this share of Σy², that of predictions known to 1e-14
+TOLERANCE = 1e-9  # relative excess over the ceiling that counts as rounding
+PREDICTIONS = 1e-28  # the same relative to Σy²: predictions are known to 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What a learner lost, what hindsight would have lost, and the most the theorem allows.
+    """The loss of a learner, the best loss in hindsight, and the upper bound of a theorem.
 
-    All arrays have one entry per round, for the stream up to and with that round.
+    All arrays have one entry per round: totals up to and including that round.
 
     Attributes
     ----------
@@ -30,16 +30,16 @@ class Certificate:
         The loss of the comparator (``against`` describes it): the best predictor in hindsight, with
         the theorem's penalty; or the given one (whose penalty is then part of the bound).
     ceiling : array
-        The most the loss can be; NaN where no bound applies.
+        The upper bound on the loss; NaN where no bound applies.
     learner, theorem, against : str
         The learner with its parameters, the bound and the comparator, in words.
     failed : str or None
-        Why no bound applies: which hypothesis fails, from which row and by what value; or that no
-        bound is known. None if the bound applies throughout.
+        Why no bound applies: the hypothesis that fails, with the row and value; or that no bound
+        is known. None if the bound applies throughout.
     failed_from : int or None
         The first entry of the arrays for which no bound applies.
     start, power : int, float
-        How many rows had been seen before the first of these, and the sum of their labels' squares.
+        How many rows had been seen before this certificate, and the sum of their squared labels.
     run : Replay
         The predictions and losses of the learner.
     """
@@ -58,24 +58,24 @@ class Certificate:
 
     @cached_property
     def bound(self) -> np.ndarray:
-        """How far the loss can exceed the comparator: ceiling − comparator."""
+        """The bound on the regret: ceiling − comparator."""
         return np.asarray(self.ceiling - self.comparator)
 
     @cached_property
     def regret(self) -> np.ndarray:
-        """How far the loss does exceed the comparator: loss − comparator."""
+        """The regret: loss − comparator."""
         return np.asarray(self.loss - self.comparator)
 
     @cached_property
     def slack(self) -> np.ndarray:
-        """How far the loss is below the ceiling."""
+        """How far the loss is below the ceiling: ceiling − loss."""
         return np.asarray(self.ceiling - self.loss)
 
     @cached_property
     def holds(self) -> np.ndarray:
-        """Whether the loss is at most the ceiling, but for rounding; False where no bound applies.
+        """Whether the loss is at most the ceiling, up to rounding; False where no bound applies.
 
-        Where a bound applies and this is False, the learner is not the theorem's: it is broken.
+        Where a bound applies and this is False, the implementation has a bug.
         """
         squares = self.run.labels**2
         squares[self.run.bad_rows] = 0.0
@@ -95,9 +95,9 @@ class Certificate:
 
 
 def within(loss: Any, ceiling: Any, power: Any) -> Any:
-    """Whether a loss is at most its ceiling, but for rounding; False if the ceiling is NaN.
+    """Whether a loss is at most its ceiling, up to rounding; False if the ceiling is NaN.
 
-    ``power`` is the sum of the squared labels, beside which a prediction is rounded.
+    ``power`` is the sum of the squared labels, which sets the scale of the rounding.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         return loss <= ceiling + TOLERANCE * np.abs(ceiling) + PREDICTIONS * power
@@ -118,7 +118,7 @@ def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
 def given(
     comparator: Any, X: np.ndarray, y: np.ndarray, names: list[str] | None, owner: str
 ) -> Path:
-    """Return a user's predictors as a path: one u for all rounds, or one a round."""
+    """Return the given comparator as a path: one u for all rounds, or one per round."""
     shape = np.shape(comparator)
     if len(shape) == 1:
         u = checks.row(comparator, None, names, what="comparator")[None]

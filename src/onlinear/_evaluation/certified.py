@@ -1,4 +1,4 @@
-"""A learner with its certificate: of a whole stream, or row by row as long as the stream runs."""
+"""``certificate`` and ``Certified``: compare a learner's loss with the bound of its theorem."""
 
 import contextlib
 import copy
@@ -23,33 +23,33 @@ from onlinear._validation import checks
 
 __all__ = ["Certified", "certificate"]
 
-WORTH_A_THREAD = 50_000  # entries of a table from which it pays to keep accounts in a thread
+WORTH_A_THREAD = 50_000  # entries of X from which a second thread pays
 
 
 def certificate(
     model: Learner, X: Any, y: Any, comparator: Any = None, *, engine: Engine = "auto"
 ) -> Certificate:
-    """Replay a stream and show, at every round, the loss, that of hindsight, and the bound.
+    """Replay a stream; return the loss, the best loss in hindsight and the bound at every round.
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
-    learner's state or predictions. They cost about as much as the replay, O(d²) a round, and are
-    computed at the same time where there is a second core. (For learners whose round is O(d), that
-    is 4 to 20 times the learner itself, unless a comparator is given.) The model learns, as in
+    learner's state or predictions. They cost about as much as the replay, O(d²) per round, and are
+    computed in parallel if there is a second core. (For learners of O(d) per round that is 4 to 20
+    times the learner itself, unless a comparator is given.) The model learns, as in
     :func:`onlinear.replay`.
 
     Parameters
     ----------
     model : Learner
-        A learner that has learnt nothing yet.
+        A learner that has not learnt any row yet.
     X, y : array, list of rows or DataFrame; array or Series
         The stream.
     comparator : None, or array of shape (d,) or (rows, d)
         None: the best predictor in hindsight, of the kind in the theorem. A vector: that predictor.
-        One vector a round: that sequence, such as ``hindsight.drifting_path(X, y)`` or
-        ``hindsight.best_shifting(X, y, 5).path``; bounds that know no drift do not apply to it.
+        One vector per round: that sequence, such as ``hindsight.drifting_path(X, y)`` or
+        ``hindsight.best_shifting(X, y, 5).path``; bounds against fixed predictors do not apply.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
-        As in :func:`onlinear.replay`, of the learner and of its accounts (whose rows go one by one
-        where they cannot be taken in bulk).
+        As in :func:`onlinear.replay`, for the learner and for its bound (computed row by row where
+        it cannot be computed in bulk).
 
     Examples
     --------
@@ -67,17 +67,17 @@ def certificate(
 
 
 class Certified:
-    """A learner together with its certificate, for streams that do not end.
+    """A learner together with its certificate, updated row by row.
 
-    Predicts and learns as the learner, ``model``, does. The figures are those of
+    Predicts and learns like the learner itself, ``model``. The figures are those of
     :func:`certificate` (bit for bit with ``engine="rank-one"``), and are saved with the learner.
-    ``replay`` costs one to two times the learner's own; row by row, where Python's calls weigh more
-    than the arithmetic, it is several times.
+    ``replay`` takes one to two times as long as the learner's own; row by row, where the overhead
+    of Python calls dominates, several times.
 
     Parameters
     ----------
     model : Learner
-        A learner that has learnt nothing yet; from now on it is to learn through this object only.
+        A learner that has not learnt any row yet; from now on it must learn through this object.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Certified:
         if model._state is not None and model.rounds_ > 0:
             raise ValueError(
                 f"a certificate begins with the first row, got a {type(model).__name__} that has "
-                f"learnt {model.rounds_} (start afresh, or with onlinear.Certified from the start)"
+                f"learnt {model.rounds_} (use a new learner, or onlinear.Certified from the start)"
             )
         model._numbers()
         self.model = model
@@ -114,7 +114,7 @@ class Certified:
         return self.model.predict_one(x)
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn the label of one row, and enter it into the accounts."""
+        """Learn the label of one row, and update the certificate."""
         self._check_untouched()
         with all_or_nothing(self):
             prediction, skipped = self.model.predict_one(x), self.model.n_skipped_
@@ -138,10 +138,10 @@ class Certified:
         return restore
 
     def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
-        """Replay a stream, going on from here; return the certificate of its rounds.
+        """Replay a stream from the current state; return the certificate of its rounds.
 
-        The losses and ceilings are those since the first row this object saw. ``engine`` is that
-        of :func:`certificate`.
+        Losses and ceilings are totals since the first row this object saw. ``engine`` is as in
+        :func:`certificate`.
         """
         return self._replay(X, y, None, engine)
 
@@ -153,7 +153,7 @@ class Certified:
         engine: Engine,
         rounds: Callable[[], Replay] | None = None,
     ) -> Certificate:
-        """Replay a stream; ``rounds`` does the learner's own part, if not :func:`replay`."""
+        """Replay a stream; ``rounds``, if given, runs the learner instead of :func:`replay`."""
         self._check_untouched()
         table, names = checks.table(X)
         path = None
@@ -188,16 +188,16 @@ class Certified:
         names: list[str] | None,
         engine: Engine,
     ) -> tuple[Replay, np.ndarray | None]:
-        """Replay the stream, and if there is a core for it keep the accounts in a thread meanwhile.
+        """Replay the stream, and compute the bound in another thread if there is a core for it.
 
-        They see the rows and labels only. If the learner skips some, they are to be kept again.
+        The bound needs rows and labels only. If the learner skips rows, it has to be recomputed.
         """
         small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
         if small or wide or usable_cores() == 1:
             return rounds(), None
         labels, ledger = checks.labels(y, len(table)), self._accounts.ledger.twin()
         in_bulk = ledger.account.step.takes_bulk(table, _account(engine), ledger.account.owner)
-        ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C ends it
+        ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C can interrupt it
         add = partial(ledger.add, table, labels, names, _account(engine))
         limit = blas_threads(table.shape[1]) if in_bulk else contextlib.nullcontext()
         with limit, beside(lambda advance: add(progress=advance)) as account:
@@ -245,32 +245,32 @@ class Certified:
 
     @property
     def ceiling(self) -> float:
-        """The most the loss can be; NaN if no bound applies."""
+        """The upper bound on the loss; NaN if no bound applies."""
         return self._accounts.ceiling
 
     @property
     def bound(self) -> float:
-        """How far the loss can exceed the comparator."""
+        """The bound on the regret: ceiling − comparator."""
         return self.ceiling - self.comparator
 
     @property
     def slack(self) -> float:
-        """How far the loss is below the ceiling."""
+        """How far the loss is below the ceiling: ceiling − loss."""
         return self.ceiling - self.loss
 
     @property
     def holds(self) -> bool:
-        """Whether the loss is at most the ceiling, but for rounding; False if no bound applies."""
+        """Whether the loss is at most the ceiling, up to rounding; False if no bound applies."""
         return bool(within(self.loss, self.ceiling, self._accounts.power))
 
     @property
     def regret(self) -> float:
-        """How far the loss exceeds the comparator."""
+        """The regret: loss − comparator."""
         return self.loss - self.comparator
 
     @property
     def failed(self) -> str | None:
-        """Why no bound applies, or None if one does; rows are counted from the first, 0."""
+        """Why no bound applies, or None if one does; rows are counted from 0."""
         return self._accounts.failed
 
     @property
@@ -284,7 +284,7 @@ class Certified:
         return self._accounts.guarantee.comparator
 
     def __repr__(self) -> str:
-        """Show the figures."""
+        """Show loss, comparator and ceiling."""
         figures = f"loss {self.loss:.6g}, comparator {self.comparator:.6g}"
         if self.failed is None:
             figures += f", ceiling {self.ceiling:.6g}: {'holds' if self.holds else 'BROKEN'}"
@@ -314,7 +314,7 @@ class Certified:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the learner and certificate of a file, exactly as they were saved."""
+        """Return the learner and certificate from a file, exactly as they were saved."""
         header, arrays = file_format.read(path)
         with model_codec.refusing(path, "a learner with its certificate"):
             if header.get("certificate") != 1:
@@ -323,7 +323,7 @@ class Certified:
             return cls._restored(model, arrays)
 
     def _described(self) -> dict[str, np.ndarray]:
-        """Return the accounts as arrays for a state file, the learner being described apart."""
+        """Return the accounts as arrays for a state file; the learner is described separately."""
         return self._accounts.described()
 
     @classmethod
@@ -338,7 +338,7 @@ class Certified:
 
 
 def _account(engine: Engine) -> Engine:
-    """Return the engine of the accounts: rows go one by one where they cannot be taken in bulk."""
+    """Return the engine for the bound, which falls back to row by row where bulk is impossible."""
     return "auto" if engine == "bulk" else engine
 
 

@@ -1,4 +1,4 @@
-"""One picture: loss, comparators and ceiling over time."""
+"""``regret_plot``: plot loss, comparators and upper bounds over time."""
 
 import sys
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ __all__ = ["COLOURS", "regret_plot"]
 
 SMALLEST = 1e-5  # share of the largest loss that a logarithmic axis goes down to
 
-# Okabe & Ito: told apart by colour-blind readers too
+# Okabe & Ito's palette, safe for colour-blind readers
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
 
 
@@ -32,15 +32,15 @@ def regret_plot(
     log: bool = False,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the loss of learners, what hindsight would have lost, and the ceilings.
+    """Plot the cumulative loss of learners, the best loss in hindsight, and the upper bounds.
 
     Learners are replayed on X and y; certificates need neither. A cross marks where a bound ends
-    because a hypothesis fails. If pyplot is in use, ``plt.show()`` shows the figure.
+    because a hypothesis of its theorem fails. If pyplot is in use, ``plt.show()`` shows the figure.
 
     Parameters
     ----------
     models : Learner, Certificate, or several of them
-        What to draw: for each the loss (full), its comparator (dotted) and its ceiling (dashed).
+        What to plot: for each the loss (solid), its comparator (dotted) and its ceiling (dashed).
     X, y : arrays or DataFrames, optional
         The stream, for learners; the best fixed predictor (least squares) is then drawn too.
     also : dict of name to array, optional
@@ -48,7 +48,7 @@ def regret_plot(
     log : bool, default False
         Logarithmic axes.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if not given.
+        The axes to plot on; a new figure if not given.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def regret_plot(
 
 
 def _axes() -> "Axes":
-    """Return axes of a new figure, one that pyplot shows if it is in use."""
+    """Return axes of a new figure, which pyplot shows if it is in use."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         return cast("Axes", pyplot.subplots(figsize=(8, 5), layout="constrained")[1])
@@ -117,7 +117,7 @@ def _proof(model: Any, X: Any, y: Any) -> Certificate:
 
 
 def _best_fixed(X: Any, y: Any) -> np.ndarray:
-    """Return the least loss of a fixed predictor; rows that are not finite count for nothing."""
+    """Return the loss of the best fixed predictor; rows that are not finite are left out."""
     X, _ = checks.table(X)
     y = checks.labels(y, len(X))
     good = np.isfinite(X).all(axis=1) & np.isfinite(y)
@@ -127,7 +127,7 @@ def _best_fixed(X: Any, y: Any) -> np.ndarray:
 
 
 def _logarithmic(ax: "Axes") -> None:
-    """Make both axes logarithmic; a loss of mere rounding is not worth a decade."""
+    """Make both axes logarithmic, without decades that show rounding errors only."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.lines])
@@ -140,5 +140,5 @@ def _draw(
     ax: "Axes", proof: Certificate, curve: np.ndarray, colour: str, style: Any, name: str = ""
 ) -> None:
     rounds = proof.start + np.arange(1, curve.size + 1)
-    label = name or "_"  # matplotlib leaves these out of the legend
+    label = name or "_"  # matplotlib leaves "_" out of the legend
     ax.plot(rounds, curve, color=colour, linestyle=style, label=label, lw=1.5)

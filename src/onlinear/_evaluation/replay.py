@@ -1,4 +1,4 @@
-"""Predict-then-learn over a whole array or DataFrame, compiled."""
+"""``replay``: predict and then learn every row of an array or DataFrame, in a compiled loop."""
 
 from typing import Any, Literal, overload
 
@@ -24,27 +24,27 @@ def replay(
 ) -> Replay | BankReplay:
     """Predict each row, then learn its label, in order; the model is changed in place.
 
-    The replay goes on from the model's present state, and gives what calling ``predict_one`` and
-    ``learn_one`` row by row gives: the same bits, or to rounding (see ``engine``). It is all or
-    nothing: if a row breaks a rule, or on Ctrl-C, the model is as it was before the call (with
-    ``on_bad="skip"`` such a row is left out and counted instead). On a terminal, a replay of more
-    than two seconds shows a progress bar.
+    The replay continues from the model's current state and gives the results of calling
+    ``predict_one`` and ``learn_one`` row by row: bit for bit, or up to rounding (see ``engine``).
+    It is all or nothing: on a bad row, or on Ctrl-C, the model is left as it was before the call
+    (with ``on_bad="skip"``, bad rows are skipped and counted instead). On a terminal, a replay of
+    more than two seconds shows a progress bar.
 
     Parameters
     ----------
     model : Learner, features.Mapped or Bank
-        Any learner, or one behind a map, or a bank of them, whose result is a
-        :class:`BankReplay`.
+        A learner, a learner with a feature map, or a bank of learners (whose result is a
+        :class:`BankReplay`).
     X : array, list of rows, DataFrame, or sparse matrix
-        One row per round; any DataFrame that narwhals knows, column names are kept and checked; any
-        matrix or array of ``scipy.sparse``.
+        One row per round. Any DataFrame that narwhals supports (column names are kept and
+        checked), and any matrix or array of ``scipy.sparse``.
     y : array or Series
         One label per row.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
-        "rank-one" takes row by row: the same bits as calls one by one. "bulk" takes blocks of rows
-        by matrix products, for second-order learners and dense rows: the same to 1e-10 of the
-        largest prediction, unless the last bits of the rows matter more. "auto" is "bulk" where
-        that is faster, from 64 columns, else "rank-one".
+        "rank-one" works row by row: the same bits as single calls. "bulk" works on blocks of rows
+        with matrix products, for second-order learners and dense rows: equal to within 1e-10 of
+        the largest prediction, unless the stream is so ill-conditioned that rounding of the rows
+        matters more. "auto" is "bulk" where that is faster (from 64 columns), else "rank-one".
 
     Examples
     --------

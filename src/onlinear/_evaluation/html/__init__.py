@@ -1,1 +1,1 @@
-"""HTML pages, tables and charts; knows no learner."""
+"""HTML pages, tables and charts; independent of learners."""

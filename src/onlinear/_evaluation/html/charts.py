@@ -1,6 +1,6 @@
-"""Charts as plain data in Plotly's form, safe to be shown: names literal, numbers finite or null.
+"""Charts as Plotly data, safe to show: names are escaped, numbers are finite or null.
 
-Plotly reads a little HTML in any text, and ``%{…}`` in templates. So every text goes through
+Plotly interprets some HTML in any text, and ``%{…}`` in templates. So every text goes through
 :func:`literal`, and there are no templates.
 """
 
@@ -23,20 +23,20 @@ __all__ = [
     "scaled",
 ]
 
-# Okabe & Ito's, as in the pictures, but darker or lighter where they would not stand out from the
-# page (3 : 1); grey is for what is beside the point
+# Okabe & Ito's palette, darkened or lightened where the contrast with the page was below 3 : 1;
+# grey is for secondary lines
 LIGHT = ("#D55E00", "#0072B2", "#00875F", "#B8578B", "#A66F00", "#2E86BE", "#707070")
 DARK = ("#F47B20", "#5AA9E6", "#1FBF92", "#E39AC4", "#E6B040", "#8CCBF2", "#9A9A9A")
 GREY = len(LIGHT) - 1
 DASHES = {"loss": "solid", "comparator": "dot", "ceiling": "dash", "other": "dashdot"}
-TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # of the direction of writing
+TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # change the writing direction
 LONGEST = 40  # characters of a name in a chart
-FEW = 12  # points that are marked
+FEW = 12  # lines of at most so many points get markers
 DIGITS = 7  # of a number in a chart
 
 
 def clean(text: str) -> str:
-    """Return a text without control characters, halves of characters, and turns of direction."""
+    """Return a text without control characters, lone surrogates and changes of direction."""
     return "".join(
         "\ufffd" if c in TURNS or (c != "\n" and unicodedata.category(c) in ("Cc", "Cs")) else c
         for c in text
@@ -44,7 +44,7 @@ def clean(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text that Plotly shows as it is, shortened if it is very long.
+    """Return a text that Plotly shows literally, shortened if it is very long.
 
     >>> literal("<b>temperature</b>")
     '&lt;b&gt;temperature&lt;/b&gt;'
@@ -56,7 +56,7 @@ def literal(text: str) -> str:
 
 
 def numbers(values: Any) -> list[float | int | None]:
-    """Return numbers as JSON can hold them: few digits, whole ones exact, others null.
+    """Return numbers for JSON: rounded to few digits, integers exact, non-finite ones null.
 
     >>> numbers([1.0, 2.0 / 3.0, float("nan")])
     [1, 0.6666667, None]
@@ -73,7 +73,7 @@ def _number(value: float) -> float | int | None:
 
 
 def colour(k: int) -> str:
-    """Return the k-th colour of lines; grey is left out."""
+    """Return the k-th line colour, leaving out grey."""
     return LIGHT[k % GREY]
 
 
@@ -87,7 +87,7 @@ def line(
     grey: bool = False,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return a line: its name, where it goes, its colour, and by its kind how it is dashed."""
+    """Return a line as a Plotly trace; ``kind`` decides how it is dashed."""
     return {
         "type": "scatter",
         "mode": "lines" if len(values) > FEW else "lines+markers",
@@ -111,11 +111,10 @@ def scaled(
     log: Sequence[str] = (),
     height: int = 380,
 ) -> dict[str, Any]:
-    """Return the layout of lines over rows: titles of the axes, which are logarithmic, the height.
+    """Return a Plotly layout: axis titles, which axes are logarithmic, and the height.
 
-    The first line is the one that matters: an axis is logarithmic if most of it is positive, and
-    goes from a hundred thousandth of its largest value (mere rounding is not worth a decade) to a
-    thousand times that.
+    The first line decides: an axis is logarithmic if most of its values are positive, and then
+    spans 1e-5 times its largest value (below is mostly rounding) to a thousand times it.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):
@@ -140,7 +139,7 @@ def _logarithmic(lines: list[list[float | None]]) -> dict[str, Any]:
 
 
 def figure(value: float) -> str:
-    """Return a number in four digits, as people read it.
+    """Return a number with four digits, for people to read.
 
     >>> figure(12345.678), figure(0.00123456), figure(1.5e-9), figure(float("nan"))
     ('12,346', '0.001235', '1.500e-09', '–')

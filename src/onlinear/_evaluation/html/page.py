@@ -1,7 +1,7 @@
-"""A page of words, tables and charts in one file, which needs no network and runs nothing else.
+"""HTML pages of text, tables and charts: one self-contained file that needs no network.
 
-Whatever comes from data is escaped where it is shown, and should that ever fail, the page's policy
-allows no script but its own two, by their hashes, and no connection at all.
+Everything that comes from data is escaped. As a second line of defence, the page's content security
+policy allows only its own two scripts, by their hashes, and no connections.
 """
 
 import base64
@@ -37,12 +37,12 @@ __all__ = [
 
 
 def escaped(text: str) -> str:
-    """Return a text as HTML that shows it as it is."""
+    """Return a text escaped for HTML."""
     return html.escape(_charts.clean(text))
 
 
 def _json(value: Any) -> str:
-    """Return JSON that can stand inside a script element."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -57,7 +57,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Words:
-    """A heading and paragraphs, which an empty line separates."""
+    """A heading and paragraphs, separated by blank lines in the text."""
 
     heading: str
     text: str
@@ -70,7 +70,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Text:
-    """A heading and text whose columns are to stay below each other."""
+    """A heading and preformatted text."""
 
     heading: str
     text: str
@@ -83,7 +83,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Figures:
-    """The few figures that come first: what, how much, and what that means."""
+    """The key figures at the top: for each a name, a value and a note."""
 
     figures: Sequence[tuple[str, str, str]]
 
@@ -102,13 +102,13 @@ NUMBER = ' class="number"'
 
 @dataclass(frozen=True)
 class Table:
-    """A table; what is not a str in it is a number, written by the caller's ``f"{…}"``."""
+    """A table of text cells; the caller formats the numbers."""
 
     heading: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
-    words: int = 1  # how many columns are words, set left; the others are figures, set right
+    words: int = 1  # how many columns are text, aligned left; the others are numbers, aligned right
 
     def html(self) -> str:
         """Return the part as HTML."""
@@ -133,9 +133,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: traces and layout in Plotly's form, and a caption that says what is to be seen.
+    """A chart: traces and layout in Plotly's form, and a caption.
 
-    With ``scales`` there is a button that changes between logarithmic and linear axes.
+    With ``scales``, a button switches between logarithmic and linear axes.
     """
 
     heading: str
@@ -145,7 +145,7 @@ class Chart:
     scales: bool = False
 
     def figure(self) -> dict[str, Any]:
-        """Return what Plotly is given."""
+        """Return traces and layout for Plotly."""
         return {"data": list(self.traces), "layout": self.layout}
 
     def html(self) -> str:
@@ -168,7 +168,7 @@ class Chart:
 
     @staticmethod
     def _key(k: int, trace: dict[str, Any]) -> str:
-        """Return the key of a trace: a sample of its line and its name, to show or hide it by."""
+        """Return the legend entry of a trace: a button that shows or hides it."""
         if trace.get("showlegend") is False:
             return ""
         look = trace.get("line", {})
@@ -184,7 +184,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Panels:
-    """Small charts side by side, as many as there is room for."""
+    """Small charts side by side, as many per line as fit."""
 
     heading: str
     caption: str
@@ -202,7 +202,7 @@ class Panels:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawing in SVG, shown as it is on white paper, and a caption that says what is seen."""
+    """An SVG drawing on a white background, and a caption."""
 
     heading: str
     caption: str
@@ -218,7 +218,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Links:
-    """A heading, and other files beside the page: their words and names."""
+    """A heading, and links to files in the same folder."""
 
     heading: str
     links: Sequence[tuple[str, str]]
@@ -243,7 +243,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """Return Plotly's script, as the installed package has it."""
+    """Return Plotly's script from the installed package."""
     script = resources.files("plotly").joinpath("package_data", "plotly.min.js")
     return script.read_text(encoding="utf-8")
 
@@ -264,7 +264,7 @@ def _policy() -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, a sentence or two that say what it is, and its parts in order."""
+    """A page: its title, an introduction of a sentence or two, and its parts in order."""
 
     title: str
     lead: str
@@ -291,5 +291,5 @@ class Page:
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page in one step: all of it, or nothing."""
+        """Write the page atomically."""
         file_format.replace(Path(os.path.realpath(path)), self.html().encode("utf-8"))

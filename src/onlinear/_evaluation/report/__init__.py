@@ -1,1 +1,1 @@
-"""The report of a run, as one HTML page."""
+"""The HTML report of a run: recording it, and drawing the page."""

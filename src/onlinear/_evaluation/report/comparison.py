@@ -1,7 +1,7 @@
-"""A page that compares learners on one or more streams: pure functions of names and thinned curves.
+"""The HTML page that compares learners on one or more streams.
 
-Curves are of the cumulative squared loss, thinned by :func:`thinned`, all of one stream at the same
-rows.
+Curves are cumulative squared losses, downsampled by :func:`thinned`; those of one stream are given
+at the same rows.
 """
 
 import math
@@ -17,24 +17,24 @@ from onlinear._evaluation.report.downsampling import spaced
 
 __all__ = ["Contest", "Entry", "comparison", "standings", "thinned"]
 
-MOST_DRAWN = 12  # learners; a table can be longer
+MOST_DRAWN = 12  # learners in a chart; the table lists all
 WINDOWS = 60
-COLOURED = 6  # learners before colours come again, dash-dotted
+COLOURED = 6  # learners before colours repeat, with dash-dotted lines
 READING = (
     "Every learner predicts a row before it sees the label. The best predictors in hindsight know "
-    "the whole stream beforehand; regret is how much more than theirs was lost, and below 0 the "
-    "learner was better. The relative error is of squares, and 1 for predicting the mean of the "
-    "labels so far.\n\n"
-    "Full lines are learners, or dash-dotted from the seventh on, dotted ones the best in "
-    "hindsight. A learner has one colour throughout. Click a name to hide its line."
+    "the whole stream beforehand. Regret is the loss minus theirs; below 0 the learner was better. "
+    "The relative error is the squared error divided by that of predicting the mean of the labels "
+    "so far.\n\n"
+    "Solid lines are learners (dash-dotted from the seventh on), dotted lines the best predictors "
+    "in hindsight. A learner has the same colour in all charts. Click a name to hide its line."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A learner in a contest: its name, its loss so far at the contest's rows, its last ceiling.
+    """A learner in a comparison: its name, its loss curve, and its final upper bound.
 
-    ``ceiling`` is NaN where no bound applies; ``note`` is a word on the learner, such as why.
+    ``ceiling`` is NaN where no bound applies; ``note`` is a remark for the table.
     """
 
     name: str
@@ -45,10 +45,10 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """Learners on one stream.
+    """The results of several learners on one stream.
 
-    ``rows`` are how many rows had been seen where the curves have their points; ``best`` has curves
-    of what was best in hindsight, by name; ``mean`` is the loss of the mean of the labels so far.
+    ``rows`` has the number of rows seen at each point of the curves; ``best`` has the losses of the
+    best predictors in hindsight, by name; ``mean`` is the loss of predicting the mean so far.
     """
 
     title: str
@@ -60,7 +60,7 @@ class Contest:
 
 
 def thinned(curve: np.ndarray, most: int = 1000) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows seen and values of a long curve at few of its entries, the last included.
+    """Downsample a long curve: return the rows seen and the values at some points and the last.
 
     >>> rows, loss = thinned(np.arange(100_000.0))
     >>> int(rows[0]), int(rows[-1]), float(loss[-1]), rows.size <= 1000
@@ -79,13 +79,13 @@ def comparison(title: str, lead: str, contests: Sequence[Contest]) -> Page:
 
 
 def _ranked(contest: Contest) -> list[Entry]:
-    """Return the learners, the least loss first and those without one last."""
+    """Return the learners by increasing loss; those that stopped come last."""
     last = {entry: float(entry.loss[-1]) for entry in contest.entries}
     return sorted(contest.entries, key=lambda e: (not math.isfinite(last[e]), last[e]))
 
 
 def standings(contest: Contest) -> Table:
-    """Return who lost how much, the least first, and the best in hindsight."""
+    """Return the table of losses, the lowest first, and the best predictors in hindsight."""
     ends = {name: float(curve[-1]) for name, curve in contest.best.items()}
     bounded = any(math.isfinite(entry.ceiling) for entry in contest.entries)
     noted = any(entry.note for entry in contest.entries)
@@ -111,7 +111,7 @@ def _signed(value: float) -> str:
 
 
 def _line(contest: Contest, entry: Entry, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    """Return the line of a learner; its colour goes by its place, the same on every stream."""
+    """Return the line of a learner, with the same colour on every stream."""
     place = list(contest.entries).index(entry)
     return line(entry.name, rows, values, place, "loss" if place < COLOURED else "other")
 
@@ -127,15 +127,15 @@ def _losses(contest: Contest) -> Chart:
     rows = int(contest.rows[-1]) if contest.rows.size else 0
     return Chart(
         f"Loss so far: {contest.title}",
-        f"Squared loss added up over {rows:,} rows; lower is better.",
+        f"Cumulative squared loss over {rows:,} rows; lower is better.",
         traces,
-        scaled(traces, "rows so far", "squared loss, added up", log="xy", height=430),
+        scaled(traces, "rows so far", "cumulative squared loss", log="xy", height=430),
         scales=True,
     )
 
 
 def _windows(contest: Contest) -> list[Chart]:
-    """Return the loss by windows as a multiple of the least of any learner in that window."""
+    """Return a chart of the loss per window, relative to the best learner of that window."""
     entries, rows = _ranked(contest)[:MOST_DRAWN], contest.rows
     ends = np.unique(np.searchsorted(rows, np.linspace(0, rows[-1], WINDOWS + 1)[1:]))
     if ends.size < 5 or len(entries) < 2:
@@ -147,10 +147,10 @@ def _windows(contest: Contest) -> list[Chart]:
     return [
         Chart(
             f"Who is ahead: {contest.title}",
-            f"Loss in each of {ends.size} windows, as a multiple of the least of any learner here; "
-            "1 is the best of the window.",
+            f"Loss in each of {ends.size} windows, divided by that of the window's best learner, "
+            "which is at 1.",
             traces,
-            scaled(traces, "rows so far", "loss / least of the window", log="y", height=340),
+            scaled(traces, "rows so far", "loss / lowest in the window", log="y", height=340),
             scales=True,
         )
     ]

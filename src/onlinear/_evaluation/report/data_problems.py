@@ -1,4 +1,4 @@
-"""What is wrong with the data of a stream: rows that were skipped, columns that stand out."""
+"""Data problems for the report: skipped rows, constant columns, outliers."""
 
 import math
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from onlinear._state_files.model_codec import count
 
 __all__ = ["Problem", "Skipped", "odd_columns"]
 
-FIRST = 5  # rows that are named
+FIRST = 5  # rows that are listed
 MOST_KINDS = 50
-FAR = 50.0  # quartile ranges from the median
-MOST_NAMED = 20  # columns of one kind
+FAR = 50.0  # interquartile ranges from the median that make an outlier
+MOST_NAMED = 20  # columns listed for one problem
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, how often, and the first rows where it is; None if rows do not matter."""
+    """A problem, how many rows have it (None: it is about a column), and the first of them."""
 
     words: str
     rows: int | None = None
@@ -28,17 +28,17 @@ class Problem:
 
 
 class Skipped:
-    """The rows a learner has skipped, by the rule they broke and the column."""
+    """Counts of the rows a learner skipped, by the rule they broke and the column."""
 
     def __init__(self, kinds: dict[tuple[int, int], tuple[str, int, list[int]]]) -> None:
         self._kinds = kinds
 
     def copy(self) -> "Skipped":
-        """Return another one that stands where this does."""
+        """Return a copy."""
         return Skipped(dict(self._kinds))
 
     def add(self, rule: int, column: int, row: int, words: str) -> None:
-        """Count a row; the words are those of the first row of its kind."""
+        """Count a row; the description is kept from the first row of its kind."""
         key = (rule, column)
         if key not in self._kinds and len(self._kinds) >= MOST_KINDS:
             key, words = (rule, -2), "the same in other columns"
@@ -46,17 +46,17 @@ class Skipped:
         self._kinds[key] = (words, rows + 1, [*first, row] if len(first) < FIRST else first)
 
     def problems(self) -> list[Problem]:
-        """Return them, the most frequent first."""
+        """Return the problems, the most frequent first."""
         kinds = sorted(self._kinds.values(), key=lambda kind: -kind[1])
         return [Problem(words, rows, first) for words, rows, first in kinds]
 
     def described(self) -> list[Any]:
-        """Return it as JSON can hold it."""
+        """Return the counts as plain JSON values."""
         return [[*key, *kind] for key, kind in self._kinds.items()]
 
     @classmethod
     def restored(cls, kept: Any) -> "Skipped":
-        """Return what JSON describes, or refuse it."""
+        """Return the counts that JSON values describe, or refuse them."""
         kinds: dict[tuple[int, int], tuple[str, int, list[int]]] = {}
         if type(kept) is not list or len(kept) > 2 * MOST_KINDS:
             raise ValueError(f"it has {kept!r:.60} for kinds of skipped rows")
@@ -75,7 +75,7 @@ class Skipped:
 
 
 def words_of(rule: int, column: int, names: Sequence[str], target: str, refusal: str) -> str:
-    """Return what is wrong with a skipped row, given what the learner would have refused with."""
+    """Return a description of a skipped row, given the learner's error message."""
     if rule == BAD_INPUT:
         return f"{names[column]}: not a finite number; the learner skipped the row"
     if rule == BAD_LABEL:
@@ -86,10 +86,10 @@ def words_of(rule: int, column: int, names: Sequence[str], target: str, refusal:
 def odd_columns(
     names: Sequence[str], low: np.ndarray, high: np.ndarray, sample: np.ndarray, target: str
 ) -> list[Problem]:
-    """Return the columns that never change, and those with values far from all others.
+    """Return constant columns and columns with outliers.
 
-    ``low`` and ``high`` have the least and largest value of each column and, last, of the label;
-    ``sample`` some of the rows.
+    ``low`` and ``high`` have the smallest and largest value of each column and, last, of the label;
+    ``sample`` has some of the rows.
     """
     found = []
     still = [name for name, a, b in zip(names, low, high, strict=False) if a == b]

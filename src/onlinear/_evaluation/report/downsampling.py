@@ -1,9 +1,9 @@
-"""A stream of any length kept as a few thousand points, however it is cut into calls.
+"""Downsample a stream of any length to a few thousand points, incrementally.
 
-Buckets and strides are powers of two that double when there is no more room. What is kept of a
-stream depends on its rows alone: downsampling the points kept so far together with new ones gives
-what downsampling all of them would. Nothing here is changed in place, so undoing is keeping the old
-object.
+Bucket widths and strides are powers of two that double when the room is used up. The result depends
+only on the rows, not on how they are split into calls: downsampling the points kept so far together
+with new ones gives the same as downsampling all rows. Objects are immutable, so a caller can undo
+by keeping the old one.
 """
 
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ OCTAVE = 32  # of the mantissa ½ ≤ m < 1: sixteen buckets from a row to the o
 
 
 def _width(rows: int) -> int:
-    """Return the least power of two that has so many rows in at most MOST_BUCKETS buckets."""
+    """Return the smallest bucket width, a power of two, that needs at most MOST_BUCKETS buckets."""
     return 1 << max(0, (-(-rows // MOST_BUCKETS) - 1).bit_length())
 
 
 def _begins(buckets: np.ndarray) -> np.ndarray:
-    """Return whether each of some sorted buckets is another than the one before."""
+    """Return, for sorted bucket numbers, which of them differ from the one before."""
     return np.concatenate([[True], buckets[1:] != buckets[:-1]])
 
 
@@ -34,7 +34,7 @@ def _lasts(buckets: np.ndarray) -> np.ndarray:
 
 
 def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
-    """Refuse rows that are not increasing whole numbers of a stream, or are too many."""
+    """Refuse row numbers that are not increasing integers of the stream, or are too many."""
     whole = rows.ndim == 1 and np.isfinite(rows).all() and np.all(rows % 1 == 0)
     if not (whole and np.all(np.diff(rows) > 0) and np.all((rows >= first) & (rows <= last))):
         raise ValueError(f"it keeps rows that are not among {first} to {last}, in order")
@@ -44,9 +44,9 @@ def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """The least and the largest value of each bucket of rows, with the rows they are in.
+    """The smallest and largest value in each bucket of rows, with their rows.
 
-    Up to MOST_BUCKETS rows that is every row; and no extreme is ever lost.
+    Up to MOST_BUCKETS rows, that is every row. No extreme value is ever lost.
     """
 
     rows: np.ndarray
@@ -89,9 +89,9 @@ class Extremes:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Running figures at the last row of each bucket: buckets of one width, and ever wider ones.
+    """Running figures at the last row of each bucket: buckets of equal and of growing width.
 
-    The latter, sixteen from a row to the one twice as far, are for logarithmic axes.
+    The growing ones, sixteen per doubling of the row number, are for logarithmic axes.
     """
 
     rows: np.ndarray
@@ -133,35 +133,35 @@ def _last_of_buckets(rows: np.ndarray, width: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Regular:
-    """Every k-th of a sequence, k a power of two that doubles when there is no more room."""
+    """Every k-th item of a sequence; k is a power of two and doubles when the room is used up."""
 
     most: int
     seen: int
-    places: np.ndarray  # of what is kept in the sequence, from 1
+    places: np.ndarray  # positions in the sequence of what is kept, from 1
     rows: np.ndarray
     table: np.ndarray
 
     @classmethod
     def none(cls, most: int, columns: int) -> Self:
-        """Return one that has seen nothing."""
+        """Return an empty one."""
         return cls(most, 0, np.zeros(0), np.zeros(0), np.zeros((0, columns)))
 
     @property
     def stride(self) -> int:
-        """The present k."""
+        """The current k."""
         return self.stride_after(self.seen)
 
     def stride_after(self, seen: int) -> int:
-        """Return the least power of two k with at most ``most`` multiples up to ``seen``."""
+        """Return the smallest power of two k with at most ``most`` multiples up to ``seen``."""
         return 1 << (seen // (self.most + 1)).bit_length()
 
     def places_until(self, seen: int) -> range:
-        """Return the places that will be kept of those after the present up to ``seen``."""
+        """Return the positions after the current one, up to ``seen``, that will be kept."""
         stride = self.stride_after(seen)
         return range(self.seen // stride * stride + stride, seen + 1, stride)
 
     def with_places(self, seen: int, places: Any, rows: np.ndarray, table: np.ndarray) -> "Regular":
-        """Return one that has seen more; what is given are places that will be kept."""
+        """Return one extended to ``seen`` items; the given positions are those to keep."""
         if len(places) == 0 and self.stride_after(seen) == self.stride:
             return replace(self, seen=seen)
         all_places = np.concatenate([self.places, np.asarray(places, dtype=float)])
@@ -195,7 +195,7 @@ class Regular:
 
 @dataclass(frozen=True, eq=False)
 class Last:
-    """The last rows, as they were; ``most`` is how many."""
+    """The last ``most`` rows."""
 
     most: int
     table: np.ndarray
@@ -206,7 +206,7 @@ class Last:
         return cls(most, np.zeros((0, columns)))
 
     def with_rows(self, table: np.ndarray) -> "Last":
-        """Return those after more rows."""
+        """Return the last rows after adding more."""
         return Last(self.most, np.concatenate([self.table, table[-self.most :]])[-self.most :])
 
     @classmethod
@@ -219,7 +219,7 @@ class Last:
 
 
 def spaced(size: int, most: int = 1000) -> np.ndarray:
-    """Return which entries of a long curve to draw: evenly and logarithmically, the last included.
+    """Return the entries of a long curve to draw: spaced evenly and logarithmically, and the last.
 
     >>> spaced(5)
     array([0, 1, 2, 3, 4])

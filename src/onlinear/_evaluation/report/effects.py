@@ -1,11 +1,11 @@
-"""Weights in comparable units, beside the best drifting path in hindsight.
+"""Weights in comparable units, and the best drifting predictor in hindsight.
 
 The effect of a column is how much one standard deviation of it changes the prediction, w_j·sd_j.
-The path is that of :func:`onlinear.hindsight.drifting_path` through every k-th row, those that the
-recorder kept, in standard deviations, with an intercept if the learner has one. The data choose the
-price of drift c: the one at which the path, at each kept row, would have predicted the next row
-best. If every k-th row is too few to follow fast drift, the path's error exceeds the learner's,
-which sees all rows; the path then means nothing and is left out.
+The path is that of :func:`onlinear.hindsight.drifting_path` on every k-th row, those that the
+recorder kept, in standard deviations, with an intercept if the learner has one. The penalty c on
+drift is the one at which the path, at each kept row, would have predicted the next kept row best.
+If these rows are too few to follow fast drift, the path's error exceeds that of the learner, which
+sees all rows; the path is then meaningless and left out.
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from onlinear.hindsight import drifting_path
 __all__ = ["BestPath", "Effects", "effects", "speeds"]
 
 PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
-START = 0.01  # price of where a path begins
-WORSE = 1.1  # a path whose error is this many times the learner's means nothing
-FEWEST = 3  # rows a path can be put through
-MOST_STEPS = 120  # points of the curve of the speed of drift
+START = 0.01  # penalty on the first weights of a path
+WORSE = 1.1  # a path whose error exceeds the learner's by this factor is left out
+FEWEST = 3  # rows that a path needs
+MOST_STEPS = 120  # points of the curve of drift speed
 
 
 @dataclass(frozen=True, eq=False)
 class BestPath:
-    """The best drifting path: its rows, all effects at them, its mean squared error and price."""
+    """The best drifting path: its rows, the effects there, its mean squared error and penalty c."""
 
     rows: np.ndarray
     effects: np.ndarray
@@ -40,7 +40,7 @@ class BestPath:
 class Effects:
     """The effects of columns at the recorded rows, and the path, or why there is none.
 
-    ``order`` has the columns that have any, the most important first.
+    ``order`` has the columns with an effect, the most important first.
     """
 
     rows: np.ndarray
@@ -60,7 +60,7 @@ def effects(story: Recorder) -> Effects:
         own = story.records.table[:, :d] * deviations
         path, why = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
         if path is not None and path.error > WORSE * _error(story):
-            path, why = None, "it misses them by more than the learner does"
+            path, why = None, "its error exceeds the learner's"
         told = own if path is None else path.effects
         weight = np.sqrt(np.sum(np.nan_to_num(told) ** 2, axis=0))
     order = np.argsort(-weight, kind="stable")
@@ -73,7 +73,7 @@ def _path(
     """Return the path through some rows, or None and why there is none."""
     moving = deviations > 0
     if len(X) < FEWEST or not moving.any():
-        return None, "there is too little to go by"
+        return None, "there are too few rows"
     middle = y.mean() if intercept else 0.0
     unit = np.sqrt(np.mean((y - middle) ** 2))
     if not (np.isfinite(unit) and unit > 0):
@@ -88,7 +88,7 @@ def _path(
         c = min(PRICES, key=lambda c: _surprise(Z, labels, c))
         u = drifting_path(Z, labels, b=START, c=c)
     except ValueError:
-        return None, "double precision cannot tell the columns apart"
+        return None, "the columns are collinear in double precision"
     told = np.zeros(X.shape)
     told[:, moving] = u[:, : int(moving.sum())] * unit
     error = float(np.mean((labels - np.einsum("ij,ij->i", Z, u)) ** 2)) * float(unit) ** 2
@@ -96,9 +96,9 @@ def _path(
 
 
 def _error(story: Recorder) -> float:
-    """Return the mean squared error of the learner; of Auto, that of its best expert.
+    """Return the mean squared error of the learner; for Auto, that of its best expert.
 
-    An expert sees no earlier labels, and nor does a path.
+    Experts do not use earlier labels, and neither does a path.
     """
     model, (learnt, lost, *_) = story.model, story.sums
     if isinstance(model, Auto) and model._state is not None:
@@ -107,14 +107,14 @@ def _error(story: Recorder) -> float:
 
 
 def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
-    """Return the loss of predicting each row by the best path up to the one before."""
+    """Return the loss of predicting each row by the best path up to the row before."""
     return float(replay(LASER(b=START, c=c, shrink=False), Z, y, engine="rank-one").losses.sum())
 
 
 def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return rows, and how far effects moved a row since the row before: the learner's, the path's.
+    """Return rows, and the change of effects per row since the last of them: learner and path.
 
-    Both over the same stretches, since a noisy line is the longer the closer one looks.
+    Both are taken over the same intervals, since a noisy curve is longer at finer resolution.
     """
     known = np.isfinite(told.effects).all(axis=1)
     rows, own = told.rows[known], told.effects[known]

@@ -1,4 +1,4 @@
-"""The parts of a report on losses: the error over time, the loss beside others, the regret."""
+"""The report's sections on loss: error over time, cumulative loss, regret."""
 
 import numpy as np
 
@@ -20,13 +20,13 @@ STRETCHES = 100
 
 
 def loss_parts(story: Recorder) -> list[Part]:
-    """Return the error over time, the loss so far with all it is compared with, and the regret."""
+    """Return the charts of the error over time, the cumulative loss and the regret."""
     rows = story.curves.rows - story.first + 1
     return [*_errors(story), _losses(story, rows), *_regret(story, rows)]
 
 
 def _errors(story: Recorder) -> list[Part]:
-    """Return the error by stretches of the stream, from what was lost between their ends."""
+    """Return a chart of the error per window, from the loss between its ends."""
     rows, table = story.curves.rows, story.curves.table
     ends = np.searchsorted(rows, np.linspace(story.first, story.last, STRETCHES + 1)[1:])
     ends = np.unique(ends)
@@ -44,7 +44,7 @@ def _errors(story: Recorder) -> list[Part]:
     return [
         Chart(
             "Error over time",
-            f"The typical error (root mean square) in each of {ends.size} stretches of the stream.",
+            f"Root mean squared error in each of {ends.size} windows of the stream.",
             traces,
             scaled(traces, "row", f"error of {story.target}", log="y", height=320),
             scales=True,
@@ -61,7 +61,7 @@ def _losses(story: Recorder, rows: np.ndarray) -> Chart:
     ]
     if np.isfinite(table[:, FIXED]).any():
         traces.append(line("best fixed predictor", rows, table[:, FIXED], 1, "comparator"))
-    words = [f"Squared loss added up, over the {story.seen:,} rows."]
+    words = [f"Cumulative squared loss over {story.seen:,} rows."]
     certified = story.certified
     if certified is not None:
         if np.isfinite(table[:, COMPARATOR]).any():
@@ -79,7 +79,7 @@ def _losses(story: Recorder, rows: np.ndarray) -> Chart:
         "Loss so far",
         " ".join(words),
         traces,
-        scaled(traces, "rows so far", "squared loss, added up", log="xy"),
+        scaled(traces, "rows so far", "cumulative squared loss", log="xy"),
         scales=True,
     )
 
@@ -87,7 +87,7 @@ def _losses(story: Recorder, rows: np.ndarray) -> Chart:
 def _no_bound(story: Recorder) -> str:
     guarantee = story.model._guarantee(search=False)
     if guarantee.known:
-        return f"No certificate is kept for more than {COMPARED} columns."
+        return f"There is no certificate for more than {COMPARED} columns."
     statement = guarantee.statement
     return statement[0].upper() + statement[1:] + "."
 
@@ -106,8 +106,8 @@ def _regret(story: Recorder, rows: np.ndarray) -> list[Part]:
     return [
         Chart(
             "Regret",
-            "How much more was lost than by what it is compared with; below 0 the learner is "
-            "better than that.",
+            "The loss minus that of the comparator; below 0 the learner is better than the "
+            "comparator.",
             traces,
             scaled(traces, "rows so far", "loss − comparator", height=320),
         )

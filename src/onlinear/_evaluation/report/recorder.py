@@ -1,6 +1,6 @@
-"""Record what a learner does with a stream, in bounded memory however long the stream is.
+"""Record predictions, losses and weights of a learner for a report, in bounded memory.
 
-The record is the same, to the bit, however the stream is cut into calls.
+The record is bit for bit the same however the stream is split into calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,21 +25,21 @@ from onlinear.scaling import Standardized
 
 __all__ = ["COMPARED", "MOST_WEIGHED", "Recorder", "has_intercept"]
 
-MOST_WEIGHED = 200  # columns up to which weights are kept
-COMPARED = 300  # columns up to which there is a best fixed predictor and a certificate
-MOST_RECORDS = 600  # of the weights
-SAMPLED, NUMBERS = 4000, 400_000  # rows kept as they were, and the numbers in them
-RECENT = 300  # last rows kept
+MOST_WEIGHED = 200  # columns up to which weights are recorded
+COMPARED = 300  # columns up to which the best fixed predictor and the certificate are computed
+MOST_RECORDS = 600  # snapshots of the weights
+SAMPLED, NUMBERS = 4000, 400_000  # sampled rows, and numbers in them, at most
+RECENT = 300  # last rows that are kept
 CURVES = LOSS, MEAN, FIXED, COMPARATOR, CEILING = range(5)
 
 
 def has_intercept(model: Learner) -> bool:
-    """Whether a learner adds an intercept by itself."""
+    """Whether a learner adds an intercept itself."""
     return isinstance(model, Auto) or (isinstance(model, Standardized) and model._first() == 1)
 
 
 class Recorder:
-    """A learner and the record of what it does; ``Story`` adds files and the report."""
+    """A learner and the record of its run; ``Story`` adds state files and the report."""
 
     def __init__(self, model: Learner, names: Sequence[str], target: str) -> None:
         if not isinstance(model, Learner):
@@ -67,7 +67,7 @@ class Recorder:
 
     @property
     def name(self) -> str:
-        """The name of the learner; if it is standardised, of the one inside."""
+        """The class name of the learner; if it is standardized, of the inner one."""
         model = self.model
         return type(model.learner if isinstance(model, Standardized) else model).__name__
 
@@ -85,16 +85,16 @@ class Recorder:
         return min(SAMPLED, max(1, NUMBERS // (len(self.names) + 1)))
 
     def _certified(self) -> Certified | None:
-        """Return the certificate, or None if there is no bound to speak of, or too much to do."""
+        """Return the certificate, or None if no bound is known or it is too expensive."""
         known = self.model._guarantee(search=False).known
         return Certified(self.model) if known and len(self.names) <= COMPARED else None
 
     def _accounts(self) -> Ledger | None:
-        """Return the accounts of the best fixed predictor, or None if it is too much to do."""
+        """Return the accounts of the best fixed predictor, or None if it is too expensive."""
         return Ledger(BestFixed().account) if len(self.names) <= COMPARED else None
 
     def _record(self) -> np.ndarray:
-        """Return the weights now and, for Auto, those of its experts and its weighted loss."""
+        """Return the current weights and, for Auto, those of its experts and its weighted loss."""
         if self.model._state is None:
             return np.full(self._record_size(), np.nan)
         parts = [self.model.coef_] if self.weighed else []
@@ -109,7 +109,7 @@ class Recorder:
     def replay(self, X: Any, y: Any, start: int) -> Replay:
         """Predict and learn the rows ``start``, ``start + 1``, … of the stream, and record them.
 
-        All or nothing: if a row is refused, or on Ctrl-C, learner and record are as before.
+        All or nothing: if a row is refused, or on Ctrl-C, learner and record are unchanged.
         """
         X, _ = checks.table(X)
         y = checks.labels(y, len(X))
@@ -134,7 +134,7 @@ class Recorder:
 
     def _snapshot(self) -> Callable[[], None]:
         """Return a function that puts learner and record back as they are now."""
-        attributes = self.__dict__.copy()  # what is recorded is never changed in place
+        attributes = self.__dict__.copy()  # recorded objects are never changed in place
         model = (self.certified or self.model)._snapshot()
 
         def restore() -> None:
@@ -151,7 +151,7 @@ class Recorder:
         skipped: Skipped,
         records: list[np.ndarray],
     ) -> Callable[[], Replay]:
-        """Return a function that replays the rows in pieces and records weights in between."""
+        """Return a function that replays the rows in pieces and records the weights in between."""
         seen, rows, predictions = self.seen, len(X), np.empty(len(X))
         places = self.records.places_until(seen + rows) if self._record_size() else range(0)
 
@@ -197,7 +197,7 @@ class Recorder:
         comparator: np.ndarray,
         ceiling: np.ndarray,
     ) -> None:
-        """Downsample the rows just learnt, together with what was kept of those before."""
+        """Add the rows just learnt to the record."""
         n, seen = len(X), self.seen + len(X)
         rows, y, first = start + np.arange(n, dtype=float), run.labels, self.first
         learnt = np.ones(n, dtype=bool)
@@ -226,7 +226,7 @@ class Recorder:
         self.seen, self.last = seen, start + n - 1
 
     def _range(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the least and the largest finite value of each column and of the label."""
+        """Return the smallest and largest finite value of each column and of the label."""
         table = np.column_stack([X, y])
         if not np.isfinite(table).all():
             low = np.where(np.isfinite(table), table, np.inf).min(axis=0)
@@ -237,7 +237,7 @@ class Recorder:
 
 
 def _weights(model: Learner, d: int) -> int:
-    """Return how many weights a record has: one a column, or none (kernel learners have none)."""
+    """Return how many weights are recorded: one per column, or 0 (as for kernel learners)."""
     if d > MOST_WEIGHED:
         return 0
     fresh = type(model)(**model.get_params(deep=False))

@@ -1,6 +1,6 @@
-"""The report of a run: predictions, losses, the bound, and the weights over time.
+"""``report``: an HTML page on one learner and one stream.
 
-A page for one learner on one stream, made from what the recorder kept.
+It shows predictions, losses, the bound and the weights over time, from the data of the recorder.
 """
 
 import math
@@ -24,40 +24,41 @@ from onlinear.algorithms import Auto
 
 __all__ = ["page", "report"]
 
-ROUNDING = 1e-12  # a loss below this share of that of the mean is none
+ROUNDING = 1e-12  # a loss below this share of the mean's counts as 0
 READING = (
     "The learner predicts each row before it sees the label, so every error here is one it would "
     "have made live. The best fixed predictor is chosen with the whole stream known: a loss below "
-    "it means that the truth moved and the learner followed.\n\n"
-    "Full lines are the learner, dotted ones what it is compared with, dashed ones what a theorem "
-    "allows at most. A regret that grows ever more slowly means the learner is nearly as good as "
-    "hindsight; one that falls, that it is better. Click a name above a chart to hide its line."
+    "its loss means that the relationship drifted and the learner followed.\n\n"
+    "Solid lines are the learner, dotted lines what it is compared with, dashed lines the upper "
+    "bound of a theorem. If the regret flattens, the learner is nearly as good as the best "
+    "predictor in hindsight; if the regret falls, it is better. Click a name above a chart to hide "
+    "its line."
 )
 
 
 def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Replay:
-    """Replay a stream with a learner and write what happened as one HTML page.
+    """Replay a stream with a learner and write an HTML report of the run.
 
-    The page needs no network. It shows predictions and truth, the loss beside the best in hindsight
-    and the theorem's bound, weights over time, and problems of the data. It costs a few times the
-    replay, and has some five megabytes however long the stream, nearly all of them the code of the
-    charts.
+    The page needs no network. It shows predictions and labels, the loss compared with the best in
+    hindsight and the theorem's bound, the weights over time, and problems in the data. It takes a
+    few times as long as the replay. The file has about five megabytes however long the stream is,
+    nearly all of them Plotly's code.
 
     Parameters
     ----------
     model : Learner
-        A learner that has learnt nothing yet; it learns, as in :func:`onlinear.replay`.
+        A learner that has not learnt any row yet; it is changed in place.
     X : array, list of rows or DataFrame
-        One row per round; the names of columns are kept.
+        One row per round; column names are shown in the report.
     y : array or Series
         One label per row.
     path : str or path
-        Where the page goes.
+        The file to write.
 
     Returns
     -------
     Replay
-        The predictions, as of ``replay(model, X, y, engine="rank-one")``.
+        The result of ``replay(model, X, y, engine="rank-one")``.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
     if len(model) > 300:
         model = model[:299] + "…"
     lead = f"{model} predicts {story.target}"
-    with np.errstate(all="ignore"):  # what is not finite is not drawn
+    with np.errstate(all="ignore"):  # values that are not finite are not drawn
         parts: list[Part] = [_figures(story), *_truth(story), *loss_parts(story)]
         parts += weight_parts(story)
         parts += [_problems(story, problems), Words("How to read this", READING)]
@@ -100,18 +101,18 @@ def _figures(story: Story) -> Figures:
         (
             "rows",
             f"{story.seen:,}",
-            f"row {story.first:,} to row {story.last:,}" if story.seen else "none had a label",
+            f"row {story.first:,} to row {story.last:,}" if story.seen else "no row had a label",
         ),
         (
             "columns",
             f"{len(story.names):,}",
             "and an intercept" if has_intercept(story.model) else "no intercept is added",
         ),
-        ("mean squared error", figure(error), f"its root, a typical error: {figure(root)}"),
+        ("mean squared error", figure(error), f"root mean squared error {figure(root)}"),
         (
             "relative error",
             figure(share(lost, mean_lost)),
-            "of squares; 1 = no better than the mean of y so far",
+            "squared error over that of the mean of y so far",
         ),
     ]
     if skipped:
@@ -119,7 +120,7 @@ def _figures(story: Story) -> Figures:
     if story.curves.rows.size:
         fixed = float(story.curves.table[-1, FIXED])
         if fixed > ROUNDING * mean_lost:
-            against, note = share(lost, fixed), "below 1: better than any predictor that stays"
+            against, note = share(lost, fixed), "below 1: better than any fixed predictor"
             figures.append(("loss / best fixed", figure(against), note))
     return Figures(figures)
 
@@ -133,11 +134,11 @@ def _truth(story: Story) -> list[Part]:
     for trace in whole:
         trace["line"]["width"] = 1
     whole[1]["opacity"] = 0.8
-    width = "every row" if story.seen <= truth.rows.size else "the extremes of each stretch of rows"
+    width = "every row" if story.seen <= truth.rows.size else "the extremes of each group of rows"
     parts: list[Part] = [
         Chart(
-            "Prediction and truth",
-            f"Drawn from {width}, so that no peak is lost; both as they were when the row came.",
+            "Predictions and labels",
+            f"Drawn from {width}, so that no peak is lost. Each prediction precedes its label.",
             whole,
             scaled(whole, "row", story.target),
         )
@@ -153,7 +154,7 @@ def _truth(story: Story) -> list[Part]:
         parts.append(
             Chart(
                 f"The last {rows.size} rows",
-                "The same, close up.",
+                "The same chart, enlarged.",
                 last,
                 scaled(last, "row", story.target, height=300),
             )
@@ -169,7 +170,7 @@ def _problems(story: Story, given: Sequence[Found] | None) -> Part:
     model = story.model
     if isinstance(model, Auto) and model._state is not None and model.regret_.left_out:
         found.append(
-            Problem("labels Auto did not believe, and did not learn", model.regret_.left_out)
+            Problem("labels that Auto took for errors and did not learn", model.regret_.left_out)
         )
     heading = "Data problems"
     if not found:
@@ -182,4 +183,4 @@ def _problems(story: Story, given: Sequence[Found] | None) -> Part:
         )
         for each in found
     ]
-    return Table(heading, ("what", "rows", "the first of them"), rows)
+    return Table(heading, ("problem", "rows", "first rows"), rows)

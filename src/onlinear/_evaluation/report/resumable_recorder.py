@@ -1,4 +1,4 @@
-"""The record of a run that can be saved, resumed in the middle, and written as a report."""
+"""``Story``: the record of a run that can be saved, resumed, and written as a report."""
 
 import os
 from collections.abc import Sequence
@@ -24,16 +24,16 @@ from onlinear._state_files import model_codec
 __all__ = ["Found", "Story"]
 
 VERSION = 1
-Found = tuple[str, int, Sequence[int]]  # what is wrong, with how many rows, the first of them
+Found = tuple[str, int, Sequence[int]]  # a problem, how many rows have it, the first of them
 
 
 class Story(Recorder):
-    """What a learner did with a stream: replay it through this object, then write the report.
+    """The record of a learner on a stream: replay through this object, then write the report.
 
     Parameters
     ----------
     model : Learner
-        A learner that has learnt nothing yet; from now on it is to learn through this object only.
+        A learner that has not learnt any row yet; from now on it must learn through this object.
     names : list of str
         The names of the columns.
     target : str
@@ -44,7 +44,7 @@ class Story(Recorder):
     >>> import onlinear as ol
     >>> X, y = ol.streams.rotating(rows=1000, d=2)
     >>> story = Story(ol.Ridge(), ["left", "right"], "y")
-    >>> for start in range(0, 1000, 100):  # as the rows come
+    >>> for start in range(0, 1000, 100):  # in pieces, as the rows arrive
     ...     run = story.replay(X[start : start + 100], y[start : start + 100], start)
     >>> story.write("report.html")
     """
@@ -60,7 +60,7 @@ class Story(Recorder):
         path: str | os.PathLike[str],
         problems: Sequence[Found] | None = None,
     ) -> None:
-        """Write the report to a file, all of it or nothing."""
+        """Write the report to a file, atomically."""
         self.page(problems).write(path)
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -95,7 +95,7 @@ class Story(Recorder):
     def restored(
         cls, model: Learner, header: dict[str, Any], arrays: dict[str, np.ndarray]
     ) -> "Story":
-        """Return the record that was saved beside a learner; refuse what cannot be one."""
+        """Return the record that was saved with a learner; refuse data that cannot be one."""
         try:
             return cls._restored(model, header, arrays)
         except (KeyError, TypeError, AttributeError, OverflowError, IndexError) as error:
@@ -138,7 +138,7 @@ class Story(Recorder):
         return self
 
     def _check_sums(self) -> None:
-        """Refuse sums no stream leads to, and those of another learner."""
+        """Refuse sums that no stream leads to, or that belong to another learner."""
         model, d, learnt = self.model, len(self.names), self.sums.learnt
         self.sums.check(self.seen)
         if self.range.shape != (2, d + 1) or np.isnan(self.range).any():

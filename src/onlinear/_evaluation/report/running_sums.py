@@ -1,7 +1,7 @@
-"""Losses so far: of the learner, of the mean of the labels, of the best fixed predictor.
+"""Cumulative losses of the learner, of the running mean, and of the best fixed predictor.
 
-Running sums go on from call to call with the same bits, however the stream is cut. Nothing here is
-changed in place.
+The sums have the same bits however the stream is split into calls. Nothing here is changed in
+place.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ __all__ = ["Sums", "best_fixed"]
 
 
 class Sums(NamedTuple):
-    """Rows learnt, their loss, that of the mean of the labels before each, y₁ and Σ (y − y₁)."""
+    """Rows learnt, their loss, the loss of the running mean, y₁ and Σ (y − y₁)."""
 
     learnt: float = 0.0
     lost: float = 0.0
@@ -24,7 +24,7 @@ class Sums(NamedTuple):
     total: float = 0.0
 
     def with_rows(self, run: Replay, learnt: np.ndarray) -> tuple["Sums", np.ndarray, np.ndarray]:
-        """Return the sums after more rows, and both losses at each of them."""
+        """Return the sums after more rows, and both cumulative losses at each of them."""
         loss = _running(self.lost, np.where(learnt, run.losses, 0.0))
         y = run.labels[learnt]
         if y.size == 0:
@@ -35,7 +35,7 @@ class Sums(NamedTuple):
         before = np.concatenate([[self.total], totals[:-1]])
         misses = (off - before / np.maximum(1.0, self.learnt + np.arange(y.size))) ** 2
         if self.learnt == 0:
-            misses[0] = y[0] ** 2  # the first prediction is 0, as a learner's is
+            misses[0] = y[0] ** 2  # the mean predicts 0 at first, as a learner does
         lost = _running(self.mean_lost, misses)
         sums = Sums(
             self.learnt + y.size, float(loss[-1]), float(lost[-1]), origin, float(totals[-1])
@@ -53,9 +53,9 @@ class Sums(NamedTuple):
 def best_fixed(
     accounts: Ledger | None, X: np.ndarray, y: np.ndarray, learnt: np.ndarray, *, intercept: bool
 ) -> tuple[Ledger | None, np.ndarray]:
-    """Return the accounts after more rows, None once a row is beyond them, and the least losses.
+    """Return the accounts after more rows (None once they overflow), and the best losses.
 
-    The loss of a row that is not known is NaN; a row that was not learnt leaves it as it was.
+    Where the best loss is not known it is NaN; a row that was not learnt does not change it.
     """
     if accounts is None:
         return None, np.full(learnt.size, np.nan)
@@ -72,7 +72,7 @@ def best_fixed(
 
 
 def _running(before: float, values: np.ndarray) -> np.ndarray:
-    """Return running sums that go on from ``before``, the same bits however they are cut."""
+    """Return running sums starting from ``before``, the same bits however they are split."""
     values = np.array(values)
     if values.size:
         values[0] += before
@@ -80,14 +80,14 @@ def _running(before: float, values: np.ndarray) -> np.ndarray:
 
 
 def _held(before: float, values: np.ndarray, learnt: np.ndarray) -> np.ndarray:
-    """Return values of the rows learnt for all rows: the others leave them as they were."""
+    """Expand values of the rows learnt to all rows; the others repeat the value before."""
     if learnt.all():
         return values
     return np.asarray(np.concatenate([[before], values])[np.cumsum(learnt)])
 
 
 def _entered(accounts: Ledger, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Enter rows up to the first that is refused; return the tally after each."""
+    """Add rows up to the first that is refused; return the tally after each."""
     if y.size == 0:
         return np.zeros(0)
     try:

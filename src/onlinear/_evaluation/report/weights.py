@@ -1,4 +1,4 @@
-"""The parts of a report on weights: those of columns, how fast they move, and Auto's experts."""
+"""The report's sections on weights: over time, speed of drift, and Auto's experts."""
 
 from onlinear._evaluation.html.charts import line, scaled
 from onlinear._evaluation.html.page import Chart, Panels, Part, Text, Words
@@ -12,7 +12,7 @@ SHOWN = 6  # columns whose weights are drawn
 
 
 def weight_parts(story: Recorder) -> list[Part]:
-    """Return the weights over time beside the best path, the speed of drift, Auto's experts."""
+    """Return the charts of the weights, the speed of drift and Auto's experts."""
     parts = _weights(story, effects(story) if story.weighed else None)
     if isinstance(story.model, Auto) and story.model._state is not None:
         parts += _experts(story, story.model)
@@ -23,9 +23,9 @@ def _weights(story: Recorder, told: Effects | None) -> list[Part]:
     if told is None or told.rows.size == 0:
         few = len(story.names) <= MOST_WEIGHED
         why = (
-            f"{story.name} has no weight for a column."
+            f"{story.name} has no weights of columns."
             if few
-            else f"They are kept up to {MOST_WEIGHED} columns, and there are {len(story.names):,}."
+            else f"Shown for up to {MOST_WEIGHED} columns only; there are {len(story.names):,}."
         )
         return [Words("Weights", why)]
     chosen = told.order[:SHOWN]
@@ -48,13 +48,13 @@ def _weights(story: Recorder, told: Effects | None) -> list[Part]:
     every = f"one row in {story.sample.stride:,}" if story.sample.stride > 1 else "all rows"
     if told.path is not None:
         words += (
-            f" Dotted: the best drifting path in hindsight through {every}, at a price of drift "
-            f"of {told.path.price:,g}, the one that would have predicted best."
+            f" Dotted: the best drifting predictor in hindsight on {every}, with penalty "
+            f"c = {told.path.price:,g} on drift, the value that would have predicted best."
         )
     else:
-        words += f" The best drifting path through {every} is left out: {told.why}."
+        words += f" The best drifting predictor on {every} is left out: {told.why}."
     if told.path is not None and isinstance(story.model, Auto) and story.model.lags:
-        words += " The path knows no earlier labels, and Auto does: its own weights may be smaller."
+        words += " It does not use earlier labels; Auto does, so Auto's weights may be smaller."
     parts: list[Part] = [Panels("Weights over time", words, charts)]
     return parts + _speed(story, told)
 
@@ -65,14 +65,14 @@ def _speed(story: Recorder, told: Effects) -> list[Part]:
         return []
     traces = [line(story.name, rows, own, 0)]
     if path is not None and (path > 0).any():
-        traces.append(line("best drifting path in hindsight", rows, path, 0, "comparator"))
+        traces.append(line("best drifting predictor in hindsight", rows, path, 0, "comparator"))
     return [
         Chart(
             "Speed of drift",
-            "How far all effects together move in a row, on average between two marks. A learner "
-            "far above the path follows noise, one far below it is too slow.",
+            "The change of all effects per row (norm), on average between two points. A learner "
+            "far above the path follows noise; one far below it adapts too slowly.",
             traces,
-            scaled(traces, "row", "‖Δ effects‖ a row", log="y", height=320),
+            scaled(traces, "row", "‖Δ effects‖ per row", log="y", height=320),
             scales=True,
         )
     ]
@@ -92,20 +92,20 @@ def _experts(story: Recorder, model: Auto) -> list[Part]:
     if rows.size:
         parts.append(
             Chart(
-                "Who leads in Auto",
-                "The weight of each expert in the prediction; what is missing to 1 is that of the "
-                "last labels. A small c follows fast, a large one hardly moves.",
+                "Auto's experts",
+                "The weight of each expert in the prediction; the rest up to 1 is that of previous "
+                "labels. An expert with a small c adapts fast, one with a large c hardly moves.",
                 weights,
                 scaled(weights, "row", "weight", height=320),
             )
         )
         parts.append(
             Chart(
-                "What Auto guarantees",
-                "Loss with each row weighed by 1/2σ² of its time, less that of the best fixed "
-                "combination of all experts and past labels; and the most that can be.",
+                "Auto's regret bound",
+                "Loss with each row weighted by 1/2σ², minus that of the best fixed combination of "
+                "all experts and past labels; and its upper bound.",
                 excess,
                 scaled(excess, "row", "weighted loss over the best", height=300),
             )
         )
-    return [*parts, Text("What Auto believes", model.explain())]
+    return [*parts, Text("Auto's state", model.explain())]
