@@ -57,7 +57,9 @@ def test_a_kernel_is_saved_by_its_name_and_never_executed(tmp_path):
     model.save(path)
     assert ol.load(path).kernel is product
     kernels._registered.clear()
-    with pytest.raises(ol.StateFileError, match=r"there is no kernel 'test_kernels.*product' here"):
+    with pytest.raises(
+        ol.StateFileError, match=r"no kernel is registered as 'test_kernels.*product'"
+    ):
         ol.load(path)
     register(manhattan)
 

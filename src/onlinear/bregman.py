@@ -145,7 +145,7 @@ def _vector(w: Any, least: float = -math.inf) -> np.ndarray:
 def _pair(u: Any, w: Any, least: float = -math.inf) -> tuple[np.ndarray, np.ndarray]:
     first, second = _vector(u, least), _vector(w, least)
     if first.shape != second.shape:
-        raise ValueError(f"needs vectors of one length, got {first.size} and {second.size}")
+        raise ValueError(f"needs vectors of the same length, got {first.size} and {second.size}")
     return first, second
 
 

@@ -166,7 +166,7 @@ def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     values = np.asarray(given(Z, x), dtype=np.float64)
     if values.shape != (len(Z),):
         raise ValueError(
-            f"a kernel needs to return a number for each of the {len(Z)} rows it is given, "
+            f"a kernel needs to return one number for each of the {len(Z)} rows of Z, "
             f"got shape {values.shape} from {given!r}"
         )
     if not np.isfinite(values).all():
@@ -205,7 +205,7 @@ def plain(given: Any) -> dict[str, Any]:
         if function is given:
             return {"registered": name}
     raise ValueError(
-        "a kernel of your own needs onlinear.kernels.register(kernel) before it is saved or "
+        "a custom kernel needs onlinear.kernels.register(kernel) before it is saved or "
         f"loaded, got {given!r}"
     )
 
@@ -217,5 +217,7 @@ def rebuilt(described: dict[str, Any]) -> Kernel | RowKernel:
         return BUILT_IN[described["name"]](**parameters)
     name = described["registered"]
     if name not in _registered:
-        raise ValueError(f"there is no kernel {name!r} here (onlinear.kernels.register it first)")
+        raise ValueError(
+            f"no kernel is registered as {name!r} (call onlinear.kernels.register first)"
+        )
     return _registered[name]

@@ -209,7 +209,7 @@ class Standardized(Nested, Learner):
         about = params["learner"]
         if about["name"] not in Learner._classes:
             raise ValueError(
-                f"no learner named {about['name']!r} is known (import or define its class first)"
+                f"no learner is known as {about['name']!r} (import or define its class first)"
             )
         kind = Learner._classes[about["name"]]
         return {**params, "learner": kind(**kind._from_plain(about["params"]))}

@@ -47,7 +47,9 @@ def test_feedback_needs_a_row_that_was_forwarded(name):
     held = next((x for x in X if not f.decide(x)), None)
     before = described(f)
     if held is not None and f.get_params().get("feedback") != "full":
-        with pytest.raises(ValueError, match=r"this row is none .*; the filter is unchanged"):
+        with pytest.raises(
+            ValueError, match=r"this row is not waiting .*; the filter is unchanged"
+        ):
             f.feedback(held, 1)
         assert described(f) == before
     forwarded = next(x for x in X if f.decide(x))
@@ -191,7 +193,7 @@ def test_a_row_forwarded_twice_may_be_answered_twice():
     assert [f.decide([1.0]), f.decide([1.0])] == [True, True]
     f.feedback([1.0], 1)
     f.feedback([1.0], -1)
-    with pytest.raises(ValueError, match="this row is none"):
+    with pytest.raises(ValueError, match="this row is not waiting"):
         f.feedback([1.0], -1)
 
 

@@ -31,7 +31,7 @@ def test_bad_input_is_named_and_changes_nothing(name):
             call([1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match=r"needs labels −1 or \+1 \(or .*\), got 0\.5 in row 9"):
         ol.filter_replay(f, X, np.where(np.arange(60) == 9, 0.5, y))
-    with pytest.raises(ValueError, match="as many rows as each other"):
+    with pytest.raises(ValueError, match="the same number of rows"):
         ol.filter_replay(f, X, y[:9])
     assert described(f) == before
 
@@ -97,7 +97,10 @@ def interrupt_now():
         (lambda: ol.RidgeFilter(feedback="some"), "got feedback='some'"),
         (lambda: ol.RidgeFilter(form="sparse"), "got form='sparse'"),
         (lambda: ol.RidgeFilter(kernel="rbf"), "needs a kernel such as"),
-        (lambda: ol.RidgeFilter(kernel=RBF(), form="primal"), "needs no form with a kernel"),
+        (
+            lambda: ol.RidgeFilter(kernel=RBF(), form="primal"),
+            "needs form='auto' or 'dual' with a kernel",
+        ),
         (lambda: ol.PRidgeFilter(p=1.5), "0 ≤ p ≤ 1, got p=1.5"),
         (lambda: ol.PRidgeFilter(seed=-1), "needs a seed that is a whole number ≥ 0"),
         (lambda: ol.PRidgeFilter(horizon=0.5), "got horizon=0.5"),
@@ -123,7 +126,7 @@ def test_a_base_is_copied(tmp_path):
 
 def test_a_seed_that_is_a_function_cannot_be_saved(tmp_path):
     f = ol.PRidgeFilter(seed=lambda t: 0.5)
-    with pytest.raises(ValueError, match="needs a number for its seed to be saved"):
+    with pytest.raises(ValueError, match="needs a seed that is a number to be saved"):
         f.save(tmp_path / "f.onl")
 
 

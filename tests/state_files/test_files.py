@@ -83,7 +83,7 @@ def test_a_file_of_a_newer_layout_is_refused_in_words(saved):
         (
             {"learner": "os.system", "params": {}, "skipped": 0, "arrays": {}},
             b"",
-            "no learner 'os.system' here",
+            "no learner is known as 'os.system'",
         ),
         (
             {"learner": ["Ridge"], "params": {}, "skipped": 0, "arrays": {}},

@@ -134,8 +134,8 @@ def test_a_table_that_is_none_is_refused_and_changes_nothing(model, rows, error,
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (Y[:-1], "as many rows as each other, got 30 and 29"),
-        (np.column_stack([Y, Y]), r"one label a row \(1-D\), got shape \(30, 2\)"),
+        (Y[:-1], "the same number of rows, got 30 and 29"),
+        (np.column_stack([Y, Y]), r"one label per row \(1-D\), got shape \(30, 2\)"),
         (Y.astype(str), "y needs numbers"),
         (Y.astype(complex), "Complex"),
         (None, "requires y"),

@@ -118,7 +118,7 @@ def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T
 
     def advance(row: int, rows: int) -> None:
         if ended.is_set():
-            raise RuntimeError("the result is not wanted any more")
+            raise RuntimeError("the result is no longer needed")
 
     def begin() -> T:
         advance(0, 0)

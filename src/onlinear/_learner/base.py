@@ -130,7 +130,7 @@ class Learner(LearnerState):
         """
         if math.isnan(self.predict_one(x)):
             raise ValueError(
-                f"{type(self).__name__} cannot predict this row, so not learn it later"
+                f"{type(self).__name__} cannot predict this row, so it cannot learn it later"
             )
         return self._ticket(x)
 

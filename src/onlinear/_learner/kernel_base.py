@@ -157,7 +157,7 @@ class KernelLearner(Learner):
     def coef_(self) -> np.ndarray:
         """Not available: the weights live in the kernel's space; see ``dual_coef_``."""
         raise AttributeError(
-            f"{type(self).__name__} has no weight a column: see dual_coef_ and examples_"
+            f"{type(self).__name__} has no weights per column: see dual_coef_ and examples_"
         )
 
     @property

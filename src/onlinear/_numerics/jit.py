@@ -208,8 +208,8 @@ def _foreign(value: Any) -> bool:
 @cache
 def _warn_once() -> None:
     warnings.warn(
-        "onlinear finds no folder to keep compiled code in, and compiles in every process: "
-        "set NUMBA_CACHE_DIR to a folder that can be written to",
+        "onlinear finds no writable folder for its compiled code, and compiles in every process: "
+        "set NUMBA_CACHE_DIR to a writable folder",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -163,7 +163,7 @@ def _length(text: np.ndarray) -> int:
         (ends,) = np.nonzero(text[first : first + block] == ord("\n"))
         if ends.size:
             return int(first + ends[0])
-    raise ValueError("its line does not end")
+    raise ValueError("its first line does not end")
 
 
 def _dimension(n: Any) -> int:

@@ -118,7 +118,7 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
     """Return the learner that a header and arrays describe."""
     name = header["learner"]
     if name not in classes:
-        raise ValueError(f"there is no learner {name!r} here (import or define its class first)")
+        raise ValueError(f"no learner is known as {name!r} (import or define its class first)")
     params = classes[name]._from_plain(header["params"])
     model = classes[name](**params)
     kept = {"params": params, "skipped": count(header["skipped"])}

@@ -50,8 +50,8 @@ __all__ = [
 SCRATCH = 4  # rows: K(z_i, x), q, K(z_i, z_0), and K(x, x) of a kernel from outside
 MOST = 1e10  # of ρ·K(x, x): beyond, χ is known to fewer than five digits
 RULES = (
-    "needs ρ·K(x, x) ≤ 1e10, ρ = 1/b (+ t/c) being the prior's variance, or rounding would eat the "
-    "digits (smaller rows, or a larger b or c, cure it), got {value:g}",
+    "needs ρ·K(x, x) ≤ 1e10, ρ = 1/b (+ t/c) being the prior's variance, or rounding errors are "
+    "too large (rescale the rows, or use a larger b or c), got {value:g}",
     "needs a kernel that is an inner product (positive semi-definite), got a variance of {value:g}",
 )
 

@@ -170,9 +170,9 @@ def labels(y: Any, rows: int) -> np.ndarray:
         )
         array = array.reshape(-1)
     if array.ndim != 1:
-        raise ValueError(f"y needs one label a row (1-D), got shape {array.shape}")
+        raise ValueError(f"y needs one label per row (1-D), got shape {array.shape}")
     if array.size != rows:
-        raise ValueError(f"X and y need as many rows as each other, got {rows} and {array.size}")
+        raise ValueError(f"X and y need the same number of rows, got {rows} and {array.size}")
     return array
 
 

@@ -142,9 +142,9 @@ FOLLOWS = Follows(variance, parts, rescale_gaussian, awaken_gaussian, reweigh_if
 class ARCOR(SecondOrder):
     """Adaptive regularisation with covariance reset, for relationships that drift or switch.
 
-    Whenever the covariance becomes too small, it is reset, and old rows lose their weight. Costs
-    O(d²) per round, a few times that in rounds where ‖w‖ exceeds the radius (O(d³) if Σ is very
-    ill-conditioned).
+    Whenever the covariance becomes too small, it is reset, so that new rows count again.
+    Costs O(d²) per round, a few times that in rounds where ‖w‖ exceeds the radius (O(d³) if Σ is
+    very ill-conditioned).
 
     Parameters
     ----------

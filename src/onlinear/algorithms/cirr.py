@@ -200,7 +200,9 @@ def starting_weights(owner: Any) -> np.ndarray:
         w0 = np.full(1, math.nan)
     if w0.ndim != 1 or w0.size == 0 or not np.isfinite(w0).all():
         name = type(owner).__name__
-        raise ValueError(f"{name} needs w0 to be a finite number or a list, got w0={owner.w0!r}")
+        raise ValueError(
+            f"{name} needs w0 to be a finite number or a list of them, got w0={owner.w0!r}"
+        )
     return w0
 
 

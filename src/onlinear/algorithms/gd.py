@@ -40,8 +40,8 @@ from onlinear._validation.checks import asked, limit, number
 __all__ = ["GD", "TOO_LONG", "GDParams", "descend", "guarantee"]
 
 TOO_LONG = (
-    "needs eta·‖x‖² ≤ 1, or each step overshoots the label farther than the last "
-    "(a smaller eta, NLMS, or a radius cures it), got eta·‖x‖² = {value:g}"
+    "needs eta·‖x‖² ≤ 1, or each step overshoots the label by more than the last "
+    "(use a smaller eta, NLMS, or a radius), got eta·‖x‖² = {value:g}"
 )
 
 

@@ -150,8 +150,8 @@ class KernelGD(KernelLearner):
         init,
         step,
         (
-            "needs eta·K(x, x) ≤ 1, or each step overshoots the label farther than the last "
-            "(a smaller eta or a radius cures it), got eta·K(x, x) = {value:g}",
+            "needs eta·K(x, x) ≤ 1, or each step overshoots the label by more than the last "
+            "(use a smaller eta, or a radius), got eta·K(x, x) = {value:g}",
             "needs a kernel that is an inner product, got K(x, x) = {value:g}",
         ),
     )

@@ -248,5 +248,7 @@ class LASER(SecondOrder):
         c = (math.sqrt(2) * rounds * Y**2 * d * X / V) ** (2 / 3)
         if c < 9 / 8 * X**2:
             most = math.sqrt(2) * rounds * Y**2 * d * X / (9 / 8 * X**2) ** 1.5
-            raise ValueError(f"LASER.from_drift needs V ≤ {most:g} for such rows, got V={V:g}")
+            raise ValueError(
+                f"LASER.from_drift needs V ≤ {most:g} for these T, X, Y, d, got V={V:g}"
+            )
         return cls(b=min(1.0, 2 * X * math.sqrt(2 * c) - X**2), c=c)

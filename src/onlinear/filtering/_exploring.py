@@ -41,7 +41,7 @@ def toss(seed: Seed, t: int) -> float:
 def plain(seed: Seed) -> int:
     """Return a seed as a state file can hold it; refuse a function."""
     if callable(seed):
-        raise ValueError(f"a filter needs a number for its seed to be saved, got seed={seed!r}")
+        raise ValueError(f"a filter needs a seed that is a number to be saved, got seed={seed!r}")
     return int(seed)
 
 

@@ -156,8 +156,8 @@ class Filter:
         if not waiting:
             raise ValueError(
                 f"{type(self).__name__} needs feedback on a row that decide() forwarded and that "
-                "has no label yet, and this row is none (rows are known by their numbers); the "
-                "filter is unchanged"
+                "has no label yet, but this row is not waiting for one (rows are matched by "
+                "value); the filter is unchanged"
             )
         known = self._known()
         try:
@@ -284,10 +284,10 @@ class Filter:
         made._waiting = header["waiting"]
         trials = [trial for each in header["waiting"].values() for trial in list(each)]
         if not all(type(trial) is bool for trial in trials):
-            raise ValueError("it waits for labels of rows that are neither trials nor not")
+            raise ValueError("its waiting rows are not marked true or false")
         if header["features"] is not None:
             d, names = model_codec.count(header["features"]), header["names"]
-            checks.within_half(f"it says {d} features", 8.0 * d, "it cannot be held here")
+            checks.within_half(f"it says {d} features", 8.0 * d, "it does not fit in memory")
             if names is not None and (type(names) is not list or len(names) != d):
                 raise ValueError(f"it says {d} features and names them {names!r}")
             made._names, made.n_features_in_ = names, d

@@ -139,7 +139,7 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     rows, d, names = rows_of(type(f).__name__, X)
     labels = signs(type(f).__name__, y)
     if len(labels) != len(rows):
-        raise ValueError(f"X and y need as many rows as each other, got {len(rows)}, {len(labels)}")
+        raise ValueError(f"X and y need the same number of rows, got {len(rows)} and {len(labels)}")
     f._fits(d, names)
     expected = None if u is None else _expected(X, u, d)
     decisions = np.zeros(labels.shape, dtype=bool)
@@ -183,7 +183,7 @@ def _topics(
 def _expected(X: Any, u: Any, d: int) -> np.ndarray:
     u = vector(u, None, what="u")
     if u.size != d or not np.isfinite(u).all():
-        raise ValueError(f"u needs {d} finite numbers, one a column of X, got {u}")
+        raise ValueError(f"u needs {d} finite numbers, one per column of X, got {u}")
     expected = np.asarray((X if sparse(X) else np.asarray(X, dtype=float)) @ u)
     if np.abs(expected).max() > 1 + 1e-9:
         worst = int(np.argmax(np.abs(expected)))

@@ -140,8 +140,8 @@ class SparseRidge:
         variance = self.rho * dot(x[1], x[1])
         if not variance <= MOST:
             raise ValueError(
-                f"RidgeFilter needs ‖x‖²/a ≤ {MOST:g}, or rounding would eat the digits (a larger "
-                f"a or smaller rows cure it), got {variance:g}"
+                f"RidgeFilter needs ‖x‖²/a ≤ {MOST:g}, or rounding errors are too large (rescale "
+                f"the rows, or use a larger a), got {variance:g}"
             )
         return variance  # type: ignore[no-any-return]
 
@@ -283,12 +283,12 @@ class SparseRidge:
             raise ValueError("its state has numbers that are not finite")
         sizes = (n * (n + 1) // 2, n, n + 1, values.size)
         if (L.size, z.size, starts.size, columns.size) != sizes:
-            raise ValueError(f"it says it has {n} rows and holds others")
+            raise ValueError(f"its header says {n} rows, but it holds others")
         starts, columns = starts.astype(int), columns.astype(int)
         if starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != values.size:
-            raise ValueError("its rows do not follow one another")
+            raise ValueError("the lengths of its rows do not match their entries")
         if values.size and not 0 <= columns.min() <= columns.max() < d:
-            raise ValueError(f"its columns lie outside of 0 … {d - 1}")
+            raise ValueError(f"its columns are not all in 0 … {d - 1}")
         check_factor(L, n)
         made.reserve(n, values.size)
         made.L[: L.size], made.z[:n], made.starts[: n + 1] = L, z, starts

@@ -59,7 +59,7 @@ class Perceptron(Filter):
         with np.errstate(over="ignore", invalid="ignore"):  # said in words below
             margin = float(self._w[columns] @ values)
         if not math.isfinite(margin):
-            raise ValueError(f"Perceptron needs numbers whose products fit, got wᵀx = {margin}")
+            raise ValueError(f"Perceptron needs rows whose wᵀx is finite, got wᵀx = {margin}")
         return margin
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:

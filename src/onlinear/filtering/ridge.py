@@ -82,7 +82,9 @@ class RidgeFilter(Filter):
         self._sees = choice(given, "feedback", ("forwarded", "full"))
         self._form = choice(given, "form", ("auto", "primal", "dual"))
         if kernel is not None and form == "primal":
-            raise ValueError("RidgeFilter needs no form with a kernel, got form='primal'")
+            raise ValueError(
+                "RidgeFilter needs form='auto' or 'dual' with a kernel, got form='primal'"
+            )
         self._model: SparseRidge | Regression | None = None
 
     def _begin(self, d: int) -> None:

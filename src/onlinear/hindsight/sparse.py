@@ -75,7 +75,7 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
                 loss = float(np.sum((y - X @ weights) ** 2))
                 return Sparse(weights, loss, loss + 2 * price * float(np.abs(weights).sum()))
     raise ArithmeticError(
-        f"best_sparse has not settled after {STEPS} steps: is an input a near copy of another?"
+        f"best_sparse has not converged after {STEPS} steps: are two inputs nearly the same?"
     )
 
 

@@ -76,7 +76,7 @@ def damaged(where: object) -> Iterator[None]:
 def allowed(download: bool) -> None:
     """Go on only if something may be fetched."""
     if not download:
-        raise FileNotFoundError("nothing is to be fetched")
+        raise FileNotFoundError("fetching is not allowed")
 
 
 def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:

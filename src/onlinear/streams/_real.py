@@ -148,7 +148,7 @@ def load(
         return _documents(places, download)
     if name == "rcv1":
         return _vectors(places, download)
-    raise ValueError(f"there is no data set {name!r}; there are {', '.join(NAMES)}")
+    raise ValueError(f"load needs one of {', '.join(NAMES)}, got {name!r}")
 
 
 def _table(name: str, places: Sequence[Path], download: bool) -> Table:
@@ -200,7 +200,7 @@ def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarra
     digest = hashlib.sha256(plain.tobytes()).hexdigest()
     if digest != known.sha256:
         raise _published.DamagedDataError(
-            f"{where} is not the data set that the papers' figures are of: its {numbers.shape} "
+            f"{where} is not the data set that the papers used: its {numbers.shape} "
             f"numbers have SHA-256 {digest}, not {known.sha256}"
         )
     return Table(plain[:, :-1].copy(), plain[:, -1].copy(), tuple(names[:-1]))
@@ -254,5 +254,6 @@ def _reaching(
         reason = getattr(error, "reason", error)
         why = f"it could not be fetched ({reason}): is there a network?"
         raise DataNotFoundError(
-            f"{missing}, and {why if download else 'nothing is to be fetched.'} It is at {address}"
+            f"{missing}, and {why if download else 'download=False forbids fetching it.'} It is at "
+            f"{address}"
         ) from None

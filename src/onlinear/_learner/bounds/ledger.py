@@ -70,7 +70,7 @@ class Ledger:
             return
         size = sum(array.size for array in self.state)
         if record.shape != (size,):
-            raise ValueError(f"the accounts need {size} numbers, got {record.size}")
+            raise ValueError(f"the state of the bound needs {size} numbers, got {record.size}")
         for array, part in zip(self.state, views(record, self.state), strict=True):
             array[...] = part
 
