@@ -9,6 +9,7 @@ import pytest
 from table import CASES, IDS, make, same_bits, state, stream
 
 import onlinear as ol
+from onlinear._evaluation.accounts import Accounts
 
 
 def test_a_certificate_begins_with_the_first_row():
@@ -21,7 +22,7 @@ def test_a_certificate_begins_with_the_first_row():
         ol.Certified("AAR")
 
 
-def test_a_learner_changed_by_other_hands_ends_the_certificate():
+def test_a_learner_changed_from_outside_ends_the_certificate():
     X, y = stream(10)
     watched = ol.Certified(ol.AAR())
     watched.learn_one(X[0], 1.0)
@@ -179,7 +180,7 @@ def test_nothing_but_bad_rows_is_nothing():
     assert proof.loss[0] == proof.ceiling[0] == 0.0
 
 
-@pytest.mark.parametrize("where", ["_certificate", "_end"])
+@pytest.mark.parametrize("where", ["certificate", "_count", "_end"])
 def test_an_interrupt_at_any_point_undoes_everything(where, monkeypatch):
     X, y = stream(30)
     watched = ol.Certified(ol.AAR())
@@ -190,7 +191,7 @@ def test_an_interrupt_at_any_point_undoes_everything(where, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ol.Certified, where, interrupted)
+        patch.setattr(Accounts, where, interrupted)
         with pytest.raises(KeyboardInterrupt):
             watched.replay(X[10:], y[10:])
     assert pickle.dumps(watched) == before
@@ -201,7 +202,7 @@ def test_an_interrupt_at_any_point_undoes_everything(where, monkeypatch):
     assert pickle.dumps(watched) == before
     fresh = ol.Certified(ol.AAR())
     with monkeypatch.context() as patch:
-        patch.setattr(ol.Certified, where, interrupted)
+        patch.setattr(Accounts, where, interrupted)
         with pytest.raises(KeyboardInterrupt):
             fresh.replay(X, y)
     assert same_bits(fresh.replay(X, y).ceiling, ol.certificate(ol.AAR(), X, y).ceiling)

@@ -230,9 +230,9 @@ def test_rows_come_in_order_and_in_the_columns_named():
     X, y = stream(20)
     story = Story(ol.Ridge(), NAMES, "y")
     story.replay(X, y, 5)
-    with pytest.raises(ValueError, match="has come to row 24, got rows from 24 on"):
+    with pytest.raises(ValueError, match="record ends at row 24, got rows from 24 on"):
         story.replay(X, y, 24)
-    with pytest.raises(ValueError, match="story is of 5 columns, got 4"):
+    with pytest.raises(ValueError, match="record has 5 columns, got 4"):
         story.replay(X[:, :4], y, 25)
     with pytest.raises(ValueError, match="begins with the first row, got a Ridge that has learnt"):
         Story(story.model, NAMES, "y")
@@ -289,7 +289,7 @@ def test_the_story_of_another_learner_is_refused():
     story.replay(X, y, 0)
     other = ol.Ridge()
     ol.replay(other, X[:50], y[:50])
-    with pytest.raises(ValueError, match="story of 100 rows of 5 columns, and the learner has"):
+    with pytest.raises(ValueError, match="records 100 rows of 5 columns, but the learner has"):
         Story.restored(other, *story.described())
 
 
