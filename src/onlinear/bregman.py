@@ -69,7 +69,7 @@ def project_ball(w: Any, radius: float) -> np.ndarray:
 
 
 def project_box(w: Any, alpha: float) -> np.ndarray:
-    """Return the nearest point of [α/n, n/α]ⁿ in unnormalised entropy: each w_i cut to it.
+    """Return the nearest point of [α/n, n/α]ⁿ in unnormalised entropy: each w_i is clipped.
 
     >>> project_box([0.01, 1.0], 0.5)
     array([0.25, 1.  ])
@@ -82,8 +82,8 @@ def project_box(w: Any, alpha: float) -> np.ndarray:
 def project_simplex(w: Any, alpha: float) -> np.ndarray:
     """Return the nearest point of [α/n, 1]ⁿ ∩ simplex in relative entropy.
 
-    Some smallest weights are lifted to α/n and the others scaled to make the sum one, with as few
-    lifted as will do. Misprint resolved: lines 8 and 15 of Figure 3 have an α/n too many in their
+    The smallest weights are raised to α/n and the others scaled so that the sum is one; as few as
+    possible are raised. Misprint resolved: lines 8 and 15 of Figure 3 have an α/n too many in their
     denominators.
 
     >>> project_simplex([0.9, 0.06, 0.03, 0.01], 0.4)
@@ -102,10 +102,10 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
 def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether it had to move.
 
-    Lifting some weights lowers the factor of the others, which may bring more of them under the
-    floor: lift those too, until none falls. Each pass is O(n) and there are few, though weights can
-    be made for which there are n. A sort, or the medians of Figure 3, bound the worst case better;
-    ``benchmarks/speed.py`` times the sort: slower for hundreds of weights, level at a million.
+    Raising some weights scales the others down, which may bring more of them below α/n: these are
+    raised too, until none is below. Each pass is O(n), and a few suffice, though up to n passes are
+    possible. A sort, or the medians of Figure 3, have a better worst case; ``benchmarks/speed.py``
+    times the sort: slower for hundreds of weights, equally fast at a million.
     """
     n = w.size
     floor = alpha / n

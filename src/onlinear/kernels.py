@@ -1,12 +1,12 @@
-"""Mercer kernels: inner products after a map to a larger space, for the learners in dual form.
+"""Kernel functions (Mercer kernels) for the kernel learners, which are nonlinear in x.
 
     Linear()                                K(x, z) = xᵀz
     Polynomial(degree=2, coef0=1.0)         K(x, z) = (gamma·xᵀz + coef0)^degree
     RBF(gamma=None)                         K(x, z) = exp(−gamma·‖x − z‖²)
 
-A kernel of your own is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row
-x, and returns the n values K(z_i, x). It is called from Python once a round (by ``KernelGD`` with a
-budget twice), the three above are compiled.
+A custom kernel is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row x,
+and returns the n values K(z_i, x). It is called from Python once per round (twice by ``KernelGD``
+with a budget); the three above are compiled.
 """
 
 import math
@@ -29,13 +29,13 @@ RowKernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled kernel; its numbers are checked at first use.
+    """A compiled kernel; its parameters are checked at first use.
 
     Calling it gives the values K(z_i, x) for rows Z and one row x.
     """
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return what the compiled code takes for rows of width d: kind, gamma, coef0, degree."""
+        """Return kind, gamma, coef0 and degree for compiled code, for rows of width d."""
         raise NotImplementedError
 
     def __call__(self, Z: Any, x: Any) -> np.ndarray:
@@ -52,7 +52,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """K(x, z) = xᵀz: the learner is the linear one, in dual form.
+    """K(x, z) = xᵀz: a kernel learner then equals the linear one.
 
     >>> from onlinear.kernels import Linear
     >>> Linear()([[1.0, 2.0], [0.0, 1.0]], [3.0, 4.0])
@@ -60,7 +60,7 @@ class Linear(Kernel):
     """
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return what the compiled code takes."""
+        """Return the parameters for compiled code."""
         return float(LINEAR), 1.0, 0.0, 1.0
 
 
@@ -87,7 +87,7 @@ class Polynomial(Kernel):
     gamma: float = 1.0
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return what the compiled code takes."""
+        """Return the parameters for compiled code."""
         return (
             float(POLYNOMIAL),
             number(self, "gamma", above=0),
@@ -98,13 +98,13 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class RBF(Kernel):
-    """K(x, z) = exp(−gamma·‖x − z‖²): rows are alike if they are near.
+    """K(x, z) = exp(−gamma·‖x − z‖²), the Gaussian kernel: rows are similar if they are close.
 
     Parameters
     ----------
     gamma : float or None, default None
-        1 over the square of the distance at which rows cease to be alike, gamma > 0; None is 1/d
-        for rows of d inputs, which suits inputs of unit size.
+        1 over the squared distance at which the similarity falls to 1/e, gamma > 0; None is 1/d for
+        rows of d inputs, which suits inputs of unit size.
 
     >>> from onlinear.kernels import RBF
     >>> RBF(gamma=1.0)([[1.0], [2.0]], [1.0])
@@ -114,14 +114,14 @@ class RBF(Kernel):
     gamma: float | None = None
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return what the compiled code takes."""
+        """Return the parameters for compiled code."""
         gamma = 1.0 / d if self.gamma is None else number(self, "gamma", above=0)
         return float(GAUSSIAN), gamma, 0.0, 1.0
 
 
 @kernel
 def similarity(form, z, x):
-    """Return K(z, x) for the kernel of these numbers."""
+    """Return K(z, x) for the kernel with the parameters ``form``."""
     kind, gamma, coef0, degree = form[0], form[1], form[2], form[3]
     if kind == GAUSSIAN:
         total = 0.0
@@ -146,7 +146,7 @@ def similarities(form, Z, n, x, out):
 
 
 def checked(owner: Any, name: str = "kernel") -> Kernel | RowKernel:
-    """Return a kernel given as a parameter, or say what it has to be."""
+    """Return a kernel given as a parameter; raise if it is not one."""
     given = getattr(owner, name)
     if isinstance(given, type) or not callable(given):
         raise ValueError(
@@ -157,12 +157,12 @@ def checked(owner: Any, name: str = "kernel") -> Kernel | RowKernel:
 
 
 def numbers(given: Kernel | RowKernel, d: int) -> tuple[float, float, float, float]:
-    """Return what the compiled code takes for a kernel; one of the user's comes from outside."""
+    """Return the parameters of a kernel for compiled code; a custom kernel is marked GIVEN."""
     return given.numbers(d) if isinstance(given, Kernel) else (float(GIVEN), 1.0, 0.0, 1.0)
 
 
 def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return K(z_i, x) by the user's function, checked."""
+    """Return K(z_i, x) computed by a custom kernel; raise unless they are n finite numbers."""
     values = np.asarray(given(Z, x), dtype=np.float64)
     if values.shape != (len(Z),):
         raise ValueError(
@@ -175,16 +175,17 @@ def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     return values
 
 
-# --- state files: kernels by name, and nothing executed ---------------------------------------
+# --- state files: kernels are stored by name, never as code ------------------------------------
 
 BUILT_IN: dict[str, type[Kernel]] = {k.__name__: k for k in (Linear, Polynomial, RBF)}
 _registered: dict[str, RowKernel] = {}
 
 
 def register(function: RowKernel) -> RowKernel:
-    """Let learners with this kernel be saved and loaded, under its module and name; a decorator.
+    """Register a custom kernel, so that learners that use it can be saved and loaded; a decorator.
 
-    A file names a kernel and never brings one: only what was registered in this process is called.
+    A kernel is registered by its module and name. State files contain only that name; loading uses
+    only kernels that are registered in this process.
 
     >>> import numpy as np
     >>> from onlinear import kernels
@@ -197,7 +198,7 @@ def register(function: RowKernel) -> RowKernel:
 
 
 def plain(given: Any) -> dict[str, Any]:
-    """Return a kernel as JSON can hold it; refuse a function that could not be found again."""
+    """Return a kernel in a form that JSON can hold; refuse a function that is not registered."""
     if type(given) in BUILT_IN.values():
         numbers = {field.name: plain_number(getattr(given, field.name)) for field in fields(given)}
         return {"name": type(given).__name__, **numbers}
@@ -211,7 +212,7 @@ def plain(given: Any) -> dict[str, Any]:
 
 
 def rebuilt(described: dict[str, Any]) -> Kernel | RowKernel:
-    """Return the kernel of a state file; the user's own has to be imported or defined already."""
+    """Return the kernel that a state file describes; a custom one must be registered already."""
     if "name" in described:
         parameters = {key: value for key, value in described.items() if key != "name"}
         return BUILT_IN[described["name"]](**parameters)

@@ -1,4 +1,4 @@
-"""Learning from partial feedback: filters that see a label only of what they forward."""
+"""Online filtering with partial feedback: a filter sees only the labels of rows it forwards."""
 
 from onlinear.filtering._filter import Filter
 from onlinear.filtering._replay import FilterReplay, filter_replay

@@ -1,7 +1,7 @@
-"""Filters that forward at random some of what seems irrelevant.
+"""Base class of filters that forward a random sample of the rows that seem irrelevant.
 
-The coin of round t depends on the seed and t alone: decisions are the same however the rounds
-before were run.
+The random number of round t depends only on the seed and t, so decisions do not depend on how
+earlier rounds were run (row by row or by a replay).
 """
 
 import hashlib
@@ -20,7 +20,7 @@ Seed = int | Callable[[int], float]
 
 
 def checked(owner: str, seed: Any) -> Seed:
-    """Return a seed, or say what it has to be."""
+    """Return a valid seed; raise otherwise."""
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
     if (whole and 0 <= seed <= LARGEST) or (callable(seed) and not isinstance(seed, type)):
         return seed  # type: ignore[no-any-return]
@@ -31,7 +31,7 @@ def checked(owner: str, seed: Any) -> Seed:
 
 
 def toss(seed: Seed, t: int) -> float:
-    """Return the coin of round t, in [0, 1): the same however the rounds before it were run."""
+    """Return the random number of round t, in [0, 1); it depends only on the seed and t."""
     if callable(seed):
         return float(seed(t))
     digest = hashlib.blake2b(t.to_bytes(8), key=int(seed).to_bytes(8), digest_size=8).digest()
@@ -39,14 +39,14 @@ def toss(seed: Seed, t: int) -> float:
 
 
 def plain(seed: Seed) -> int:
-    """Return a seed as a state file can hold it; refuse a function."""
+    """Return the seed for a state file; refuse a function."""
     if callable(seed):
         raise ValueError(f"a filter needs a seed that is a number to be saved, got seed={seed!r}")
     return int(seed)
 
 
 class Exploring(Filter):
-    """A filter that forwards what seems relevant, and of the rest some at random."""
+    """A filter that forwards rows that seem relevant, and a random sample of the rest."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
@@ -58,7 +58,7 @@ class Exploring(Filter):
 
     @property
     def _rounds(self) -> int:
-        """How many rounds there will be, or there were."""
+        """Return the number of rounds: the horizon, or the rounds so far."""
         return self._horizon or max(self.seen_, 1)
 
     def probability(self) -> float:

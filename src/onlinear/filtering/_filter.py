@@ -1,4 +1,4 @@
-"""What every filter has: decide, then learn the label, but of what was forwarded only."""
+"""The base class of filters: decide on a row, then learn its label if it was forwarded."""
 
 import copy
 import inspect
@@ -16,18 +16,18 @@ from onlinear.filtering._items import Row, finite_entries, mark_of, signs
 __all__ = ["TIE", "Feedback", "Filter", "Look", "Task"]
 
 Feedback = Literal["forwarded", "full"]
-TIE = 1e-12  # margins so near to a threshold reach it: rounding is not to decide
+TIE = 1e-12  # a margin this close to the threshold reaches it, so that rounding does not decide
 
 
 class Look(NamedTuple):
-    """What to do with a row: forward it or not, and if so whether only to learn of it."""
+    """The decision on a row: whether to forward it, and whether only as a trial, to learn from."""
 
     forward: bool
     trial: bool = False
 
 
 class Task(NamedTuple):
-    """Rows to decide on, their labels, where the decisions go, and who is told of the progress."""
+    """Rows to decide on, their labels, the array for the decisions, and the progress callback."""
 
     rows: list[Row]
     labels: np.ndarray
@@ -36,15 +36,15 @@ class Task(NamedTuple):
 
 
 class Filter:
-    """Forward or hold back row after row; the label, −1 or +1, is seen of what was forwarded.
+    """Decide row by row what to forward; only forwarded rows reveal their label, −1 or +1.
 
-    ``decide`` counts a row as seen and says whether to forward it; ``feedback`` brings the label of
-    a row that was forwarded, at once or later; ``margin`` says how relevant a row seems.
+    ``decide`` says whether to forward a row, and counts it; ``feedback`` learns the label of a
+    forwarded row, at once or later; ``margin`` says how relevant a row seems.
 
     Attributes
     ----------
     seen_, forwarded_, labels_ : int
-        How many rows were decided on, how many of them forwarded, how many labels learnt.
+        How many rows were decided on, how many were forwarded, and how many labels were learnt.
     """
 
     _classes: ClassVar[dict[str, type["Filter"]]] = {}
@@ -59,25 +59,25 @@ class Filter:
     def __init__(self, **params: Any) -> None:
         self._params = params
         self._names: list[str] | None = None
-        self._waiting: dict[str, list[bool]] = {}  # rows whose label may still come: trials or not
+        self._waiting: dict[str, list[bool]] = {}  # rows without a label yet: trial or not
 
     def __init_subclass__(cls) -> None:
-        """Let ``onlinear.load`` know the filter by its name."""
+        """Register the filter by its name for ``onlinear.load``."""
         super().__init_subclass__()
         if cls._margin is not Filter._margin:
             Filter._classes[cls.__name__] = cls
 
-    # --- what a filter is made of ---------------------------------------------------------------
+    # --- what a subclass defines ----------------------------------------------------------------
 
     def _begin(self, d: int) -> None:
-        """Be ready for rows of d columns."""
+        """Prepare for rows of d columns."""
 
     def _margin(self, x: Row) -> float:
-        """Return how relevant a row seems; changes nothing."""
+        """Return how relevant a row seems; change nothing."""
         raise NotImplementedError
 
     def _threshold(self) -> float:
-        """Return the margin from which on a row counts as relevant, row number ``seen_``."""
+        """Return the margin at which row number ``seen_`` counts as relevant."""
         return 0.0
 
     def _relevant(self, x: Row) -> bool:
@@ -85,7 +85,7 @@ class Filter:
         return self._margin(x) >= self._threshold() - TIE
 
     def _look(self, x: Row) -> Look:
-        """Return what to do with a row, row number ``seen_``; changes nothing."""
+        """Return the decision on row number ``seen_``; change nothing."""
         return Look(self._relevant(x))
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
@@ -130,14 +130,14 @@ class Filter:
         return fresh._margin(row)
 
     def decide(self, x: Any) -> bool:
-        """Say whether to forward a row; it counts as seen."""
+        """Return whether to forward a row; the row counts as seen."""
         row, d, names = self._row(x)
         before = self.__dict__.copy()
         try:
             self._start(d, names)
             look = self._decide(row)
         except BaseException:
-            if "n_features_in_" not in before:  # a row that failed does not say how wide rows are
+            if "n_features_in_" not in before:  # a failed row does not fix the number of columns
                 self.__dict__.clear()
                 self.__dict__.update(before)
             raise
@@ -148,7 +148,7 @@ class Filter:
     def feedback(self, x: Any, y: Any) -> None:
         """Learn the label, −1 or +1, of a row that was forwarded, at once or later.
 
-        Rows are known by their numbers: keep the row that was decided on.
+        Keep the row that was decided on: ``feedback`` matches labels to rows by value.
         """
         row, _, _ = self._row(x)
         label = float(signs(type(self).__name__, [y])[0])
@@ -165,12 +165,12 @@ class Filter:
         except BaseException:
             if self._known() == known:
                 raise
-            self._settle(mark_of(row))  # Ctrl-C came after it was learnt: not to be learnt again
+            self._settle(mark_of(row))  # Ctrl-C came after the label was learnt
             raise
         self._settle(mark_of(row))
 
     def _settle(self, mark: str) -> None:
-        """Count a label that was learnt, and wait for it no longer."""
+        """Count a label that was learnt, and stop waiting for it."""
         self.labels_ += 1
         del self._waiting[mark][0]
         if not self._waiting[mark]:
@@ -178,15 +178,15 @@ class Filter:
 
     @property
     def waiting_(self) -> int:
-        """How many rows were forwarded whose label has not come."""
+        """How many forwarded rows have no label yet."""
         return sum(map(len, self._waiting.values()))
 
     def stop_waiting(self) -> None:
-        """Give up on the labels that have not come."""
+        """Stop waiting for labels that have not arrived."""
         self._waiting = {}
 
     def _known(self) -> Any:
-        """Return something that changes when a label is learnt by compiled code."""
+        """Return a value that changes when compiled code learns a label."""
         return None
 
     def _start(self, d: int, names: list[str] | None) -> None:
@@ -207,7 +207,7 @@ class Filter:
         return look
 
     def _run(self, task: Task) -> None:
-        """Decide on every row; a label is looked at after its row was forwarded."""
+        """Decide on every row; look at a label only after its row was forwarded."""
         for i, row in enumerate(task.rows):
             look = self._decide(row)
             task.decisions[i] = look.forward
@@ -254,7 +254,7 @@ class Filter:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the filter to a file: versioned, checksummed, no pickle, all or nothing.
 
-        ``onlinear.load`` brings it back, with the labels it is still waiting for.
+        ``onlinear.load`` restores it, including the rows that are still waiting for a label.
         """
         file_format.write(path, *self._described())
 
@@ -295,12 +295,12 @@ class Filter:
         return made
 
     def _plain_params(self) -> dict[str, Any]:
-        """Return the parameters as JSON can hold them."""
+        """Return the parameters in a form that JSON can hold."""
         return self.get_params()
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters as they were."""
+        """Return the parameters, given the result of :meth:`_plain_params`."""
         return params
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
@@ -308,11 +308,11 @@ class Filter:
         raise NotImplementedError
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
-        """Take back what was learnt."""
+        """Restore what was learnt."""
         raise NotImplementedError
 
     def copy(self) -> Self:
-        """Return a filter in the same state that goes its own way."""
+        """Return an independent copy of the filter, in the same state."""
         return copy.deepcopy(self)
 
 

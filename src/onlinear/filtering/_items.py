@@ -11,7 +11,7 @@ from onlinear._validation import checks
 
 __all__ = ["Row", "dense", "entries", "finite_entries", "mark_of", "rows_of", "signs"]
 
-Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or its columns and what is in them
+Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or (columns, values)
 
 
 def rows_of(owner: str, X: Any) -> tuple[list[Row], int, list[str] | None]:
@@ -46,18 +46,18 @@ def dense(row: Row, d: int) -> np.ndarray:
 
 
 def entries(row: Row) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of a row and what is in them."""
+    """Return the columns and values of a row."""
     columns, values = row if isinstance(row, tuple) else (np.arange(row.size), row)
     some = values != 0
     return (columns, values) if some.all() else (columns[some], values[some])
 
 
 def signs(owner: str, y: Any) -> np.ndarray:
-    """Return labels −1 and +1 as floats; True and False stand for them."""
+    """Return labels −1 and +1 as floats; False and True are accepted for them."""
     labels = np.asarray(y)
     if labels.dtype == bool:
         return np.where(labels, 1.0, -1.0)
-    if labels.ndim == 2:  # a topic a column
+    if labels.ndim == 2:  # one column per topic
         return np.column_stack([signs(owner, topic) for topic in labels.T])
     labels = checks.labels(y, len(labels))
     bad = np.flatnonzero(np.abs(labels) != 1.0)
@@ -70,7 +70,7 @@ def signs(owner: str, y: Any) -> np.ndarray:
 
 
 def mark_of(row: Row) -> str:
-    """Return a name for a row: the same numbers, the same name."""
+    """Return a hash of a row's values."""
     digest = hashlib.blake2b(digest_size=12)
     for part in entries(row):
         digest.update(part.tobytes())

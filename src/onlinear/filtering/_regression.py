@@ -1,4 +1,4 @@
-"""A learner behind a filter: its predictions are the margins, the labels −1 and +1."""
+"""A learner used by a filter: its predictions are the margins, its labels −1 and +1."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Decide on every row of a table, and see a label only after the row was forwarded."""
+"""``filter_replay``: run a filter over a table, revealing a label only if its row is forwarded."""
 
 import copy
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ __all__ = ["FilterReplay", "filter_replay"]
 
 @dataclass(frozen=True, eq=False)
 class FilterReplay:
-    """What a filter did, round by round; a slice of it is the same of those rounds.
+    """The decisions of a filter, round by round; slicing it gives the result for those rounds.
 
     Attributes
     ----------
     decisions : array of bool
         Whether each row was forwarded.
     labels : array
-        The labels, −1 and +1, also those the filter did not see.
+        All labels, −1 and +1, including those the filter did not see.
     expected : array or None
-        uᵀx of each row, if u is known: the expectation of its label.
+        uᵀx of each row (the expectation of its label), if u is known.
     """
 
     decisions: np.ndarray
@@ -34,7 +34,7 @@ class FilterReplay:
     expected: np.ndarray | None = None
 
     def __getitem__(self, rounds: slice) -> "FilterReplay":
-        """Return what the filter did in some of the rounds."""
+        """Return the decisions in some of the rounds."""
         expected = None if self.expected is None else self.expected[rounds]
         return FilterReplay(self.decisions[rounds], self.labels[rounds], expected)
 
@@ -63,12 +63,12 @@ class FilterReplay:
 
     @property
     def precision(self) -> float:
-        """Share of the relevant among the forwarded; NaN if there are none."""
+        """Share of forwarded rows that are relevant; NaN if none was forwarded."""
         return _share(self.hits, self.hits + self.false_alarms)
 
     @property
     def recall(self) -> float:
-        """Share of the forwarded among the relevant; NaN if there are none."""
+        """Share of relevant rows that were forwarded; NaN if none is relevant."""
         return _share(self.hits, self.hits + self.misses)
 
     @property
@@ -80,8 +80,8 @@ class FilterReplay:
     def regret(self) -> np.ndarray:
         """Expected mistakes beyond those of the filter that knows u, summed up to each round.
 
-        In the paper's model a label is +1 with probability (1 + uᵀx)/2, and to decide otherwise
-        than the sign of uᵀx costs |uᵀx| more mistakes than not (its eq. (1)). Needs u.
+        In the paper's model a label is +1 with probability (1 + uᵀx)/2, and a decision against the
+        sign of uᵀx costs |uᵀx| expected mistakes more (its eq. (1)). Needs u.
         """
         if self.expected is None:
             raise ValueError("regret needs u: filter_replay(f, X, y, u=u)")
@@ -102,13 +102,13 @@ def _share(part: int, whole: int) -> float:
 
 
 def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
-    """Decide on each row in order; the filter sees the label of a row it forwarded, and then only.
+    """Decide on each row in order; the filter sees only the labels of the rows it forwards.
 
-    (A filter made with ``feedback="full"`` sees each label, after it decided.) The filter is
-    changed in place and goes on from its present state; the decisions are those of ``decide`` and
-    ``feedback`` called row by row (the dual form, if every label is seen, sums by blocks: to
-    rounding). It is all or nothing: after an error or Ctrl-C the filter is as
-    it was. On a terminal, more than two seconds of work show a progress bar.
+    (A filter made with ``feedback="full"`` sees every label, after its decision.) The filter
+    continues from its present state and is changed in place. The decisions are those of ``decide``
+    and ``feedback`` called row by row (up to rounding for the dual form with ``feedback="full"``,
+    which works in blocks). It is all or nothing: after an error or Ctrl-C the filter is as before.
+    On a terminal, a progress bar appears after two seconds.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     X : array, list of rows, DataFrame or SciPy sparse matrix
         One row per round.
     y : array
-        Labels −1 and +1, or False and True. With a column for each of several topics, a copy of f,
-        which has to have seen nothing and stays so, runs on each; the result is then a list.
+        Labels −1 and +1, or False and True. With several columns, one per topic, a copy of f runs
+        on each and the result is a list; f must not have seen any row, and is not changed.
     u : array or None, default None
         The true weights, if known: the expectation of the label of x is then uᵀx, and the result
         has ``regret``.

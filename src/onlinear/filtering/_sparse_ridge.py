@@ -1,14 +1,15 @@
-"""Ridge regression on sparse rows, in dual form: for text, whose dimension is that of a vocabulary.
+"""Ridge regression on sparse rows in dual form, for text with a large vocabulary.
 
-With the labelled rows S kept, C = I + SSᵀ/a = LLᵀ grows by a row a label, as in
+With the labelled rows S, C = I + SSᵀ/a = LLᵀ grows by one row per label, as in
 :mod:`onlinear._updates.dual`, and
 
     k = Sx,   q = L⁻¹k/a,   χ = ‖x‖²/a − qᵀq,   z = L⁻¹y,   w = SᵀL⁻ᵀz/a
     margin = wᵀx/(1 + χ)
 
-w is kept, so that a margin known to lie above or below a threshold costs O(nnz) and no solution:
-0 ≤ χ ≤ ‖x‖²/a. The entries of S stand row after row, and k is one walk along them beside x spread
-out; walking the columns of x only takes as long, since most entries are of words in common.
+w is stored, so a margin that is clearly above or below a threshold costs O(nnz) and needs no
+triangular solve: 0 ≤ χ ≤ ‖x‖²/a. The entries of S are stored row after row, and k is computed in
+one pass over them with x as a dense vector. Visiting only the columns of x would take as long,
+since most entries belong to common words.
 """
 
 import math
@@ -26,14 +27,14 @@ __all__ = ["SparseRidge"]
 
 FIRST_ROOM = 64
 LESS = "forward less (a smaller c), or hash to fewer columns and take form='primal'"
-LANES = 4  # rows spread out at once
-TILE = 16  # rows of Q that stay at hand while they are turned into columns
-PANEL = 256  # rows of L a matrix product takes at once
+LANES = 4  # rows made dense at once
+TILE = 16  # rows of Q transposed at a time, so that they stay in cache
+PANEL = 256  # rows of L per matrix product
 
 
 @kernel
 def products(spread, starts, columns, kept, n, out):
-    """out ← SX for the first n rows of S, and up to four rows x spread out as the columns of X."""
+    """out ← SX for the first n rows of S; X has up to four dense rows x as its columns."""
     for i in range(n):
         a = b = c = d = 0.0
         for place in range(starts[i], starts[i + 1]):
@@ -67,7 +68,7 @@ def weigh(alpha, rho, starts, columns, kept, n, w):
 
 @kernel
 def store(Q, corner, n, L):
-    """Rows n, n + 1, … of L: the columns of Q, each with its row of the corner."""
+    """Store rows n, n + 1, … of L: each is a column of Q, then a row of the corner."""
     for i in range(corner.shape[0]):
         start = (n + i) * (n + i + 1) // 2 + n
         for j in range(i + 1):
@@ -81,7 +82,7 @@ def store(Q, corner, n, L):
 
 @kernel
 def unpack(L, first, last, out):
-    """Rows first..last of L into a square array."""
+    """Copy rows first..last of L into a square array."""
     for i in range(first, last):
         start = i * (i + 1) // 2
         for j in range(i + 1):
@@ -95,15 +96,15 @@ class SparseRidge:
 
     def __init__(self, d: int, a: float, topics: tuple[int, ...] = ()) -> None:
         self.rho = 1.0 / a
-        self._learnt = 0, np.zeros(d)  # n and w: they change together
+        self._learnt = 0, np.zeros(d)  # n and w, in one tuple so that they change together
         self._spread = np.zeros((d, LANES))
-        self.z = np.zeros((FIRST_ROOM, *topics))  # of every topic, if there are several
+        self.z = np.zeros((FIRST_ROOM, *topics))  # one column per topic, if there are several
         self.L = np.zeros(FIRST_ROOM * (FIRST_ROOM + 1) // 2)
         self.values = np.zeros(FIRST_ROOM)
         self.columns = np.zeros(FIRST_ROOM, dtype=int)
         self.starts = np.zeros(FIRST_ROOM + 1, dtype=int)
         self._seen: tuple[Any, ...] = ()
-        self._inverses: dict[tuple[int, int], np.ndarray] = {}  # of blocks of L on the diagonal
+        self._inverses: dict[tuple[int, int], np.ndarray] = {}  # of diagonal blocks of L
 
     @property
     def n(self) -> int:
@@ -126,7 +127,7 @@ class SparseRidge:
         return inner(self.w, *x) / (1.0 + chi)  # type: ignore[no-any-return]
 
     def reaches(self, row: Row, threshold: float) -> bool:
-        """Whether the margin is at least a threshold ≤ 0, with no more work than it takes."""
+        """Whether the margin is at least a threshold ≤ 0; solves for χ only if that is needed."""
         x = entries(row)
         variance, m = self._variance(x), inner(self.w, *x)
         if m >= threshold:
@@ -136,7 +137,7 @@ class SparseRidge:
         return m / (1.0 + self._solved(x)[1]) >= threshold  # type: ignore[no-any-return]
 
     def _variance(self, x: tuple[np.ndarray, np.ndarray]) -> float:
-        """Return ‖x‖²/a, the most χ can be; refuse what leaves no digits."""
+        """Return ‖x‖²/a, the largest possible χ; refuse a row too large for double precision."""
         variance = self.rho * dot(x[1], x[1])
         if not variance <= MOST:
             raise ValueError(
@@ -146,7 +147,7 @@ class SparseRidge:
         return variance  # type: ignore[no-any-return]
 
     def _solved(self, x: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
-        """Return q and χ; those of the last row asked for are kept."""
+        """Return q and χ; those of the last row are cached."""
         if self._seen and self._seen[0] == self.n:
             _, seen, q, chi = self._seen
             if np.array_equal(seen[0], x[0]) and np.array_equal(seen[1], x[1]):
@@ -173,8 +174,8 @@ class SparseRidge:
     def learn_all(self, rows: list[Row], y: np.ndarray) -> np.ndarray:
         """Learn rows whose labels are all seen, of one topic or of several; return their margins.
 
-        The same factor, by products of matrices: the rows of L of a whole block are Q = L⁻¹k/a for
-        all of them at once, then the factor of what is left between themselves.
+        The factor is extended by matrix products: the new rows of L are Q = L⁻¹k/a for the whole
+        block at once, then the Cholesky factor of the Schur complement among the new rows.
         """
         n, m = self.n, len(rows)
         block = [entries(row) for row in rows]
@@ -208,17 +209,17 @@ class SparseRidge:
             inverse = self._inverses.get((first, last))
             if inverse is None:
                 inverse = np.linalg.inv(part[:, first:last])
-                if last - first == PANEL:  # it will be asked for again
+                if last - first == PANEL:  # a full panel: cache its inverse
                     self._inverses[first, last] = inverse
             Q[first:last] = inverse @ (Q[first:last] - part[:, :first] @ Q[:first])
         return Q
 
     def reweigh(self) -> None:
-        """Bring w up to the labels learnt, after :meth:`learn_all`."""
+        """Update w with the labels learnt by :meth:`learn_all`."""
         self._learnt = self.n, self._weights(self.n)
 
     def _weights(self, n: int) -> np.ndarray:
-        """Return w of the first n labels."""
+        """Return w for the first n labels."""
         alpha, w = self.z[:n].copy(), np.zeros_like(self.w)
         solve_columns(self.L, n, alpha)
         weigh(alpha, self.rho, self.starts, self.columns, self.values, n, w)
@@ -227,7 +228,7 @@ class SparseRidge:
     def _products(
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
-        """out ← k = Sx of up to four rows, a column each, for the first n rows of S."""
+        """out ← k = Sx for the first n rows of S, one column for each of up to four rows x."""
         try:
             for lane, (indices, values) in enumerate(rows):
                 self._spread[indices, lane] = values
@@ -238,7 +239,10 @@ class SparseRidge:
         return out
 
     def reserve(self, rows: int, entries: int) -> None:
-        """Have room for more rows and entries; it grows by a quarter, what is looked at last."""
+        """Make room for more rows and entries; arrays grow by a quarter.
+
+        The array whose size is checked grows last, so that Ctrl-C in between does no harm.
+        """
         n = self.n + rows
         if n > len(self.z):
             room = max(n, len(self.z) * 5 // 4)
@@ -274,7 +278,7 @@ class SparseRidge:
 
     @classmethod
     def restored(cls, header: Any, arrays: dict[str, np.ndarray], d: int, a: float) -> Self:
-        """Return what a header and arrays describe, or refuse it."""
+        """Return the regression that a header and arrays describe; raise if they are invalid."""
         made, n = cls(d, a), count(header["n"])
         L, z, starts, columns, values = (
             arrays[name] for name in ("L", "z", "starts", "columns", "values")

@@ -1,9 +1,9 @@
-"""STAP: any classifier as a filter, by chance forwarding some of what it takes for irrelevant.
+"""STAP (apple tasting): any classifier as a filter that forwards a random sample of the rest.
 
-    forward if the base says +1, else with probability min(1, √((1 + m)/T))
+    forward if the base predicts +1, else with probability min(1, √((1 + m)/T))
 
-where m counts the relevant rows discovered so, which the base had missed. The base learns of what
-is forwarded only, and the size of its margin plays no part.
+where m counts the relevant rows that the base had missed and the random sample found. The base
+learns only from forwarded rows, and the size of its margin plays no part.
 
 Helmbold, Littlestone & Long, Information and Computation 2000 (apple tasting), as in Cesa-Bianchi,
 Conconi & Gentile, NIPS 2003, section 4.1.
@@ -24,22 +24,23 @@ __all__ = ["AppleTasting"]
 
 
 class AppleTasting(Exploring):
-    """Any classifier as a filter, by chance forwarding some of what it takes for irrelevant.
+    """Any classifier as a filter: forwards what it calls relevant, and a random sample of the rest.
 
-    Costs what the base costs.
+    Costs as much as the base.
 
     Parameters
     ----------
     base : Filter or None, default None
-        The classifier, a filter that has seen nothing; its own threshold says what is relevant. It
-        is copied, and the copy learns. None is ``RidgeFilter(c=0)``, which is RIDGE-FULL.
+        The classifier: a filter that has seen nothing, whose own threshold says what is relevant.
+        It is copied, and the copy learns. None is ``RidgeFilter(c=0)``, which is RIDGE-FULL.
     p : float or None, default None
-        Probability of forwarding what seems irrelevant, 0 ≤ p ≤ 1; None is min(1, √((1 + m)/T)).
+        Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1; None uses
+        min(1, √((1 + m)/T)).
     horizon : int or None, default None
-        T, how many rounds there will be, if that is known; otherwise each round t takes T = t.
+        The number of rounds T, if it is known in advance; otherwise round t uses T = t.
     seed : int or callable, default 0
-        Where chance comes from: a whole number, or a function of t = 1, 2, … into [0, 1), such a
-        row being forwarded if it gives less than the probability.
+        Seed of the random numbers: a whole number, or a function of t = 1, 2, … that returns a
+        number in [0, 1); a row that seems irrelevant is forwarded if that is below the probability.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class AppleTasting(Exploring):
         self._base = copy.deepcopy(base)
 
     def _begin(self, d: int) -> None:
-        self._base = copy.deepcopy(self._base)  # a beginning may have to be undone
+        self._base = copy.deepcopy(self._base)  # so that it can be undone if the first row fails
         self._base._start(d, None)
 
     def _margin(self, x: Row) -> float:

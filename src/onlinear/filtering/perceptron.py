@@ -1,7 +1,7 @@
-"""The Perceptron, the classifier to compare filters with.
+"""The Perceptron, a baseline classifier for filters.
 
     Δ̂ = wᵀx,  w₁ = 0;  relevant iff Δ̂ ≥ 0
-    w ← w + yx if that was wrong
+    w ← w + yx after a mistake
 
 Rosenblatt, 1958; Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.1, with every label seen.
 """
@@ -17,18 +17,18 @@ from onlinear.filtering._items import Row
 
 __all__ = ["Perceptron"]
 
-LARGEST = 1e150  # of an entry: sums of its squares are finite
+LARGEST = 1e150  # the largest entry: its square is finite
 
 
 class Perceptron(Filter):
-    """The Perceptron: learn by mistakes.
+    """The Perceptron: a linear classifier that learns from its mistakes.
 
     Costs O(d) per round, O(entries of x) for sparse rows.
 
     Parameters
     ----------
     feedback : {"full", "forwarded"}, default "full"
-        Whether the label of every row is seen, as a classifier sees it, or of what is forwarded.
+        Whether it sees the label of every row, as a classifier does, or of forwarded rows only.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Perceptron(Filter):
 
     def _margin(self, x: Row) -> float:
         columns, values = x if isinstance(x, tuple) else (slice(None), x)
-        with np.errstate(over="ignore", invalid="ignore"):  # said in words below
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
             margin = float(self._w[columns] @ values)
         if not math.isfinite(margin):
             raise ValueError(f"Perceptron needs rows whose wᵀx is finite, got wᵀx = {margin}")

@@ -1,13 +1,13 @@
-"""P-RIDGE-FIL: forward what ridge regression takes for relevant, and of the rest some at random.
+"""P-RIDGE-FIL: forward what ridge regression calls relevant, and a random sample of the rest.
 
     Δ̂ = wᵀx,  w₁ = 0,  A₁ = aI
-    forward if Δ̂ ≥ 0, else with probability p; of what is forwarded
+    forward if Δ̂ ≥ 0, else with probability p; if the row is forwarded
     A ← A + xxᵀ
     w ← w + (y − Δ̂) A⁻¹x, then projected on ‖w‖ ≤ 1 in the metric of A
 
 It is :class:`onlinear.ARCOR` without resets, with r = a and a ball of radius 1, on the labels seen.
-Figure 2 of the paper drops aI from A and takes the gain from before the row: Lemma 2 fails for
-both.
+Figure 2 of the paper leaves out aI in A and uses the gain from before the row; with either, Lemma 2
+fails.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.2, Theorem 3.
 """
@@ -27,22 +27,22 @@ __all__ = ["PRidgeFilter", "theorem_3"]
 
 
 class PRidgeFilter(Exploring):
-    """Forward what ridge regression takes for relevant, and of the rest some at random.
+    """Forward what ridge regression calls relevant, and a random sample of the rest.
 
-    Costs O(d²) per round, and more when w has to be projected. The theorem is for rows of length 1.
+    Costs O(d²) per round, more when w has to be projected. The theorem is for rows of length 1.
 
     Parameters
     ----------
     a : float, default 1.0
         Precision of the prior, a > 0.
     p : float or None, default None
-        Probability of forwarding what seems irrelevant, 0 ≤ p ≤ 1. None takes the theorem's,
+        Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1. None uses the theorem's,
         ½n^{−½}(1 + n^{−½}), for n = ``horizon`` rounds.
     horizon : int or None, default None
-        How many rounds there will be, if that is known; otherwise each round t takes n = t.
+        The number of rounds, if it is known in advance; otherwise round t uses n = t.
     seed : int or callable, default 0
-        Where chance comes from: a whole number, or a function of t = 1, 2, … into [0, 1), such a
-        row being forwarded if it gives less than p.
+        Seed of the random numbers: a whole number, or a function of t = 1, 2, … that returns a
+        number in [0, 1); a row that seems irrelevant is forwarded if that is below p.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class PRidgeFilter(Exploring):
 
 
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:
-    """Return what the expected regret of P-RIDGE-FIL in n rounds is at most, γ = min |uᵀx|.
+    """Return a bound on the expected regret of P-RIDGE-FIL in n rounds, γ = min |uᵀx|.
 
     2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½, for rows and a u of length 1, with the theorem's p.
     """

@@ -1,12 +1,13 @@
-"""RIDGE-FIL: forward what ridge regression takes for relevant, or does not know well enough.
+"""RIDGE-FIL: forward what ridge regression calls relevant, or knows too little about.
 
     Δ̂ = xᵀ(aI + SSᵀ + xxᵀ)⁻¹SY        S the rows forwarded, Y their labels: eq. (3)
     τ_t = −√(c ln t / N)               N labels known
     forward iff Δ̂ ≥ τ_t; also if N = 0
 
-Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, and that is the primal form here;
-:class:`onlinear.KernelAAR` is the one with a kernel. The dual form is for sparse rows
-(:mod:`onlinear.filtering._sparse_ridge`). With every label seen and c = 0 it is RIDGE-FULL.
+Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, which computes the primal form;
+:class:`onlinear.KernelAAR` is used with a kernel, and the dual form of
+:mod:`onlinear.filtering._sparse_ridge` for sparse rows. With every label seen and c = 0 it is
+RIDGE-FULL.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4, with a = 1, c = 5.
 """
@@ -28,32 +29,32 @@ from onlinear.kernels import Kernel, RowKernel
 
 __all__ = ["RidgeFilter"]
 
-WIDEST_PRIMAL = 2000  # columns; beyond, a matrix of d² numbers takes longer than one of labels
+WIDEST_PRIMAL = 2000  # columns; above, a d × d matrix takes longer than the dual form
 BLOCK = 512  # rows learnt at once if every label is seen
 
 
 class RidgeFilter(Filter):
-    """Forward what ridge regression takes for relevant, or does not know well enough.
+    """Forward what ridge regression calls relevant, or knows too little about.
 
-    Costs O(d²) per round in primal form; in dual form O(n²) for each label learnt, n of them known,
-    and mostly O(entries of x) for a row held back, with n²/2 numbers of memory. A row of zeros has
-    the margin 0 and is forwarded: leave such rows out.
+    Costs O(d²) per round in primal form; in dual form O(n²) for each label learnt, n being the
+    labels so far, usually O(entries of x) for a row held back, and n²/2 numbers of memory. A row of
+    zeros has the margin 0 and is forwarded: leave such rows out.
 
     Parameters
     ----------
     c : float, default 5.0
-        How much is forwarded to learn, c ≥ 0: the paper's is 5, less forwards less. 0 forwards what
-        seems relevant only, and may never again.
+        How much to explore, c ≥ 0: a smaller c forwards fewer rows; 5 in the paper. With 0 only
+        rows that seem relevant are forwarded, and the filter may stop forwarding for good.
     a : float, default 1.0
         Precision of the prior, a > 0.
     kernel : onlinear.kernels.Kernel, callable or None, default None
-        A kernel, for a relevance that is not linear.
+        A kernel, if relevance is not a linear function of x.
     form : {"auto", "primal", "dual"}, default "auto"
-        Which form to compute in, of a filter without a kernel: they decide alike. "auto" takes the
-        dual one if the first row is sparse, or wider than 2000.
+        How to compute the margins without a kernel; the decisions are the same. "auto" uses the
+        dual form if the first row is sparse or has more than 2000 columns.
     feedback : {"forwarded", "full"}, default "forwarded"
-        With "full" the label of every row is learnt, also of those held back; with c = 0 that is
-        RIDGE-FULL, the classifier to compare with.
+        With "full" the labels of all rows are learnt, also of those held back; with c = 0 that is
+        RIDGE-FULL, the baseline classifier.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class RidgeFilter(Filter):
             fits("RidgeFilter in primal form", d, 1, 'form="dual"')
 
     def _regression(self, x: Row, topics: tuple[int, ...] = ()) -> SparseRidge | Regression:
-        """Return the regression; a new one of the form for such a row if nothing was learnt yet."""
+        """Return the regression; before the first label, a new one whose form suits the row."""
         if self._model is not None:
             return self._model
         if self._kernel is None and (
@@ -126,7 +127,7 @@ class RidgeFilter(Filter):
             super()._run(task)
             return
         model.reserve(len(rows), sum(len(entries(row)[0]) for row in rows))
-        for first in range(0, len(rows), BLOCK):  # every label is seen: nothing to wait for
+        for first in range(0, len(rows), BLOCK):  # every label is seen: learn in blocks
             block = slice(first, min(first + BLOCK, len(rows)))
             margins = model.learn_all(rows[block], labels[block])
             for i, margin in enumerate(margins, first):
@@ -140,7 +141,7 @@ class RidgeFilter(Filter):
         self.forwarded_ += int(decisions.sum())
 
     def _run_topics(self, task: Task) -> None:
-        """Run all topics on one factor if every label is seen: it does not depend on them."""
+        """Run all topics; if every label is seen they share one factor, which needs no labels."""
         if self._sees == "full" and isinstance(self._regression(task.rows[0]), SparseRidge):
             self._run(task)
         else:

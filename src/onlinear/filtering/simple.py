@@ -1,11 +1,11 @@
-"""SIMPLE-FIL: every row is as likely to be relevant as any other, and nothing else is known.
+"""SIMPLE-FIL: a filter that ignores x; every row is equally likely to be relevant.
 
     δ̂ = share of relevant rows among the N forwarded − ½
     τ_t = −√(c ln t / N)
     forward iff δ̂ ≥ τ_t; also if N = 0
 
-The threshold is below zero, and comes up to it as N grows: what seems irrelevant is still forwarded
-as long as too little is known for the number of rows gone by.
+The threshold is negative and approaches zero as N grows: rows that seem irrelevant are forwarded
+as long as there are too few labels for the number of rows seen.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 3, with c = 4.
 """
@@ -23,19 +23,19 @@ __all__ = ["SimpleFilter", "confidence", "theorem_1"]
 
 
 def confidence(c: float, t: int, n: int) -> float:
-    """Return τ = −√(c ln t / n), the margin from which on to forward; −∞ if nothing is known."""
+    """Return τ = −√(c ln t / n), the smallest margin to forward; −∞ without labels."""
     return -math.sqrt(c * math.log(t) / n) if n else -math.inf
 
 
 class SimpleFilter(Filter):
-    """Forward every row, until it is plain that most are irrelevant.
+    """Forward every row until it is clear that most are irrelevant; ignores the columns.
 
-    Costs O(1) per round; looks at no column.
+    Costs O(1) per round.
 
     Parameters
     ----------
     c : float, default 4.0
-        How much is forwarded to be sure, c ≥ 0; the paper's is 4.
+        How much to explore, c ≥ 0: a smaller c stops forwarding earlier; 4 in the paper.
 
     Examples
     --------
@@ -73,8 +73,8 @@ class SimpleFilter(Filter):
 
 
 def theorem_1(delta: float, n: int) -> float:
-    """Return what the expected regret of SIMPLE-FIL in n rounds is at most: (32/|δ| + 2) ln n + 4.
+    """Return a bound on the expected regret of SIMPLE-FIL in n rounds: (32/|δ| + 2) ln n + 4.
 
-    δ is the probability of a relevant row less a half.
+    δ is the probability of a relevant row minus ½.
     """
     return (32 / abs(delta) + 2) * math.log(n) + 4

@@ -1,4 +1,4 @@
-"""An optimum in hindsight that is kept up to date, row by row or in bulk."""
+"""Base class of the hindsight optima that are updated row by row or table by table."""
 
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ __all__ = ["Running"]
 class Running:
     """The least loss in hindsight so far; the base of ``BestFixed`` and ``BestDrifting``.
 
-    The same bits row by row and in bulk. A bad row raises and changes nothing.
+    The result is bit for bit the same row by row and in bulk. A bad row raises and changes nothing.
     """
 
     def __init__(self, account: Account) -> None:
@@ -22,22 +22,22 @@ class Running:
         self._rounds = 0
 
     def _prices(self) -> tuple[Any, ...]:
-        """Return what the object was made with."""
+        """Return the penalties the object was made with."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        """Show the prices and the optimum."""
+        """Show the penalties and the optimum."""
         prices = ", ".join(f"{price:g}" for price in self._prices())
         return f"<{type(self).__name__}({prices}) after {self._rounds} rounds: {self.loss:.6g}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return prices and state: what pickle and deepcopy keep."""
+        """Return penalties and state, for pickle and deepcopy."""
         width = None if self._ledger.state is None else self._ledger.width
         kept = self._prices(), width, self._ledger.record, self._names, self._rounds
         return {"kept": kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take prices and state back."""
+        """Restore penalties and state."""
         prices, width, record, names, rounds = state["kept"]
         type(self).__init__(self, *prices)
         if width is not None:
@@ -51,14 +51,14 @@ class Running:
         return self._ledger.state
 
     def learn_one(self, x: Any, y: Any) -> Self:
-        """Take one more row into account; returns itself."""
+        """Add one row; return the object itself."""
         self._ledger.add_one(checks.row(x, None, self._names), checks.label(y))
         self._names = self._names or checks.row_names(x)
         self._rounds += 1
         return self
 
     def learn_many(self, X: Any, y: Any) -> np.ndarray:
-        """Take the rows of a table into account; return the optimum after each of them."""
+        """Add the rows of a table; return the optimum after each of them."""
         X, names = checks.table(X)
         if self._names is not None and names is not None:
             checks.same_names(self._names, names)
@@ -69,7 +69,7 @@ class Running:
 
     @property
     def account(self) -> Account:
-        """How the optimum is kept up."""
+        """The account that updates the optimum."""
         return self._ledger.account
 
     @property
@@ -80,5 +80,5 @@ class Running:
 
     @property
     def rounds_(self) -> int:
-        """How many rows were taken into account."""
+        """How many rows were added."""
         return self._rounds

@@ -1,4 +1,4 @@
-"""How far a sequence of predictors u_1..u_T moves."""
+"""Measures of drift: how far a sequence of predictors u_1..u_T moves."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def _moves(path: Any) -> np.ndarray:
 
 
 def squared_drift(path: Any) -> float:
-    """Return V = Σ ‖u_{t+1} − u_t‖², the drift LASER's bound speaks of.
+    """Return V = Σ ‖u_{t+1} − u_t‖², the drift in LASER's bound.
 
     >>> squared_drift([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])
     25.0
@@ -26,7 +26,7 @@ def squared_drift(path: Any) -> float:
 
 
 def total_drift(path: Any, norm: int = 2) -> float:
-    """Return Σ ‖u_{t+1} − u_t‖, that of ARCOR's and C-GD's bounds; with ``norm=1``, of C-EG's.
+    """Return Σ ‖u_{t+1} − u_t‖, the drift in the bounds of ARCOR and C-GD; ``norm=1`` for C-EG.
 
     >>> total_drift([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])
     5.0

@@ -1,4 +1,4 @@
-"""The best drifting sequence: its value after every row, and the sequence itself.
+"""The best drifting sequence in hindsight: its penalised loss after every row, and its path.
 
     min over u_1..u_T of  b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²
 
@@ -7,7 +7,7 @@ Forward, with LASER's w and Σ: each round adds e²/(1 + χ), e = y − xᵀw, t
 
     r_{t−1} = x_t e_t/(1 + χ_t) + r_t − x_t (k_tᵀ r_t),    u_1 = r_0/b,  u_{t+1} = u_t + r_t/c
 
-(the smoother of Bryson and Frazier, for a random walk), O(d) a round.
+(the smoother of Bryson and Frazier, for a random walk), O(d) per round.
 
 Moroshko & Crammer, AISTATS 2013; Bryson & Frazier 1963.
 """
@@ -31,7 +31,7 @@ __all__ = ["BestDrifting", "best_drifting", "drifting_path"]
 
 @_engine.Tally
 def step(state, params, x, y, work):
-    """Take in one row; return the optimum."""
+    """Add one row; return the optimum."""
     tally, t, w, S = state
     _, c = params
     gain, _, rule = compete((t, w, S), c, x, y, work)
@@ -47,14 +47,14 @@ def _prices(what: str, b: float, c: float) -> tuple[float, float]:
 
 
 class BestDrifting(Running):
-    """The least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence so far, in O(d²) a row.
+    """The least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence so far, in O(d²) per row.
 
     Parameters
     ----------
     b : float, default 1.0
-        Price of ‖u_1‖², b > 0.
+        Penalty on ‖u_1‖², b > 0.
     c : float, default 100.0
-        Price of drift, c > 0; infinity allows none.
+        Penalty on the squared drift, c > 0; infinity allows no drift.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class BestDrifting(Running):
 
 
 def _account(owner: str, b: float, c: float) -> Account:
-    """Return how the optimum is kept up."""
+    """Return the account that updates the optimum."""
     prices = _prices(owner, b, c)
     return Account(
         owner, lambda d: (np.zeros(1), *gaussian(d, prices[0])), step, prices, (INDISTINCT,)
@@ -88,7 +88,7 @@ def _account(owner: str, b: float, c: float) -> Account:
 def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
     """Return, after each round, the least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence.
 
-    Costs O(d²) per round. Needs b > 0, and is right to about 1e-16·‖x‖²/b; columns that double
+    Costs O(d²) per round. Needs b > 0, and is accurate to about 1e-16·‖x‖²/b; columns that double
     precision cannot tell apart are refused.
 
     >>> import numpy as np
@@ -100,7 +100,7 @@ def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
 
 @_engine.Tally
 def forward(state, params, x, y, work):
-    """One round of the recursion, put down: the gain Σx/(1 + χ), then e/(1 + χ)."""
+    """One round of the forward recursion; records the gain Σx/(1 + χ), then e/(1 + χ)."""
     put, t, w, S = state
     _, c = params
     v = work[0]
@@ -124,9 +124,9 @@ def backward(state, params, row, y, work):
 
 
 def drifting_path(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
-    """Return u_1..u_T, the sequence that :func:`best_drifting` prices, one row per round.
+    """Return u_1..u_T, the sequence that attains :func:`best_drifting`, one row per round.
 
-    One pass forward, O(d²) a round, and one backward, O(d); memory O(T·d).
+    One forward pass, O(d²) per round, and one backward pass, O(d) per round; memory O(T·d).
 
     >>> import numpy as np
     >>> path = drifting_path(np.ones((3, 1)), [0.0, 1.0, 2.0], b=1e-9, c=1.0)

@@ -1,11 +1,11 @@
-"""The best fixed predictor: least squares, ridge or plain, after every row.
+"""The best fixed predictor in hindsight: least squares, with or without ridge, after every row.
 
     min over u of  b‖u‖² + Σ (y_s − uᵀx_s)²,   b ≥ 0
 
-The triangular factor R of the rows (and of √b I) with the labels beside it is kept by plane
-rotations: a new row (x, y) is turned into R entry by entry, and the square of what is left of y is
-what the row adds to the optimum. Nothing is inverted, so columns may depend on each other, and
-there may be fewer rows than columns.
+The triangular factor R of the QR decomposition of the rows (and of √b I), with the transformed
+labels, is updated by plane (Givens) rotations: a new row (x, y) is rotated into R entry by entry,
+and the square of what is left of y is what the row adds to the optimum. Nothing is inverted, so
+columns may be collinear, and there may be fewer rows than columns.
 
 Golub & Van Loan, Matrix Computations, sec. 6.5 (row updating of a least-squares problem).
 """
@@ -24,12 +24,12 @@ from onlinear.hindsight._running import Running
 
 __all__ = ["BestFixed", "best_fixed", "least_squares"]
 
-DEPENDENT = 1e-24  # a column is the others' sum if what is left of it is 1e-12 of its length
+DEPENDENT = 1e-24  # collinear: less than 1e-12 of the column's length (squared) is left
 
 
 @_engine.Tally
 def step(state, params, x, y, work):
-    """Turn one row into R; return the optimum."""
+    """Rotate one row into R; return the optimum."""
     tally, R, squares = state
     d = x.size
     row = work[0]
@@ -44,7 +44,7 @@ def step(state, params, x, y, work):
     for i in range(d):
         a, b = R[i, i], row[i]
         if max(a * a, b * b) <= DEPENDENT * squares[i]:
-            continue  # rounding: a column that depends on those before it
+            continue  # rounding: a column collinear with those before it
         if b == 0.0:
             continue
         h = math.hypot(a, b)
@@ -62,12 +62,12 @@ def step(state, params, x, y, work):
 
 
 class BestFixed(Running):
-    """The least b‖u‖² + loss of any fixed u so far, b ≥ 0, to rounding, in O(d²) a row.
+    """The least b‖u‖² + loss of any fixed u so far, exact up to rounding, in O(d²) per row.
 
     Parameters
     ----------
     b : float, default 0.0
-        Price of ‖u‖², b ≥ 0; 0 is plain least squares.
+        Penalty on ‖u‖², b ≥ 0; 0 is plain least squares.
 
     Examples
     --------
@@ -90,13 +90,13 @@ class BestFixed(Running):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The best u; that of least norm if there are several."""
+        """The best u; the one of least norm if there are several."""
         _, R, _ = self._state()
         return np.asarray(np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0])
 
 
 def least_squares(owner: str, b: float) -> Account:
-    """Return how the optimum is kept up."""
+    """Return the account that updates the optimum."""
     price = checks.number(checks.asked(owner, b=b), "b", least=0)
 
     def init(d: int) -> tuple[np.ndarray, ...]:
@@ -110,9 +110,9 @@ def least_squares(owner: str, b: float) -> Account:
 def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
-    Right to rounding, for collinear columns too (least squares with b = 0): a column is taken for
-    a sum of others if less than 1e-12 of its length is left beside them. Costs O(d²) per round.
-    ``BestFixed(b)`` has the u as well, as ``coef_``.
+    Exact up to rounding, also with collinear columns (b = 0 is least squares): a column counts as
+    collinear if less than 1e-12 of its length is not explained by the others. Costs O(d²) per
+    round. ``BestFixed(b)`` also has the predictor, as ``coef_``.
 
     >>> import numpy as np
     >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4

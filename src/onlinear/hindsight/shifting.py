@@ -1,10 +1,10 @@
-"""The best shifting sequence: k segments, a predictor for each, by dynamic programming.
+"""The best shifting sequence in hindsight: k segments, a fixed predictor in each.
 
     best_k(t) = min over s ≤ t of  best_{k−1}(s − 1) + cost(s, t)
 
-cost(s, t) being the least-squares loss of rows s..t. Starts s are taken in order, and the costs of
-all rows after s come from one run of the best fixed predictor, so a run costs O(T²·(d² + k)) time
-and O(T·k) memory.
+by dynamic programming, cost(s, t) being the least-squares loss of rows s..t. The starts s are
+visited in order, and cost(s, t) for all t comes from one run of the best fixed predictor. So it
+takes O(T²·(d² + k)) time and O(T·k) memory.
 
 Bellman 1961; Herbster & Warmuth, JMLR 2001 compare with such sequences.
 """
@@ -41,7 +41,7 @@ class Shifting(NamedTuple):
 
 
 def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
-    """Return the best sequence of at most ``segments`` predictors, each kept for a stretch.
+    """Return the best sequence of at most ``segments`` predictors, each used for consecutive rows.
 
     Exact. Costs O(T²·(d² + segments)) time: seconds for a few thousand rows, not for millions.
     Within a segment the predictor is the least-squares one (of least norm, if there are several).
@@ -59,7 +59,7 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     rows = X.shape[0]
     X, y = to_read(X), to_read(checks.labels(y, rows))
     account = least_squares("best_shifting", 0.0)
-    Ledger(account).add(X, y, names)  # a bad row is named by its place in the whole table
+    Ledger(account).add(X, y, names)  # raises with the number of a bad row in the whole table
     work, costs = account.step.work(X.shape[1]), np.empty((1, rows))
     k = min(asked, rows)
     loss = np.full((k, rows), np.inf)

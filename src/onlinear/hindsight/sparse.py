@@ -1,11 +1,11 @@
-"""The best sparse predictor, by the batch iteration that CIRR and OSLOG make one round of.
+"""The best sparse predictor in hindsight (LASSO), by the batch form of CIRR's iteration.
 
     D  = diag(|w|),  w = 1 at first
     w ← √D (aI + √D S √D)⁻¹ √D b        S = Σ x_s x_sᵀ,  b = Σ y_s x_s
 
-Each step minimises the loss plus a Σ w_i²/|w_i of before|, and the limit minimises L(w) + 2a‖w‖₁,
-the LASSO. Zeros are reached only in the limit; once it is clear which weights they are, the others
-solve a linear system, and the conditions of an optimum are checked before it is returned.
+Each step minimises the loss plus a Σ w_i²/|previous w_i|, and the limit minimises L(w) + 2a‖w‖₁,
+the LASSO; CIRR and OSLOG make one such step per round. Zeros are reached only in the limit. Once it
+is clear which weights are zero, the others are solved for, and the optimality conditions checked.
 
 Jamil & Bouchachia, (13), "iterative ridge regression"; Rajaratnam et al., SLOG.
 """
@@ -20,8 +20,8 @@ __all__ = ["Sparse", "best_sparse"]
 
 STEPS = 100_000
 TRY_EVERY = 10
-SMALL = 1e-3  # |w_i|·S_ii below this share of a: the weight may be on its way to zero
-EDGE = 1e-6  # how closely the optimum's conditions are checked, as a share of a
+SMALL = 1e-3  # |w_i|·S_ii below this share of a: the weight may be converging to zero
+EDGE = 1e-6  # tolerance of the optimality conditions, as a share of a
 
 
 class Sparse(NamedTuple):
@@ -34,7 +34,7 @@ class Sparse(NamedTuple):
     loss : float
         Σ (y − wᵀx)².
     objective : float
-        loss + 2a‖w‖₁, the least there is.
+        loss + 2a‖w‖₁, the minimum.
     """
 
     weights: np.ndarray
@@ -45,12 +45,12 @@ class Sparse(NamedTuple):
 def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     """Return the w that minimises the loss plus 2a‖w‖₁, a > 0.
 
-    Costs a Cholesky-sized solve a step, and some tens to thousands of steps: more where an input is
-    on the edge of entering.
+    Costs a d × d linear solve per step, and tens to thousands of steps: more if some weight is on
+    the edge between zero and nonzero.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 5))
-    >>> best_sparse(X, 2 * X[:, 1], a=50.0).weights.round(3)  # shrunk, the others exactly out
+    >>> best_sparse(X, 2 * X[:, 1], a=50.0).weights.round(3)  # shrunk; the others exactly zero
     array([0.  , 1.899, 0.   , 0.   , 0.   ])
     """
     price = checks.number(checks.asked("best_sparse", a=a), "a", above=0)
@@ -80,15 +80,15 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
 
 
 def _noise(S: np.ndarray, b: np.ndarray) -> float:
-    """Return the rounding in b − Sw near the optimum, where the two are alike."""
+    """Return the rounding error of b − Sw near the optimum, where it cancels."""
     return 1e-15 * len(b) * float(np.abs(b).max(initial=0.0))
 
 
 def _polished(w: np.ndarray, S: np.ndarray, b: np.ndarray, a: float) -> np.ndarray | None:
     """Return the optimum if w shows which weights are zero, and None if it does not yet.
 
-    Given the signs of the others the optimum solves a linear system; it is the optimum exactly if
-    its signs are those, and no zero weight wants to move: |b − Sw|_i ≤ a.
+    Given the zeros and the signs of the others, a linear system gives the candidate. It is the
+    optimum exactly if its signs are those, and |b − Sw|_i ≤ a for every zero weight.
     """
     signs = np.where(np.abs(w) * np.diag(S) > SMALL * a, np.sign(w), 0.0)
     kept = signs != 0

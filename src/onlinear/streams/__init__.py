@@ -1,4 +1,4 @@
-"""Streams to try a learner on: generated ones, and the real sets of the papers."""
+"""Data streams to try a learner on: synthetic ones, and the real data sets of the papers."""
 
 from onlinear.streams._real import DataNotFoundError, Documents, Table, Vectors, load
 from onlinear.streams._synthetic import friedman, paired, rotating, shifting

@@ -1,4 +1,4 @@
-"""Data sets from where they are published, by scikit-learn's means; nothing else here fetches."""
+"""Download data sets from their public sources, by scikit-learn; no other module downloads."""
 
 import csv
 import io
@@ -26,10 +26,10 @@ __all__ = [
     "sklearn_cache",
 ]
 
-PATIENCE = 30.0  # seconds without an answer
+PATIENCE = 30.0  # timeout of a connection, in seconds
 ADVICE = 'fetching data sets needs scikit-learn: pip install "onlinear[papers]"'
 
-FRIEDMAN = 564  # of OpenML
+FRIEDMAN = 564  # its number at OpenML
 ISTANBUL = "https://archive.ics.uci.edu/static/public/247/data.csv"
 AILERONS = "https://www.dcc.fc.up.pt/~ltorgo/Regression/ailerons.tgz"
 AILERONS_SHA256 = "2eb15628e03b0686cb84d199570f5caa9a01755136d87d0002f805dde8464c71"
@@ -46,12 +46,12 @@ AILERONS_NAMES = (
 
 
 class DamagedDataError(ValueError):
-    """A copy of a data set that is not what it has to be."""
+    """A copy of a data set that is damaged or is a different one."""
 
 
 @contextmanager
 def fetching() -> Iterator[None]:
-    """Let nothing hang, and no retry be told: what fails raises an OSError."""
+    """Set a timeout and silence retry warnings; a failed download raises an OSError."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(PATIENCE)
     try:
@@ -64,23 +64,23 @@ def fetching() -> Iterator[None]:
 
 @contextmanager
 def damaged(where: object) -> Iterator[None]:
-    """Say of what cannot be read as what it should be which file, or address, it is."""
+    """Turn errors of reading into a DamagedDataError that names the file or address."""
     try:
         yield
     except (OSError, EOFError, LookupError, TypeError, ValueError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # no access to it at all
+        if isinstance(error, OSError) and error.errno is not None:  # it cannot be accessed at all
             raise
         raise DamagedDataError(f"{where} is damaged, or not what its name says: {error}") from None
 
 
 def allowed(download: bool) -> None:
-    """Go on only if something may be fetched."""
+    """Raise unless downloading is allowed."""
     if not download:
         raise FileNotFoundError("fetching is not allowed")
 
 
 def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return names and numbers of Friedman's function as OpenML has it."""
+    """Return column names and numbers of Friedman's function, from OpenML."""
     from sklearn.datasets import fetch_openml
 
     got = fetch_openml(
@@ -90,7 +90,7 @@ def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return names and numbers of the returns as UCI has them: date, lira, dollars, others."""
+    """Return column names and numbers of the stock returns, from UCI."""
     text = _file(ISTANBUL, folder, "istanbul_stock_exchange-uci.csv").read_text("utf-8-sig")
     names = ("ISE_TL", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM", "target")
     with damaged(ISTANBUL):
@@ -100,7 +100,7 @@ def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def ailerons(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return names and numbers of the first part of Torgo's archive."""
+    """Return column names and numbers of the first part of Torgo's archive."""
     path = _file(AILERONS, folder, "ailerons.tgz", AILERONS_SHA256)
     with tarfile.open(path) as archive:
         member = next(m for m in archive.getmembers() if m.name.endswith("ailerons.data"))
@@ -111,17 +111,17 @@ def ailerons(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def reuters(folder: Path) -> Path:
-    """Return the archive of Reuters-21578, fetched unless it is in the folder."""
+    """Return the path of the Reuters-21578 archive, downloading it unless it is in the folder."""
     return _file(REUTERS, folder, "reuters21578.tar.gz", REUTERS_SHA256)
 
 
 def sklearn_cache() -> Path:
-    """Return the folder where scikit-learn keeps what it fetches."""
+    """Return the folder where scikit-learn keeps its downloads."""
     return Path(os.environ.get("SCIKIT_LEARN_DATA") or Path.home() / "scikit_learn_data")
 
 
 def rcv1(folder: Path | None, download: bool) -> Any:
-    """Return RCV1 as scikit-learn has it, in its own cache or that in a folder."""
+    """Return RCV1 from scikit-learn, using its own cache or the one in ``folder``."""
     from sklearn.datasets import fetch_rcv1
 
     try:

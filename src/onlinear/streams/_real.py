@@ -1,6 +1,6 @@
-"""The real data sets of the papers: from a folder, from the cache, or from their public sources.
+"""``load``: the real data sets of the papers, from a folder, the cache, or their public sources.
 
-Every copy is checked: what is read has to be, number for number, what the figures were made of.
+The checksum of every copy is verified, so that figures are made from the same numbers everywhere.
 """
 
 import csv
@@ -27,7 +27,7 @@ __all__ = ["DataNotFoundError", "Documents", "Table", "Vectors", "cache", "load"
 
 
 class DataNotFoundError(FileNotFoundError):
-    """A data set that is in no folder, nor to be had from its public source."""
+    """A data set that is in no folder, and could not be downloaded from its public source."""
 
 
 class Table(NamedTuple):
@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """Texts in the order of their dates, and the topics of each."""
+    """Texts in order of date, and the topics of each."""
 
     texts: list[str]
     topics: list[frozenset[str]]
@@ -54,7 +54,7 @@ class Vectors(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What is known of a table: where a person finds it, what it has to be, how it is fetched."""
+    """A known table: its public address, its checksum, and the function that downloads it."""
 
     address: str
     sha256: str  # of its numbers, row by row, the label last, as little-endian float64
@@ -107,9 +107,9 @@ def load(
 ) -> Table | Documents | Vectors:
     """Return a real data set of the papers.
 
-    It is looked for in ``folder``, then in the cache (the folder that the environment names in
-    ``ONLINEAR_DATA``, or ``~/.cache/onlinear``), then fetched from its public source and kept in
-    the cache. Wherever it comes from, its checksum is compared. Fetching needs scikit-learn:
+    It is looked for in ``folder``, then in the cache (the folder in the environment variable
+    ``ONLINEAR_DATA``, or ``~/.cache/onlinear``), then downloaded from its public source and kept in
+    the cache. Its checksum is always verified. Downloading needs scikit-learn:
     ``pip install "onlinear[papers]"``.
 
     Parameters
@@ -119,20 +119,20 @@ def load(
         ``"f16_ailerons"`` (7,154 × 40, Torgo's collection): a :class:`Table`, in a folder as
         ``NAME.csv`` or ``NAME.csv.gz``, with a header, the label last. ``"reuters21578"``, the
         stories of Reuters-21578 (UCI 137): :class:`Documents`, in a folder as the archive
-        ``reuters21578.tar.gz``, or as ``text_reuters21578.csv.gz``, a certain table with the
+        ``reuters21578.tar.gz``, or as ``text_reuters21578.csv.gz``, a table made from it with the
         columns title, body and topics. ``"rcv1"``: :class:`Vectors`, as scikit-learn's
         ``fetch_rcv1`` has them, in its own cache or, as its ``data_home``, in ``folder``.
     folder : path, optional
         Where to look first.
     download : bool, default True
-        Whether it may be fetched.
+        Whether it may be downloaded.
 
     Raises
     ------
     DataNotFoundError
-        If it is nowhere, with the places looked at and the public address.
+        If it is not found; the message has the places searched and the public address.
     ValueError
-        If a copy is not what it has to be.
+        If a copy has the wrong checksum, or cannot be read.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _table(name: str, places: Sequence[Path], download: bool) -> Table:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Put what was fetched and checked into the cache; where that cannot be, say so and go on."""
+    """Write a downloaded and verified file to the cache; warn if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file_format.replace(path, content)
@@ -177,7 +177,7 @@ def _keep(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return names and numbers of a file, without the column of dates."""
+    """Return column names and numbers of a file, without the column of dates."""
     opened = gzip.open if path.suffix == ".gz" else open
     with _published.damaged(path), opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         names, *rows = (row for row in csv.reader(file) if row)
@@ -186,7 +186,7 @@ def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
-    """Return a table as ``_read`` takes it, its numbers to the last bit."""
+    """Return a table in the format of ``_read``, its numbers exact."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(names)
@@ -195,7 +195,7 @@ def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
 
 
 def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarray) -> Table:
-    """Return the table if its numbers are what they have to be."""
+    """Return the table; raise unless its checksum is right."""
     plain = np.ascontiguousarray(numbers + 0.0, dtype="<f8")  # −0 is 0
     digest = hashlib.sha256(plain.tobytes()).hexdigest()
     if digest != known.sha256:
@@ -207,7 +207,7 @@ def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarra
 
 
 def _documents(places: Sequence[Path], download: bool) -> Documents:
-    """Return Reuters-21578 from its archive, or from a table made of that."""
+    """Return Reuters-21578 from its archive, or from a table made from it."""
     table = _first(places, "text_reuters21578.csv.gz")
     path = _first(places, "reuters21578.tar.gz")
     if path is None and table is None:
@@ -222,7 +222,7 @@ def _documents(places: Sequence[Path], download: bool) -> Documents:
 
 
 def _vectors(places: Sequence[Path], download: bool) -> Vectors:
-    """Return RCV1 as scikit-learn has it."""
+    """Return RCV1 from scikit-learn."""
     from scipy.sparse import csr_array
 
     folder = next((place for place in places if (place / "RCV1").is_dir()), None)
@@ -233,7 +233,7 @@ def _vectors(places: Sequence[Path], download: bool) -> Vectors:
 
 
 def _first(places: Sequence[Path], *names: str) -> Path | None:
-    """Return the first file there is."""
+    """Return the first of these files that exists."""
     paths = (place / name for place in places for name in names)
     return next((path for path in paths if path.exists()), None)
 
@@ -242,7 +242,7 @@ def _first(places: Sequence[Path], *names: str) -> Path | None:
 def _reaching(
     name: str, file: str, address: str, places: Sequence[Path], download: bool
 ) -> Iterator[None]:
-    """Fetch, and where that fails or is not allowed, say where the data set could come from."""
+    """Turn a failed or forbidden download into an error with the places searched and address."""
     sought = " or ".join(f"{place}{'' if place.is_dir() else ' (no folder)'}" for place in places)
     missing = f"the data set {name} is not there: no {file} in {sought}"
     try:

@@ -1,4 +1,4 @@
-"""Reuters-21578: its archive of SGML files taken apart, stories by date."""
+"""Parse the SGML files of Reuters-21578 into stories, in order of date."""
 
 import csv
 import gzip
@@ -23,7 +23,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def read_archive(path: Path, sha256: str) -> list[Story]:
-    """Return the stories of ``reuters21578.tar.gz`` by date; those without date or text are not in.
+    """Return the stories of ``reuters21578.tar.gz`` by date, without those that lack date or text.
 
     The text of a story is its title and body, or all its text if it has neither.
     """
@@ -52,13 +52,13 @@ def _stories(text: str) -> Iterator[tuple[datetime, int, Story]]:
 
 
 def _part(story: str, tag: str) -> str:
-    """Return what is inside a tag, or nothing."""
+    """Return the text inside a tag, or an empty string."""
     found = re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", story, re.DOTALL)
     return found[1] if found else ""
 
 
 def _plain(part: str) -> str:
-    """Return text without tags, entities and control characters, its blanks made one."""
+    """Return text without tags, entities and control characters, with single spaces."""
     return " ".join(CONTROL.sub(" ", html.unescape(TAGS.sub(" ", part))).split())
 
 

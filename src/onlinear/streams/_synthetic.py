@@ -1,4 +1,4 @@
-"""Generated streams; what a paper leaves open is a parameter, with the likely as its default."""
+"""Synthetic streams with drift; what a paper leaves open is a parameter with a likely default."""
 
 from typing import Literal
 
@@ -12,10 +12,10 @@ __all__ = ["friedman", "paired", "rotating", "shifting"]
 def rotating(
     rows: int = 5000, d: int = 10, degrees: float = 0.5, noise: float = 0.1, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return X and y of a stream whose truth turns at a steady pace.
+    """Return X and y of a stream whose true weights rotate at a constant rate.
 
-    x is standard normal, y = uᵀx + noise; u has length 1 and turns in the planes of columns (0, 1),
-    (2, 3), … by ``degrees`` a round (the last column of an odd number stays).
+    x is standard normal, y = uᵀx + noise; u has length 1 and rotates in the planes of columns
+    (0, 1), (2, 3), … by ``degrees`` per round (the last of an odd number of columns stays).
 
     >>> X, y = rotating(rows=100, d=4)
     >>> X.shape, y.shape
@@ -52,32 +52,33 @@ def paired(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return X and y of the streams of Moroshko (2013, ch. 7), and of Vaits & Crammer (2011).
 
-    20 columns: 0–9 are five pairs of normals with deviations 10 and 1, turned by 45°; the others
-    are N(0, 2). The truth has length 1, lies in one pair and turns in it; y = uᵀx + N(0, noise).
+    20 columns: 0–9 are five pairs of normals with deviations 10 and 1, rotated by 45°; the others
+    are N(0, 2). The true weights u have length 1, lie in one pair of columns and rotate in it;
+    y = uᵀx + N(0, noise).
 
     Parameters
     ----------
     rows : int, default 2000
-        How many rows, T of the papers.
+        Number of rows (T in the papers).
     rate : float, default 1.0
-        How far the truth turns in the first round. The papers do not say; the default, 1° a round,
-        reproduces most of what they report, and at 1 radian a round nothing can follow.
+        How far u rotates in the first round. The papers do not say; the default, 1° per round,
+        reproduces most of what they report, and at 1 radian per round nothing can follow.
     unit : {"degrees", "radians"}, default "degrees"
-        Of the rate. The papers' "rate of t⁻¹" has none.
+        Unit of the rate. The papers' "rate of t⁻¹" has none.
     decay : float, default 0.0
-        The truth turns by rate·t^−decay in round t: 0 is the thesis' linear drift (its data sets 1
-        and 3), 1 that of its sets 2 and 4; .01 and .5 are Vaits & Crammer's.
+        u rotates by rate·t^−decay in round t: 0 is the thesis' linear drift (its data sets 1 and
+        3), 1 that of its sets 2 and 4; .01 and .5 are Vaits & Crammer's.
     switch_every : int, optional
-        Rounds after which the truth moves on to the next pair (50 in both papers), or never.
+        Rounds after which u moves to the next pair of columns (50 in both papers); None for never.
     pairs : int, default 5
-        How many pairs of columns it goes round in: the papers say "1, 2, then 3, 4, and so on".
-        With 5 it stays in the turned pairs; up to 10 it also visits the columns of N(0, 2).
+        Number of pairs that u cycles through: the papers say "1, 2, then 3, 4, and so on". With 5
+        it stays in the rotated pairs; up to 10 it also visits the columns of N(0, 2).
     normal : {"variance", "deviation"}, default "variance"
-        What the second number of N(0, 2) is, and ``noise``.
+        What the second number of N(0, 2), and ``noise``, stand for.
     noise : float, default 0.05
-        Of the labels: .05 in the thesis' sets 3 and 4 (0 in 1 and 2), 2 in Vaits & Crammer.
+        Noise of the labels: .05 in the thesis' sets 3 and 4 (0 in 1 and 2), 2 in Vaits & Crammer.
     seed : int, default 0
-        Of the random numbers.
+        Seed of the random numbers.
 
     Examples
     --------
@@ -130,33 +131,33 @@ def shifting(
     noise: float = 0.1,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return X, y and u, one row a round, of a truth that stays for a while and then shifts.
+    """Return X, y and the true weights u, one row per round; u is piecewise constant and shifts.
 
-    y = u_tᵀx + noise. It is the setting of Herbster & Warmuth (2001), who have no experiment: how
-    the truth shifts, and everything else, is a parameter.
+    y = u_tᵀx + noise. It is the setting of Herbster & Warmuth (2001), who report no experiments, so
+    everything is a parameter.
 
     Parameters
     ----------
     rows, d : int, default 2000 and 20
-        How many rounds and columns.
+        Number of rounds and columns.
     shifts : int, default 9
-        How often the truth shifts.
+        How often u shifts.
     spacing : {"even", "random"}, default "even"
-        When it does: after equal times, or in rounds drawn at random.
+        When u shifts: at equal intervals, or in rounds drawn at random.
     truth : {"simplex", "sphere"}, default "simplex"
-        Weights that are not negative and sum to one, or of length 1; drawn uniformly from these.
+        Where u is drawn uniformly: non-negative weights that sum to one, or weights of length 1.
     active : int, optional
-        How many weights of the truth are not zero, all if not given. After a shift they are others,
-        as long as there are twice as many columns.
+        Number of nonzero weights in u; all if not given. After a shift, other weights are nonzero
+        if there are at least twice as many columns.
     floor : float, default 0.0
-        Of a truth in the simplex: 1 − floor times that, and floor/d more in each weight, 0 ≤ floor
-        ≤ 1. No weight is below floor/d, as the paper's constraint set [α/n, 1]ⁿ has it.
+        Lower limit floor/d on the weights of a u in the simplex, 0 ≤ floor ≤ 1, as in the paper's
+        constraint set [α/n, 1]ⁿ: u is multiplied by 1 − floor, and floor/d added to each weight.
     inputs : {"uniform", "signs", "sphere"}, default "uniform"
-        Each column of X uniform on [0, 1]; −1 or 1; or rows of length 1 in any direction.
+        Entries of X uniform on [0, 1]; entries −1 or 1; or rows of length 1 in any direction.
     noise : float, default 0.1
-        The deviation of the normal noise.
+        Standard deviation of the normal noise.
     seed : int, default 0
-        Of the random numbers.
+        Seed of the random numbers.
 
     Examples
     --------
@@ -218,14 +219,14 @@ def friedman(
     Parameters
     ----------
     rows : int, default 40768
-        How many rows; as many as the paper has.
+        Number of rows; the default is the paper's.
     noise : float, default 1.0
-        The deviation of the normal noise.
+        Standard deviation of the normal noise.
     digits : int, optional
-        Decimals that X and y are rounded to: 3 in the file the paper used (OpenML 564), whose
-        labels were made before the rounding. As they come if not given.
+        Decimals that X and y are rounded to, if given: 3 in the file the paper used (OpenML 564),
+        whose labels were computed before X was rounded.
     seed : int, default 0
-        Of the random numbers.
+        Seed of the random numbers.
 
     Examples
     --------
