@@ -1,10 +1,10 @@
-"""Write a learner of your own: everything it needs, to be imported from here.
+"""Building blocks for writing your own learner.
 
 A learner is two functions, ``init`` and ``step``, and a class that names its parameters. The step
 is one round, compiled by Numba; the class then has ``predict_one`` and ``learn_one``,
 ``onlinear.replay``, ``Keyed``, ``Bank``, ``Late``, ``save`` and ``load``, and the scikit-learn and
-river interfaces. ``docs/extend.md`` is the guide, ``examples/own_learner.py`` a skeleton to copy,
-with a theorem.
+river interfaces. ``docs/extend.md`` is the guide; ``examples/own_learner.py`` is a template to
+copy, with a regret bound.
 
 >>> import math
 >>> from typing import NamedTuple
@@ -36,35 +36,36 @@ with a theorem.
 3.0
 
 The learner
-    ``Algorithm`` (``init``, ``step``, the rules a row may break), ``Learner``, and ``SecondOrder``
-    for one whose state has a matrix S = Σ.
+    ``Algorithm`` (``init``, ``step``, the rules that rows must obey), ``Learner``, and
+    ``SecondOrder`` for learners whose state has a matrix S = Σ.
 The step
-    ``Step`` makes a function a step. It returns a value and ``FINE``, ``OVERFLOW``, or
-    ``DOMAIN + k`` if the row breaks rule k of the ``Algorithm``. ``Bulk`` says how second-order
-    rounds can be taken in blocks of rows, which is faster from 64 columns; no learner needs it.
+    ``Step`` turns a function into a step, which returns a value and ``FINE``, ``OVERFLOW``, or
+    ``DOMAIN + k`` if the row breaks rule k of the ``Algorithm``. The optional ``Bulk`` describes
+    how to run second-order rounds on blocks of rows, which is faster from 64 columns.
 Checks of parameters
     ``number``, ``whole``, ``limit`` (a positive number, or None for infinity) and ``choice`` check
-    a parameter and return it; ``asked`` lets them check the arguments of a function.
+    a parameter and return it; ``asked`` lets them check the arguments of a function, too.
 States
     ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
-    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` change the units of the latter.
+    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale the latter.
 Second-order rounds
-    ``see`` sets work[0] to Σx, and ``learn`` makes the update of w and Σ. ``learn_later`` is faster
-    where Σ is wide: it leaves the update of Σ to the next round, or to ``settle``. ``moves``
-    returns the same update as the two numbers that ``Bulk`` needs.
+    ``see`` sets work[0] to Σx, and ``learn`` updates w and Σ. ``learn_later`` is faster where Σ is
+    large: it defers the update of Σ to the next round, or to ``settle``. ``moves`` returns
+    the same update as the two numbers that ``Bulk`` needs.
 Linear algebra
     ``kernel`` compiles a function that steps call. Vectors: ``dot``, ``norm``, ``axpy``, ``scale``,
     ``extremes``, ``finite``; numbers: ``clipped``; symmetric matrices: ``symv``, ``add_square``,
     ``subtract_square``, ``shift``, ``reset``, ``trace``, ``observe``; factors: ``cholesky``,
     ``solve_lower``, ``solve_upper``.
 Bounds
-    ``Guarantee`` states a theorem, and ``unknown`` that there is none. ``Account`` says how the
-    bound is kept up to date: by a ``Tally``, a step that sees rows and labels only and enters
-    ``COMPARATOR``, ``FACTOR`` and ``EXTRA`` of loss ≤ factor · comparator + extra. ``tallied`` and
-    ``competitor`` return its state, ``compete`` takes a row into the least squares of hindsight,
-    ``enter`` writes the three numbers, ``broke`` notes that a hypothesis fails and ``lose`` that
-    the arithmetic does. ``Path`` is a sequence of predictors to price; ``STAYS`` says that it may
-    not move. ``inside_ball`` and ``cut_to`` are for comparators in a ball.
+    ``Guarantee`` states a theorem, ``unknown`` that there is none. ``Account`` says how the bound
+    is updated: by a ``Tally``, a step that sees rows and labels only and computes ``COMPARATOR``,
+    ``FACTOR`` and ``EXTRA`` of loss ≤ factor · comparator + extra. ``tallied`` and
+    ``competitor`` create its state, ``compete`` adds a row to the best predictor in hindsight,
+    ``enter`` writes the three numbers, ``broke`` notes that a hypothesis failed, and ``lose`` that
+    double precision is exhausted. ``Path`` is a sequence of predictors given as comparator;
+    ``STAYS`` says that it must not change. ``inside_ball`` and ``cut_to`` are for comparators in a
+    ball.
 """
 
 from onlinear._engine.bulk import Bulk

@@ -1,14 +1,14 @@
-"""Learners as river regressors: rows are dicts, whose features may appear and vanish.
+"""Use a learner as a river regressor: rows are dicts, and features may appear and disappear.
 
     from river import evaluate, datasets, metrics, preprocessing
     model = preprocessing.StandardScaler() | River(LASER(c=100.0))
     evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
 
-A feature that is absent counts as 0. One that appears late starts with exactly the state it would
-have had if it had been there, as 0, from the beginning: the learner always keeps one spare column
-that is always 0, and a new feature takes a copy of its state. (The exponentiated-gradient learners
-start from weights that depend on the number of inputs, of which the spare column is one; those on
-the simplex redistribute their weight among more inputs.)
+An absent feature counts as 0. A feature that appears late starts with exactly the state it would
+have had if it had been 0 from the beginning: the learner keeps a spare column that is always 0, and
+a new feature starts with a copy of that column's state. (The exponentiated-gradient learners are an
+exception: their initial weights depend on the number of inputs, which includes the spare column,
+and those on the simplex redistribute their weight over more inputs.)
 """
 
 import copy
@@ -30,7 +30,7 @@ __all__ = ["River"]
 
 
 class River(base.Regressor):
-    """Any learner as a river regressor.
+    """Wrap any learner as a river regressor.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ class River(base.Regressor):
         learner, columns = self._with(x)
         skipped = learner.n_skipped_
         learner.learn_one(_row(x, columns), y)
-        if learner.n_skipped_ > skipped:  # nothing was learnt: its features do not count either
+        if learner.n_skipped_ > skipped:  # the row was skipped, so its new features are not added
             self.learner.n_skipped_ = learner.n_skipped_
         else:
             self.learner, self._columns = learner, columns
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
-        """Return the learner and its columns; if x brings new features, a copy that has them."""
+        """Return the learner and its columns; if x has new features, a copy extended by them."""
         if not isinstance(x, Mapping):
             hint = "; onlinear.replay takes sparse rows" if checks.sparse(x) else ""
             raise TypeError(f"River needs a row as a dict, got {type(x).__name__}{hint}")
@@ -87,7 +87,7 @@ class River(base.Regressor):
         new = sorted((name for name in x if name not in known), key=_order)
         columns = {**known, **{name: len(known) + i for i, name in enumerate(new)}}
         learner = _grown(self.learner, len(columns) + 1)
-        learner._names = [*map(str, columns), "none"]  # for the words of errors
+        learner._names = [*map(str, columns), "none"]  # for error messages
         return learner, columns
 
 
@@ -106,13 +106,13 @@ def _order(name: Hashable) -> tuple[str, str]:
 
 
 def _grown(model: Learner, d: int) -> Learner:
-    """Return a copy of the learner with d columns, the new ones as the last of the old."""
+    """Return a copy of the learner with d columns; new ones copy the state of the last old one."""
     grown = copy.deepcopy(model)
     grown._begin(d)
     if model._state is None:
         return grown
     for field, target in zip(model._state, grown._state, strict=True):
-        # of an axis that grows, the last place is the spare column's, and new ones are copies of it
+        # on an axis that grows, the last index is the spare column; new ones are copies of it
         axes = [
             np.minimum(np.arange(new), old - 1)
             for old, new in zip(field.shape, target.shape, strict=True)
@@ -122,6 +122,6 @@ def _grown(model: Learner, d: int) -> Learner:
         if len(grows) >= 2 and all(grows[-2:]):
             idle = np.arange(target.shape[-1]) >= field.shape[-1] - 1
             alone = np.where(idle[:, None] & idle, np.eye(len(idle)), 1.0)
-            target *= alone  # idle ones do not covary
+            target *= alone  # unused columns are uncorrelated
     grown._settle()
     return grown

@@ -356,8 +356,8 @@ def test_rows_without_a_key(tmp_path):
         ),
         (lambda: ol.Keyed(laser(), spill="not/there"), ValueError, "spill to be a folder"),
         (lambda: ol.Keyed(laser()).replay([1], X, Y), ValueError, "got 1 and 400"),
-        (lambda: ol.Keyed(laser()).replay(3, X, Y), TypeError, "one a row, got 3"),
-        (lambda: ol.Keyed(laser()).replay("ab", X[:2], Y[:2]), TypeError, "one a row, got 'ab'"),
+        (lambda: ol.Keyed(laser()).replay(3, X, Y), TypeError, "one per row, got 3"),
+        (lambda: ol.Keyed(laser()).replay("ab", X[:2], Y[:2]), TypeError, "one per row, got 'ab'"),
         (lambda: ol.Keyed(laser()).replay(X, X, Y), ValueError, r"1-D\), got shape \(400, 4\)"),
         (lambda: ol.Keyed(laser()).learn_one([1], X[0], 1.0), TypeError, "hashable"),
         (lambda: ol.Keyed(laser()).learn_one(1, X[0], 1.0, id=3), ValueError, "got both, id=3"),
@@ -535,7 +535,7 @@ def test_shards_are_made_one(tmp_path):
         ValueError, match=r"different keys, as LASER.* cannot be merged, got -20 in"
     ):
         ol.merge([one, shards[1], shards[0], shards[2]])
-    with pytest.raises(ValueError, match="shards of one learner"):
+    with pytest.raises(ValueError, match="shards of the same new learner"):
         ol.merge([one, ol.Keyed(ol.LASER())])
     with pytest.raises(TypeError, match="all Keyed or none"):
         ol.merge([one, laser()])

@@ -748,7 +748,7 @@ def test_ids_are_those_of_all_keys_together():
         keyed.predict_one("b", X[0], id=1)
     keyed.predict_one("a", X[0], id=1)
     assert keyed.late_.duplicate_rows == 1
-    with pytest.raises(ValueError, match=r"the row 1 is of key 'a', got key 'b'"):
+    with pytest.raises(ValueError, match=r"the row 1 has key 'a', got key 'b'"):
         keyed.learn_one("b", id=1, y=1.0)
     assert keyed.late_.waiting == 1
     assert len(keyed) == 0

@@ -1,1 +1,1 @@
-"""Many learners on the same rows."""
+"""``Bank``: many learners on the same rows."""

@@ -1,4 +1,4 @@
-"""A bank: many learners on the same rows, in one pass."""
+"""``Bank``: run many learners on the same rows, in one pass."""
 
 import copy
 import operator
@@ -29,23 +29,23 @@ INTEGER = np.dtype(np.int64)
 
 
 class Bank:
-    """Many learners that see the same rows; each gives the same bits as if it were alone.
+    """Run many learners on the same rows; each gives the same bits as it would alone.
 
     A row is checked once, and one compiled call runs all learners of a class: row by row, ten small
-    learners in a bank cost as much as a few of them apart. A replay uses several threads where that
-    is faster. Costs what the learners cost.
+    learners in a bank take as long as a few separate ones. A replay uses several threads where that
+    is faster. Costs as much as the learners together.
 
-    The bank takes copies of the learners, with what they have learnt; ``bank[k]`` is a copy too, a
-    learner by itself. If one learner refuses a row (``on_bad="raise"``), none learns it; a learner
-    with ``on_bad="skip"`` leaves a bad row out, and the others learn it.
+    The bank copies the learners, including what they have learnt; ``bank[k]`` is a copy too. If one
+    learner refuses a row (``on_bad="raise"``), none learns it; a learner with ``on_bad="skip"``
+    skips a bad row, and the others learn it.
 
     Parameters
     ----------
     models : sequence of Learner
-        Any learners but those with a kernel, whose state grows. Those that have learnt something
-        must have begun with the same columns.
+        Any learners except kernel learners, whose state grows. Those that have learnt something
+        must have learnt from the same columns.
     threads : int or None, default None
-        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one for each
+        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per
         core.
 
     Examples
@@ -57,7 +57,7 @@ class Bank:
     >>> run.predictions.shape
     (3000, 4)
     >>> best = int(run.cumulative_loss[-1].argmin())
-    >>> bank[best]  # a learner by itself, with what it has learnt
+    >>> bank[best]  # an independent copy, including what it has learnt
     LASER(c=10.0, shrink=False)
     """
 
@@ -76,7 +76,7 @@ class Bank:
         self._outcomes = empty(self._count), empty(self._count, INTEGER)  # of learning a row
         self._who_skips = np.array([model.on_bad == "skip" for model in given])
         self._skips = np.array([model.n_skipped_ for model in given])  # rows, by learner
-        self._fresh = np.array([model._state is None for model in given])  # have learnt no row
+        self._fresh = np.array([model._state is None for model in given])  # those without any row
         self._any_fresh = bool(self._fresh.any())
         self._shape: tuple[int] | None = None
         self._names: list[str] | None = None
@@ -100,7 +100,7 @@ class Bank:
         return len(self._models)
 
     def __getitem__(self, k: int) -> Learner:
-        """Return a copy of learner k with what it has learnt; changing it leaves the bank alone."""
+        """Return a copy of learner k with what it has learnt."""
         try:
             k = range(len(self))[operator.index(k)]
         except IndexError:
@@ -130,7 +130,7 @@ class Bank:
         return None if self._shape is None else (self._shape[0], self._names)
 
     def _start(self, d: int, names: list[str] | None) -> None:
-        """Take rows of width d: lay the learners' states side by side."""
+        """Start with rows of width d: allocate the learners' states side by side."""
         matrices = sum(model._matrices() for model in self._models)
         checks.fits(f"Bank of {len(self)} learners", d, matrices, "fewer learners, or NLMS")
         models = [copy.deepcopy(model) if model._state is None else model for model in self._models]
@@ -162,7 +162,7 @@ class Bank:
         return {"models": list(self), "threads": self.threads}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take the learners back."""
+        """Restore the learners."""
         Bank.__init__(self, **kept)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -240,7 +240,7 @@ class Bank:
             self._learnt((rules != FINE)[:, None])
 
     def _one_sparse(self, x: Rows, y: float, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
-        """One round of a sparse row."""
+        """Run one round on a sparse row."""
         return separate_models.run(
             *(self._models, x, np.array([y]), [False] * len(self)),
             learn=learn,
@@ -251,7 +251,7 @@ class Bank:
     def _each(
         self, x: np.ndarray, y: float, labelled: bool, values: np.ndarray, rules: np.ndarray
     ) -> int:
-        """Run one round of every learner into values and rules; return how many refuse the row."""
+        """Run one round of every learner; write values and rules, return the number of refusals."""
         refused = 0
         for each, state, params, work, where in self._calls:
             refused += each(state, params, x, y, work, labelled, where, values, rules)
@@ -282,7 +282,7 @@ class Bank:
     # --- tables -------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict every row with what is known now, a column for each learner, learning nothing."""
+        """Predict every row with the current weights, one column per learner; learn nothing."""
         if self._shape is None:
             raise checks.not_fitted("Bank")
         return self._run(X, None, learn=False)[0]

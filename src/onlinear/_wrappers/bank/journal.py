@@ -1,8 +1,9 @@
-"""How a bank undoes one row without copying all states at every row.
+"""Undo one row of a bank without copying all states at every row.
 
-If one learner refuses a row, those that have learnt it already must be as before. Copying all
-states at every row would cost as much as learning it. So they are copied now and then and the rows
-since are kept; undoing is taking the copy and learning those rows again, which gives the same bits.
+If one learner refuses a row, those that have already learnt it must be restored. Copying all states
+at every row would cost as much as learning it. So the states are copied now and then, and the rows
+since are kept. To undo a row, the copy is restored and those rows are learnt again, which gives the
+same bits.
 """
 
 from collections.abc import Callable
@@ -13,11 +14,11 @@ from onlinear._engine.transaction import uninterrupted
 
 __all__ = ["Journal"]
 
-ROWS = 64  # between two copies
+ROWS = 64  # between two copies of the states
 
 
 class Journal:
-    """The states of some rows ago, and the rows learnt since."""
+    """A recent copy of the states, and the rows learnt since."""
 
     def __init__(self, memories: list[np.ndarray]) -> None:
         self._memories = memories
@@ -25,17 +26,17 @@ class Journal:
 
     def _copy(self) -> None:
         since: list[tuple[np.ndarray, float]] = []
-        self._kept = [memory.copy() for memory in self._memories], since  # in one, or not at all
+        self._kept = [memory.copy() for memory in self._memories], since  # atomically
 
     def enter(self, x: np.ndarray, y: float) -> None:
-        """Enter a row that was learnt."""
+        """Note a row that was learnt."""
         since = self._kept[1]
         since.append((x.copy(), y))
         if len(since) >= ROWS:
             self._copy()
 
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
-        """Make the states what they were after the last row entered, ``learn`` learning a row."""
+        """Restore the states to those after the last noted row; ``learn`` learns one row."""
 
         def restore() -> None:
             copies, since = self._kept

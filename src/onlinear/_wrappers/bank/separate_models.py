@@ -1,4 +1,4 @@
-"""Models of a bank run one after the other, each as it runs alone: sparse rows, and bulk."""
+"""Run the models of a bank one after the other, as if alone: for sparse rows and bulk replays."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ def run(
     refusal: Callable[[int, Outcome, np.ndarray], ValueError],
     progress: Callable[[int, int], None],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run the rounds of a table by every model; return predictions and bad rows, a row for each.
+    """Run every model over a table; return predictions and bad rows, one row per model.
 
     ``refusal`` makes the error for a row that model k refuses. The earliest of these is raised.
     """

@@ -1,9 +1,9 @@
-"""Stacks: models of one step with their states side by side in memory, run over the same rows.
+"""Stacks: models that share a step function, with their states side by side in memory.
 
-A bank is a few stacks. The loops over rows and models are the engine's
+A bank consists of a few stacks. The loops over rows and models are the engine's
 (:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module hands them the rows in blocks,
-and the models to threads. Models share nothing but the rows, so one thread and several give the
-same bits.
+and the models to threads. Models share only the rows, so the number of threads does not change
+the bits.
 """
 
 import time
@@ -23,14 +23,14 @@ from onlinear._learner.base import Learner
 
 __all__ = ["Stack", "check_columns", "run", "stacked"]
 
-# Several threads are used once a block takes this many seconds in one. They begin to gain at 0.4 to
-# 1.2 ms; handing out eight slices takes 0.1.
+# Several threads are used once a block takes this many seconds in one thread. They pay off from 0.4
+# to 1.2 ms; handing out eight slices takes 0.1 ms.
 THREADS_PAY = 0.002
-SLICES = 4  # for each thread: models differ in cost, and a thread that is done takes the next slice
+SLICES = 4  # per thread: models differ in cost, and a thread that is done takes the next slice
 
 
 class Stack(NamedTuple):
-    """Models of one step: states and parameters, a record each, and their places in the bank."""
+    """Models with the same step: one record of state and parameters each, and bank positions."""
 
     step: Step
     states: RecordBlock
@@ -39,12 +39,12 @@ class Stack(NamedTuple):
 
 
 def check_columns(models: list[Learner]) -> None:
-    """Refuse learners that have begun with other columns than each other."""
+    """Refuse learners that have learnt from different columns."""
     columns = [(model.n_features_in_, model._names) for model in models]
     for other in columns[1:]:
         if other != columns[0]:
             raise ValueError(
-                "Bank needs learners that began with the same columns, got "
+                "Bank needs learners that have learnt from the same columns, got "
                 + " and ".join(
                     f"{d} features" + (f" {names}" if names else "")
                     for d, names in (columns[0], other)
@@ -53,7 +53,7 @@ def check_columns(models: list[Learner]) -> None:
 
 
 def stacked(models: list[Learner]) -> list[Stack]:
-    """Stack learners that have begun; from then on their states stand in the blocks of the stacks.
+    """Stack initialized learners; from then on their states live in the memory of the stacks.
 
     Learners of the same step, shape of state and shape of parameters share a stack.
     """
@@ -76,7 +76,7 @@ def stacked(models: list[Learner]) -> list[Stack]:
 
 
 class Ended(NamedTuple):
-    """The earliest row a slice refused (FINE if none), the place of the model, and the time."""
+    """The earliest row a slice refused (FINE if none), which model did, and the time taken."""
 
     row: int
     place: int
@@ -86,7 +86,7 @@ class Ended(NamedTuple):
 
 
 class StackSlice(NamedTuple):
-    """Some models of a stack, and scratch for them."""
+    """Some models of a stack, and their scratch memory."""
 
     stack: Stack
     first: int
@@ -115,7 +115,7 @@ class StackSlice(NamedTuple):
 
 
 def _divided(slices: list[StackSlice], seconds: list[float], number: int) -> list[StackSlice]:
-    """Return slices that take about the same time, given what the present ones took."""
+    """Return slices that take about the same time, given the times of the current ones."""
     share = sum(seconds) / number
     smaller = []
     for (stack, first, last, work), took in zip(slices, seconds, strict=True):
@@ -138,7 +138,7 @@ def run(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one.
 
-    Return predictions and bad rows, a row of the array for each model. ``refusal`` makes the error
+    Return predictions and bad rows, one row of the array per model. ``refusal`` makes the error
     for the earliest row that broke a rule of a model that does not skip.
     """
     (rows, d), models = X.shape, skips.size
@@ -146,7 +146,7 @@ def run(
     out, bad = np.empty((models, rows)), np.zeros((models, rows), dtype=np.bool_)
     slices = [StackSlice(each, 0, each.where.size, each.step.work(d)) for each in stacks]
     for part in slices:
-        part.rounds(X, y, labelled, skips, out, bad, 0, 0)  # compiles, which is no block's work
+        part.rounds(X, y, labelled, skips, out, bad, 0, 0)  # compile before any block is timed
     several = min(threads, models) > 1
     row, block, together = 0, FIRST_BLOCK, False
     with Crew(threads) as crew:

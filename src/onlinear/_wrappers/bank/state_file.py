@@ -1,4 +1,4 @@
-"""The state file of a bank: every learner as a file of its own would hold it."""
+"""Read and write the state file of a bank, which holds every learner as in its own file."""
 
 import os
 from collections.abc import Iterable

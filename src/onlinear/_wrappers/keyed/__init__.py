@@ -1,1 +1,1 @@
-"""One model per key."""
+"""``Keyed``: one model per key."""

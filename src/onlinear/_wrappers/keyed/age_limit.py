@@ -1,4 +1,4 @@
-"""Which models were last used too long ago, counted in events or in time."""
+"""Find models that have not been used for a number of events, or for some time."""
 
 import math
 import time
@@ -10,7 +10,7 @@ from onlinear._validation import checks
 
 __all__ = ["AgeLimit"]
 
-CHECKS = 8  # how often old models are looked for in the span of an age
+CHECKS = 8  # how often per ``max_age`` old models are looked for
 
 
 class AgeLimit:
@@ -29,11 +29,11 @@ class AgeLimit:
             asked = checks.asked("Keyed", max_age=after)
             also = " (of events), or a timedelta"
             self._events = checks.whole(asked, "max_age", least=1, else_=also)
-        self._checked = 0.0  # when, in events or seconds
-        self._marks: deque[tuple[float, int]] = deque()  # times, and how many events there had been
+        self._checked = 0.0  # when it was last checked, in events or seconds
+        self._marks: deque[tuple[float, int]] = deque()  # times, and the number of events by then
 
     def first_recent(self, events: int) -> int:
-        """Return the number of the first event that is not old, or 0 if it is too soon to check."""
+        """Return the number of the first recent event, or 0 if it is too soon to check again."""
         if self._events < math.inf:
             if events < self._checked + self._events / CHECKS:
                 return 0

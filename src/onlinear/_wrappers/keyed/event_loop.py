@@ -1,4 +1,4 @@
-"""The loop over events of many keys, a template that a learner's step is compiled into."""
+"""The compiled loop over events of many keys, a template for each learner's step."""
 
 import math
 from typing import NamedTuple
@@ -12,7 +12,7 @@ __all__ = ["EventRun", "event_loop"]
 
 
 class EventRun(NamedTuple):
-    """How a run takes its events: its number, that of event 0, whether it skips, where it ends.
+    """Settings of a run: its number, that of event 0, whether it skips bad rows, where it ends.
 
     Records are prefetched ``ahead`` events before they are needed.
     """
@@ -27,12 +27,11 @@ class EventRun(NamedTuple):
 def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
     """Run the models of many keys: event i, row i of the table, is for the model in slots[i].
 
-    The ``events`` are taken in their order, as far as they come before row ``run.before``. A record
-    without a stamp begins as ``start``. A row without a slot is predicted with the ``spare``
-    record, of which ``own`` is the state. ``kept`` has the arrays for the results: predictions, bad
-    rows, and the undo log, if it has room: records as they were when this run first came to them,
-    and their slots. Return where the loop ended, as :class:`Outcome`, and how many records were
-    logged.
+    The ``events`` before row ``run.before`` are run in order. A record without a stamp is
+    initialized from ``start``. A row without a slot is predicted with the ``spare`` record, whose
+    state is ``own``. ``kept`` has the arrays for the results: predictions, bad rows, and the undo
+    log, if it has room: copies of the records before this run first changed them, and their slots.
+    Return where the loop ended, as :class:`Outcome`, and how many records were logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept
@@ -71,7 +70,7 @@ def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, ev
             if not learning:
                 value, rule = math.nan, FINE
                 break
-            learning = False  # it is not learnt, but still predicted
+            learning = False  # predicted, but not learnt
         if rule != FINE:
             return i, rule, value, entries
         out[i] = value

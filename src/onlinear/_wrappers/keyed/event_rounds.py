@@ -1,7 +1,7 @@
-"""Rounds of the models of many keys, in blocks and threads, with an undo log.
+"""Run events of many keys in blocks and threads, with an undo log.
 
-The loop over events is compiled (``event_loop``). Models share nothing but their parameters, and
-the events of a key stay in their order in one thread, so one thread or several give the same bits.
+The loop over events is compiled (``event_loop``). Models share only their parameters, and all
+events of a key run in order in the same thread, so the number of threads does not change the bits.
 """
 
 import time
@@ -27,15 +27,15 @@ from onlinear._wrappers.keyed.undo_log import UndoLog
 
 __all__ = ["AHEAD", "EventTable", "Events", "WorkRecord", "run_events"]
 
-AHEAD = 8  # events before its own at which a record is prefetched
-LARGEST_BLOCK = 1 << 13  # events: each may log a record
+AHEAD = 8  # events by which a record is prefetched early
+LARGEST_BLOCK = 1 << 13  # events; each may log a record
 THREADS_PAY = 4096  # events from which several threads are used
-SAMPLE = 512  # events by which keys are divided among threads
+SAMPLE = 512  # events sampled to divide the keys among threads
 NO_SLOT = 2**62  # larger than any slot
 
 
 class WorkRecord:
-    """What a thread works with: a spare record, the state in it, scratch and an undo log."""
+    """The working memory of a thread: a spare record and its state, scratch, and an undo log."""
 
     def __init__(self, model: Learner, folder: str | None = None) -> None:
         state = model._state
@@ -58,7 +58,7 @@ class EventTable(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Which rows of a table to run, and the records of their keys: one slot per row of it."""
+    """Which rows of a table to run, and the slot of each row's record."""
 
     segments: Segments
     slots: np.ndarray
@@ -67,7 +67,7 @@ class Events(NamedTuple):
 
 @Kept
 def _select(slots, events, low, high, chosen):
-    """Write the events whose slots are low, …, high − 1, in their order; return how many."""
+    """Write the events with slots low, …, high − 1 to ``chosen``, in order; return how many."""
     count = 0
     for k in range(events.size):
         chosen[count] = events[k]
@@ -82,7 +82,7 @@ class _SlotRange(NamedTuple):
     high: int
 
     def select(self, slots: np.ndarray, events: np.ndarray) -> np.ndarray:
-        """Return these events, in their order."""
+        """Return these events, in order."""
         chosen = np.empty_like(events)
         return chosen[: _select(slots, events, *self, chosen)]
 
@@ -97,7 +97,7 @@ def _divide(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_SlotRa
 
 
 class _Rounds:
-    """The rounds of one run, and what its threads know of each other."""
+    """The rounds of one run, and the state shared by its threads."""
 
     def __init__(
         self,
@@ -118,10 +118,10 @@ class _Rounds:
         self._labelled, self._undoable = labelled, undoable
         self._before = how.before  # the earliest row that broke a rule
         self._stopped = False
-        self.done = 0  # events not yet shown as progress
+        self.done = 0  # events done but not yet shown as progress
 
     def stop(self) -> None:
-        """Have all threads end soon."""
+        """Make all threads end soon."""
         self._stopped = True
 
     def run(self, worker: WorkRecord, rows: np.ndarray, progress: Callable[[int], None]) -> Outcome:
@@ -174,8 +174,8 @@ def run_events(
 ) -> Outcome:
     """Run events up to the earliest that breaks a rule, and return it (FINE if none does).
 
-    There are as many ``workers`` as there may be threads. If the run has to be ``undoable``, each
-    logs records as they were.
+    There is one of ``workers`` per thread. If the run must be ``undoable``, each logs copies of the
+    records it changes.
     """
     rounds = _Rounds(step, start, params, table, events, how, labelled=labelled, undoable=undoable)
 

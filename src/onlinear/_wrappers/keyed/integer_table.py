@@ -16,7 +16,7 @@ __all__ = [
     "remove_keys",
 ]
 
-AHEAD = 8  # keys whose entries are prefetched
+AHEAD = 8  # keys by which entries are prefetched early
 FREE = -1  # the slot of an entry without a key
 
 
@@ -37,7 +37,7 @@ def _home(key, entries):
 
 @inner
 def _find(table, key):
-    """Return the entry of a key, or the one it would have."""
+    """Return the entry of a key, or the free one where it would go."""
     last = table.shape[0] - 1
     entry = _home(key, table.shape[0])
     while table[entry, 1] != FREE and table[entry, 0] != key:
@@ -65,7 +65,7 @@ def find_slot(table, key):
 
 @Kept
 def enter_keys(table, keys, slots, missing, free, new):
-    """Give slots to the keys at ``missing``: new keys take those of ``free`` in order.
+    """Give slots to the keys at ``missing``: new keys get those of ``free`` in order.
 
     Write the new keys to ``new``; return how many there are.
     """
@@ -92,7 +92,7 @@ def copy_entries(table, larger):
 
 @Kept
 def remove_keys(table, keys):
-    """Remove keys; the entries behind move up, so that each is still found from its home."""
+    """Remove keys; later entries move up, so that each is still found from its home entry."""
     last = table.shape[0] - 1
     for k in range(keys.size):
         hole = _find(table, keys[k])

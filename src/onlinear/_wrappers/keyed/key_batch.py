@@ -1,6 +1,6 @@
-"""The keys of a table's rows: integers apart from other keys, and which rows have none.
+"""The keys of a table's rows: integer keys, other keys, and rows without a key.
 
-Keys are equal if they are equal in Python: 1, 1.0 and True are one key.
+Keys are equal if they are equal in Python: 1, 1.0 and True are the same key.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 class KeyBatch(NamedTuple):
-    """The keys of some rows: integers, other keys, and the rows in which each of them stand."""
+    """The keys of some rows: integer and other keys, and the rows they belong to."""
 
     integers: np.ndarray
     integer_rows: np.ndarray
@@ -42,7 +42,7 @@ class KeyBatch(NamedTuple):
         return self.others[int(np.flatnonzero(self.other_rows == row)[0])]
 
     def take(self, rows: np.ndarray) -> "KeyBatch":
-        """Return the keys of some rows, in the order of these."""
+        """Return the keys of some rows, in that order."""
         if not self.missing.size and np.array_equal(rows, np.arange(self.rows)):
             return self
         if self.integers.size == self.rows:
@@ -83,12 +83,12 @@ def key_batch(keys: Any) -> KeyBatch:
     """Return the keys of a table, given an array, a list, or a column of any DataFrame."""
     keys = _array_or_list(keys)
     if isinstance(keys, np.ndarray) and keys.ndim != 1:
-        raise ValueError(f"keys need to be one a row (1-D), got shape {keys.shape}")
+        raise ValueError(f"keys need to be one per row (1-D), got shape {keys.shape}")
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "biu" and keys.dtype.str[1:] != "u8":
         return integer_batch(np.ascontiguousarray(keys, dtype=np.int64))
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable):
-        raise TypeError(f"keys need to be a sequence, one a row, got {keys!r:.60}")
-    if isinstance(keys, np.ndarray) and keys.dtype.kind not in "mM":  # times have to stay times
+        raise TypeError(f"keys need to be a sequence, one per row, got {keys!r:.60}")
+    if isinstance(keys, np.ndarray) and keys.dtype.kind not in "mM":  # times must stay times
         keys = keys.tolist()
     given = list(keys)
     if set(map(type, given)) == {str}:
@@ -117,7 +117,7 @@ def key_batch(keys: Any) -> KeyBatch:
 
 
 def _array_or_list(keys: Any) -> Any:
-    """Return a column as an array if it has integers only, else as a list, nulls as None."""
+    """Return a column as an array if it has only integers, else as a list with None for nulls."""
     if isinstance(keys, np.ma.MaskedArray):
         return keys.tolist()
     if isinstance(keys, np.ndarray) or not hasattr(keys, "to_numpy"):
@@ -133,5 +133,5 @@ def _array_or_list(keys: Any) -> Any:
 
 
 def is_integer(key: Hashable) -> bool:
-    """Whether a canonical key is an integer of 64 bits."""
+    """Whether a canonical key is a 64-bit integer."""
     return type(key) is int and SMALLEST <= key <= LARGEST

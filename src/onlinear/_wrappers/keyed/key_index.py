@@ -1,4 +1,4 @@
-"""The slot of each key: a compiled table for integer keys, a dict for others."""
+"""Look up the slot of each key: a compiled hash table for integer keys, a dict for others."""
 
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
@@ -25,13 +25,13 @@ from onlinear._wrappers.keyed.key_batch import (
 
 __all__ = ["OTHER_BYTES", "KeyIndex", "numbered"]
 
-FIRST_ENTRIES = 1 << 8  # of the table, a power of two
+FIRST_ENTRIES = 1 << 8  # entries of the first table, a power of two
 AT_ONCE = 1 << 16  # keys entered at a time
-OTHER_BYTES = 200  # about what a key that is no integer takes in memory
+OTHER_BYTES = 200  # approximate memory of a key that is not an integer
 
 
 class NewSlots(NamedTuple):
-    """Slots given to new keys; the first of them belong to the integer keys, which are these."""
+    """The slots given to new keys, integer keys first, and those integer keys."""
 
     slots: np.ndarray
     integers: np.ndarray
@@ -44,7 +44,7 @@ class SlotSource(Protocol):
         """Return so many slots."""
 
     def release(self, slots: np.ndarray) -> None:
-        """Take slots back."""
+        """Take slots back for reuse."""
 
 
 class KeyIndex:
@@ -52,7 +52,7 @@ class KeyIndex:
 
     def __init__(self) -> None:
         self._table = empty_table(FIRST_ENTRIES)
-        self._integers = 0  # how many keys are
+        self._integers = 0  # how many keys are integers
         self._slots: dict[Hashable, int] = {}  # of other keys
         self._others: dict[int, Hashable] = {}  # by slot
 
@@ -61,7 +61,7 @@ class KeyIndex:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the tables and keys take, about."""
+        """Approximate memory of the tables and keys, in bytes."""
         return self._table.nbytes + OTHER_BYTES * len(self._slots)
 
     @property
@@ -143,7 +143,7 @@ class KeyIndex:
             self._others.pop(self._slots.pop(key), None)
 
     def remove_unused(self, unused: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Repair what an interrupt left half done, and remove the keys whose slots are unused."""
+        """Repair the index after an interrupt, and remove the keys whose slots are unused."""
         taken = self._table[self._table[:, 1] != FREE]
         integers, slots = np.ascontiguousarray(taken[:, 0]), np.ascontiguousarray(taken[:, 1])
         self._integers = integers.size
@@ -174,9 +174,9 @@ class KeyIndex:
         return np.concatenate([column[column != FREE], np.fromiter(self._others, dtype=np.int64)])
 
     def sorted_slots(self) -> np.ndarray:
-        """Return the slots of all keys in the order of the keys: integers, then others' bytes.
+        """Return the slots of all keys, sorted: integers first, then other keys by their bytes.
 
-        Keys that no file can hold come last, in the order in which they were entered.
+        Keys that cannot be stored in a file come last, in the order of their insertion.
         """
         column = self._table[:, 1]
         slots = column[column != FREE]
@@ -206,7 +206,7 @@ class _Counter:
 
 
 def numbered(keys: KeyBatch) -> tuple[np.ndarray, int]:
-    """Return a number 0, 1, … for each row, the same for the same key, and how many there are."""
+    """Return a number 0, 1, … per row, equal for equal keys, and how many there are."""
     counter, numbers = _Counter(), np.full(keys.rows, FREE)
     KeyIndex().enter(keys, numbers, counter)
     return numbers, counter.used

@@ -1,4 +1,4 @@
-"""Keyed: one model per key, millions of them, with shared parameters and memory."""
+"""``Keyed``: one model per key, for millions of keys, with shared parameters."""
 
 import copy
 import os
@@ -30,48 +30,48 @@ __all__ = ["KeyStatistics", "Keyed"]
 
 
 def _shows(attribute: str, doc: str) -> Any:
-    """Return a read-only property that shows an attribute of one of the parts."""
+    """Return a read-only property for an attribute of one of the parts."""
     return property(attrgetter(attribute), doc=doc)
 
 
 class Keyed:
-    """One model per key, each giving the same bits as if it were alone.
+    """One model per key; each gives the same bits as it would alone.
 
-    Models are made as their keys appear, as copies of one learner, and are stored together: a
-    million of them take little more memory than their numbers. A replay takes the events of each
-    key in their order, in several threads if there are several cores. Costs O(1) per event, and
-    what a round of the learner costs.
+    A model is created when its key first appears, as a copy of one learner. Models are stored
+    compactly: a million of them take little more memory than their numbers. A replay runs the
+    events of each key in order, in several threads if there are several cores. An event costs O(1)
+    on top of a round of the learner.
 
     Parameters
     ----------
     model : Learner
-        What every key begins with: a copy of it, including what it has learnt. Any learner except
-        those with a kernel, whose state grows.
+        The learner that every key starts with, as a copy, including what it has learnt. Any learner
+        except kernel learners, whose state grows.
     memory_limit : int or None, default None
-        Bytes of memory for models and their keys, enough for at least 16 models. When there is no
-        room left, the least recently used models are sent to disk, and come back with the next
-        event of their key, bit for bit. (A key that is not an integer counts as 200 bytes more.
-        What a replay needs for its rows is not counted.)
+        Bytes of memory for models and their keys, enough for at least 16 models. When they are
+        used up, the least recently used models are moved to disk, and come back unchanged with
+        the next event of their key. (A key that is not an integer counts as 200 bytes more. The
+        memory that a replay needs for its rows is not counted.)
     max_age : int, timedelta or None, default None
-        Models unused for so many events, or so long, are sent to disk too.
+        Models unused for this number of events, or for this time, are moved to disk too.
     spill : path or None, default None
-        An existing folder for what is sent to disk; None is the folder for temporary files. The
-        file is removed with the ``Keyed``: to keep models, ``save`` them.
+        An existing folder for models that are moved to disk; None means the folder for temporary
+        files. The file is removed with the ``Keyed`` object: to keep models, ``save`` them.
     pooled : bool, default False
-        Whether a new key begins with the average weights of the others rather than with those of
-        ``model``. The average is taken when the number of keys reaches 8, 16, 32, …; a model that
-        has learnt t rows of width d counts t/(t + d). For learners whose state is weights, or
-        weights and Σ.
+        Whether a new key starts with the average weights of the other keys rather than with those
+        of ``model``. The average is computed when the number of keys reaches 8, 16, 32, …; a model
+        that has learnt t rows of width d has weight t/(t + d) in it. Only for learners whose state
+        is weights, or weights and Σ.
     threads : int or None, default None
-        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means as many as
-        there are cores.
+        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per
+        core.
     waiting : int, default 1_000_000
-        How many rows wait for a delayed label at most, as ``limit`` of :class:`onlinear.Late`.
+        How many rows can wait for a delayed label, as ``limit`` of :class:`onlinear.Late`.
     expire_after : int, timedelta or None, default None
         How late a label may be, as in :class:`onlinear.Late`.
     clock : callable, default time.time
-        Returns the time in seconds, if ``max_age`` or ``expire_after`` is a time: it may be the
-        stream's own. A file does not hold the clock.
+        Returns the time in seconds, used if ``max_age`` or ``expire_after`` is a time. It may be
+        the time of the stream. The clock is not saved to state files.
 
     Examples
     --------
@@ -109,13 +109,13 @@ class Keyed:
         self._assemble(Models(model, settings, clock), pending)
 
     def _assemble(self, models: Models, pending: Pending) -> None:
-        """Put the parts together: models, runs of tables through them, their delayed labels."""
+        """Create the parts: models, runs of tables, delayed labels."""
         self._models = models
         self._tables = TableRuns(models)
         self._late = LateLabels(models, pending)
 
     def __repr__(self) -> str:
-        """Show what keys begin with, and how many there are."""
+        """Show the learner that keys start with, and the number of keys."""
         return f"<Keyed {self._models.initial!r}: {len(self)} keys>"
 
     # --- one event ------------------------------------------------------------------------------
@@ -123,8 +123,8 @@ class Keyed:
     def predict_one(self, key: Any, x: Any, id: Any = None) -> float:
         """Predict the label of one row of a key; change no model.
 
-        With an ``id`` the row is remembered until its label comes: see :meth:`learn_one`. Ids are
-        shared by all keys: if each key numbers its own rows, use ``(key, number)``.
+        With an ``id``, the row is remembered until its label arrives: see :meth:`learn_one`. Ids
+        must be unique across keys: if each key numbers its own rows, use ``(key, number)``.
 
         >>> import onlinear as ol
         >>> ol.Keyed(ol.LASER()).predict_one("north", [1.0, 2.0])  # nothing learnt yet
@@ -145,8 +145,8 @@ class Keyed:
     def learn_one(self, key: Any = None, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
-        A key given with an ``id`` has to be that of the row. Return whether the label was learnt:
-        a bad row may be skipped, and a label whose ``id`` no row waits for is counted in ``late_``.
+        A key given with an ``id`` must be that of the row. Return whether the label was learnt: a
+        bad row may be skipped, and a label without a waiting row is counted in ``late_``.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -178,25 +178,26 @@ class Keyed:
         return self._models.learn(key, x, y)
 
     def expire(self) -> int:
-        """Expire the rows whose time has run out, as every row or label does; return how many."""
+        """Expire waiting rows that are too old; return how many. Every event does this too."""
         return self._late.pending.expire()
 
     # --- tables of events -----------------------------------------------------------------------
 
     def replay(self, keys: Any, X: Any, y: Any) -> Replay:
-        """Predict each row by the model of its key, then learn its label; in order for each key.
+        """Predict each row with the model of its key, then learn its label; in order for each key.
 
-        The bits are those of calling ``predict_one`` and ``learn_one`` row by row, however the
-        stream is cut into tables. It is all or nothing: if a row breaks a rule, or on Ctrl-C, every
-        model is as it was before the call (with ``on_bad="skip"`` such a row, or one without a key,
-        is skipped and counted instead). A Ctrl-C at the very end may come after all was learnt, as
-        ``events_`` tells. On a terminal, a replay of more than two seconds shows a progress bar.
+        The results are bit for bit those of calling ``predict_one`` and ``learn_one`` row by row,
+        however the stream is split into tables. It is all or nothing: on a bad row, or on Ctrl-C,
+        every model is left as it was before the call (with ``on_bad="skip"``, bad rows and rows
+        without a key are skipped and counted instead). A Ctrl-C at the very end may come after all
+        rows were learnt, which ``events_`` shows. On a terminal, a replay of more than two seconds
+        shows a progress bar.
 
         Parameters
         ----------
         keys : array, list or Series
             The key of each row: numbers, strings, tuples, anything hashable (with ``memory_limit``
-            or ``max_age``, anything that a file can hold). 1, 1.0 and True are one key.
+            or ``max_age``, anything that a state file can hold). 1, 1.0 and True are the same key.
         X : array, list of rows, or DataFrame
             One row per event, with the same columns for every key.
         y : array or Series
@@ -213,7 +214,7 @@ class Keyed:
         return self._tables.replay(keys, X, y)
 
     def predict(self, keys: Any, X: Any) -> np.ndarray:
-        """Predict every row by the model of its key as it is now; learn nothing."""
+        """Predict every row with the current model of its key; learn nothing."""
         return self._tables.predict(keys, X)
 
     # --- the models -----------------------------------------------------------------------------
@@ -232,7 +233,7 @@ class Keyed:
         return iter(self._models.keys())
 
     def __getitem__(self, key: Any) -> Learner:
-        """Return a copy of the model of a key: changing it changes nothing here."""
+        """Return a copy of the model of a key; changing it does not change the original."""
         model = self._models.model(canonical(key))
         if model is None:
             raise KeyError(key)
@@ -251,12 +252,12 @@ class Keyed:
             self._models.remove(canonical(key))
 
     def statistics(self, key: Any = None) -> Any:
-        """Return what happened to the model of a key, or a table of all models.
+        """Return counts and the error of the model of a key, or a table of all models.
 
         The table is a dict of columns, in the order of the keys; ``pandas.DataFrame(...)`` accepts
-        it. The error is that of predictions made before a row was learnt; with a delayed label, of
-        the prediction made when the row came. ``last_event`` is the number of the last event,
-        counted from 0.
+        it. The error is that of the predictions made before the label was learnt; with a delayed
+        label, of the prediction made when the row arrived. ``last_event`` is the number of the
+        last event, counted from 0.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -279,12 +280,12 @@ class Keyed:
     max_age: int | timedelta | None = _shows(
         "_models.settings.max_age", "How long an unused model stays in memory."
     )
-    spill: Any = _shows("_models.settings.spill", "The folder for what is sent to disk.")
+    spill: Any = _shows("_models.settings.spill", "The folder for models that are moved to disk.")
     pooled: bool = _shows(
-        "_models.settings.pooled", "Whether a new key begins with the average of the others."
+        "_models.settings.pooled", "Whether a new key starts with the average of the others."
     )
     threads: int | None = _shows("_models.settings.threads", "How many threads a replay may use.")
-    waiting: int = _shows("_late.pending.limit", "How many rows wait for a delayed label at most.")
+    waiting: int = _shows("_late.pending.limit", "How many rows can wait for a delayed label.")
     expire_after: int | timedelta | None = _shows(
         "_late.pending.expire_after", "How late a label may be."
     )
@@ -292,14 +293,14 @@ class Keyed:
     n_skipped_: int = _shows("_models.skipped", "How many events were skipped.")
     late_: LateCounts = _shows(
         "_late.pending.counts",
-        "How many rows wait, were learnt, expired; how many labels matched no row, and why.",
+        "Counts of rows that wait, were learnt or expired, and of labels that matched no row.",
     )
 
     nbytes: int = _shows("_models.nbytes", "How much memory models and keys take, in bytes.")
 
     @property
     def clock(self) -> Callable[[], float]:
-        """Returns the time in seconds; may be set, for example after a load."""
+        """A function that returns the time in seconds; can be set, for example after loading."""
         return self._late.pending.clock
 
     @clock.setter
@@ -309,11 +310,11 @@ class Keyed:
     # --- copies and files -----------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return copies of models and waiting rows: what pickle, copy and deepcopy keep."""
+        """Return copies of models and waiting rows, for pickle, copy and deepcopy."""
         return {"models": self._models.contents(), "pending": copy.deepcopy(self._late.pending)}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take models and waiting rows back."""
+        """Restore models and waiting rows."""
         pending = kept["pending"]
         self._assemble(Models.from_contents(kept["models"], pending.clock), pending)
 
@@ -332,14 +333,14 @@ class Keyed:
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":
-        """Return what a header and arrays describe."""
+        """Return the ``Keyed`` object that a header and arrays describe."""
         keyed = cls.__new__(cls)
         keyed._assemble(*state_file.rebuilt(header, arrays))
         return keyed
 
     @staticmethod
     def _merged(keyed: Sequence["Keyed"]) -> "Keyed":
-        """Return the models of several shards in one; see :func:`onlinear.merge`."""
+        """Merge the models of several shards; see :func:`onlinear.merge`."""
         for shard in keyed:
             if not isinstance(shard, Keyed):
                 raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")

@@ -1,4 +1,4 @@
-"""Delayed labels of models by key: rows that wait, found by id."""
+"""Delayed labels of ``Keyed``: rows wait for their label and are found by id."""
 
 import math
 from collections.abc import Hashable
@@ -16,13 +16,13 @@ __all__ = ["LateLabels"]
 
 
 class LateLabels:
-    """Remembers rows of models by key, with their predictions, until their labels come."""
+    """Remembers rows and their predictions until their labels arrive."""
 
     def __init__(self, models: Models, pending: Pending) -> None:
         self._models, self.pending = models, pending
 
     def predict(self, id: Any, key: Hashable, x: Any) -> float:
-        """Predict a row and remember what the learner needs of it, with the prediction."""
+        """Predict a row; remember the prediction and what the learner needs to learn the row."""
         models = self._models
         if models.store is not None:
             x = models.store.row(x)
@@ -37,12 +37,12 @@ class LateLabels:
         return prediction
 
     def learn(self, id: Any, y: float, key: Any = None) -> bool:
-        """Learn the label of a waiting row; if a key is given, it has to be that of the row."""
+        """Learn the label of a waiting row; a key, if given, must be that of the row."""
         row = self.pending.find(id)
         if row is None:
             return False
         if key is not None and canonical(key) != row.key:
-            raise ValueError(f"the row {id!r:.60} is of key {row.key!r:.60}, got key {key!r:.60}")
+            raise ValueError(f"the row {id!r:.60} has key {row.key!r:.60}, got key {key!r:.60}")
         models, (rounds, loss) = self._models, self._counted(row.key)
         ticket, prediction = row.ticket[:-1], float(row.ticket[-1])
         with self.pending.learning(id, rounds, lambda: self._counted(row.key)[0]):
@@ -50,7 +50,7 @@ class LateLabels:
                 learnt = models.learn(row.key, ticket, y)
             else:
                 learnt = models.learn_ticket(row.key, ticket, y)
-            if learnt:  # the error is that of the prediction made then, not of one made now
+            if learnt:  # count the error of the prediction made when the row arrived
                 assert models.store is not None
                 error = y - prediction
                 models.store.put_loss(row.key, loss + error * error)

@@ -1,4 +1,4 @@
-"""The models of all keys, for rows of one width: one record each, and one round of one of them."""
+"""The models of all keys, once the width of rows is known: one record of numbers per key."""
 
 import copy
 import threading
@@ -34,9 +34,9 @@ class ModelStore:
     Parameters
     ----------
     initial : Learner
-        What every key begins with.
+        The learner that every key starts with.
     settings : KeyedSettings
-        How much memory, which folder, how many threads.
+        Memory limit, spill folder, number of threads.
     d : int
         Width of the rows.
     names : list of str or None
@@ -56,13 +56,13 @@ class ModelStore:
         self.initial, self.template, self.pooled = initial, template, settings.pooled
         self.shape, self.names = (d,), names
         self.params = template._numbers()
-        self.start = np.concatenate([np.zeros(HEAD), template._record])  # of a new key
+        self.start = np.concatenate([np.zeros(HEAD), template._record])  # the record of a new key
         size, folder = self.start.size, settings.folder
         before = HEAD + before_matrix(template._state)
         self.cache = RecordCache(size, settings.capacity(size), folder, before)
         self.workers = [WorkRecord(template, folder) for _ in range(settings.cores)]
-        self.lock = threading.Lock()  # for the workers
-        self._local = threading.local()  # a work record for each thread that calls
+        self.lock = threading.Lock()  # guards the workers
+        self._local = threading.local()  # one work record per calling thread
 
     # --- one round ------------------------------------------------------------------------------
 
@@ -106,14 +106,14 @@ class ModelStore:
         return float(out[0]), bool(bad[0])
 
     def _prepare_thread(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Make what a thread needs for single rounds; return its row, label and slot."""
+        """Create what a thread needs for single rounds; return its row, label and slot."""
         local, own = self._local, WorkRecord(self.template)
         event = np.empty((1, self.shape[0])), np.empty(1), ONE_ROW.copy()
         local.call = self.template._step.around(event_loop)
         local.state, local.scratch = (own.record, own.state), own.scratch
         local.table = [to_read(array) for array in event[:2]]
         local.results = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
-        local.event = event  # last: an interrupt before leaves nothing half made
+        local.event = event  # last, so that an interrupt leaves nothing half made
         return event
 
     def refusal(self, outcome: Outcome, x: np.ndarray, key: Any, *, in_table: bool) -> ValueError:
@@ -144,7 +144,7 @@ class ModelStore:
     def put_model(
         self, key: Hashable, model: Learner, *, learnt: bool, stamp: float, event: int
     ) -> None:
-        """Make a model that of a key, after an event that it has learnt or skipped."""
+        """Store a model as that of a key, after an event that it has learnt or skipped."""
         cache, slots, count, start = self.cache, ONE_ROW.copy(), self.cache.count, self.start
         try:
             cache.load(one_key(key), ONE_ROW, slots)
@@ -163,7 +163,7 @@ class ModelStore:
             raise
 
     def put_loss(self, key: Hashable, loss: float) -> None:
-        """Set the sum of squared errors of a key; its record may have gone to disk."""
+        """Set the sum of squared errors of a key; its record may be on disk."""
         slots = ONE_ROW.copy()
         with all_or_nothing(self.cache):
             self.cache.load(one_key(key), ONE_ROW, slots)
@@ -178,7 +178,7 @@ class ModelStore:
         self.cache.recover(count)
 
     def pool(self, keys_before: int) -> None:
-        """Let new keys begin with the average of all, if a power of two keys was reached."""
+        """Recompute the average that new keys start with, if the number of keys calls for it."""
         count = self.cache.count
         if count > keys_before and pooling.due(count):
             records = (rows for _, rows in self.cache.chunks())

@@ -1,4 +1,4 @@
-"""Models by key, one event at a time, before and after the width of rows is known."""
+"""The models of ``Keyed``, one event at a time, before and after the width of rows is known."""
 
 import copy
 import time
@@ -23,7 +23,7 @@ __all__ = ["EventCounts", "Models"]
 
 
 class EventCounts(NamedTuple):
-    """How many events were learnt or skipped, how many skipped, and the number of the last run."""
+    """The number of events (learnt or skipped), of skipped events, and of the last run."""
 
     events: int
     skipped: int
@@ -31,9 +31,9 @@ class EventCounts(NamedTuple):
 
 
 class Models:
-    """Models by key, which begin as copies of one learner; one event at a time.
+    """Models by key, which start as copies of one learner; one event at a time.
 
-    The store is made when the first row tells how wide rows are.
+    The store is created when the first row shows how wide rows are.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Models:
 
     @property
     def counts(self) -> EventCounts:
-        """What was counted, of which a run that fails is undone."""
+        """The counts, which are restored if a run fails."""
         return EventCounts(self.events, self.skipped, self.stamp)
 
     @counts.setter
@@ -63,17 +63,17 @@ class Models:
     # --- state ----------------------------------------------------------------------------------
 
     def begin(self, d: int, names: list[str] | None) -> ModelStore:
-        """Make the store, for rows of width d."""
+        """Create the store, for rows of width d."""
         self.store = ModelStore(self.initial, self.settings, d, names)
         return self.store
 
     def forget_width(self) -> None:
-        """Drop the store, if all rows were bad: they do not tell the width of the next one."""
+        """Drop the store if nothing was learnt: bad rows do not fix the width of later ones."""
         if self.initial._state is None:
             self.store = None
 
     def contents(self) -> dict[str, Any]:
-        """Return copies of all there is: what pickle, copy and deepcopy keep."""
+        """Return copies of everything, for pickle, copy and deepcopy."""
         kept: dict[str, Any] = {"settings": self.settings._asdict(), "initial": self.initial}
         kept["counts"] = tuple(self.counts)
         store = self.store
@@ -84,7 +84,7 @@ class Models:
 
     @classmethod
     def from_contents(cls, kept: dict[str, Any], clock: Callable[[], float]) -> "Models":
-        """Return the models of which these are the contents."""
+        """Return the models with these contents."""
         settings = {**kept["settings"], "spill": existing_folder(kept["settings"]["spill"])}
         models = cls(kept["initial"], KeyedSettings(**settings), clock)
         models.counts = EventCounts(*kept["counts"])
@@ -119,7 +119,7 @@ class Models:
             raise ValueError(f"key {key!r:.60}: {error}") from None
 
     def learn(self, key: Hashable, x: Any, y: float) -> bool:
-        """Learn one row of a canonical key; return whether it was learnt, not skipped."""
+        """Learn one row of a canonical key; return True if it was learnt, False if skipped."""
         store, began = self.store, self.store is None
         if store is None:
             store = self.begin(checks.width(x), checks.row_names(x))
@@ -161,7 +161,7 @@ class Models:
         return bad
 
     def _settle_counts(self, key: Hashable, events: int, *, began: bool) -> None:
-        """Count an event after an error if it was learnt before that, as on Ctrl-C."""
+        """After an error such as Ctrl-C, count the event if it was learnt before the error."""
         if began:
             self.forget_width()
         record = None if self.store is None else self.store.record(key)
@@ -174,7 +174,7 @@ class Models:
         self.skipped += 1
 
     def evict_old(self) -> None:
-        """Send models to disk that were not used for ``max_age``."""
+        """Move models to disk that were not used for ``max_age``."""
         if self.settings.max_age is not None and self.store is not None:
             first = self.age_limit.first_recent(self.events)
             if first:
@@ -197,11 +197,11 @@ class Models:
         return [*integers.tolist(), *others]
 
     def chunks(self) -> Iterator[tuple[KeyBatch, np.ndarray]]:
-        """Return all keys and records in the same order, some at a time."""
+        """Return an iterator over chunks of all keys and records, in the order of the keys."""
         return iter(()) if self.store is None else self.store.cache.chunks()
 
     def remove(self, key: Hashable) -> None:
-        """Remove a key, which has to be known, and its model."""
+        """Remove a known key and its model."""
         assert self.store is not None
         self.store.cache.remove(one_key(key))
 
@@ -214,7 +214,7 @@ class Models:
         return None if self.store is None else self.store.record(key)
 
     def learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
-        """Learn a delayed label by a learner that remembers more of a row than its features."""
+        """Learn a delayed label with a learner whose tickets hold more than the features."""
         self.evict_old()
         model = self.model(key)
         if model is None:

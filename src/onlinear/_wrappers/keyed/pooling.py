@@ -1,11 +1,11 @@
-"""New keys begin with the average weights of the others.
+"""Pooling: new keys start with the average weights of the other keys.
 
     w̄ = Σ_k a_k w_k / Σ_k a_k,    a_k = t_k / (t_k + d)
 
 where model k has learnt t_k rows of width d: a model that has learnt little has little weight. The
-average is taken whenever the number of keys reaches a power of two, 8 or more, right after the row
-that brought the last of them, so that it does not depend on how the stream is cut into tables. It
-is taken in the order of the keys, so that its bits do not depend on where the models are stored.
+average is computed whenever the number of keys reaches a power of two, from 8 on, right after the
+row with the new key, so that it does not depend on how the stream is split into tables. Models are
+added in the order of their keys, so that the bits do not depend on where they are stored.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from onlinear._wrappers.keyed.record_header import HEAD
 
 __all__ = ["FIRST", "averaged", "check", "due"]
 
-FIRST = 8  # keys
+FIRST = 8  # keys from which the average is used
 
 
 def check(model: Learner) -> None:
@@ -31,12 +31,12 @@ def check(model: Learner) -> None:
 
 
 def due(keys: int) -> bool:
-    """Whether the average is taken when the number of keys has reached ``keys``."""
+    """Whether the average is computed when the number of keys reaches ``keys``."""
     return keys >= FIRST and keys & (keys - 1) == 0
 
 
 def averaged(model: Learner, start: np.ndarray, pieces: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the record that new keys begin with, given all records and the present one."""
+    """Return the record that new keys start with, given all records and the current one."""
     state = model._state
     first = HEAD + sum(array.size for array in state[: state._fields.index("w")])
     t, d = HEAD + state._fields.index("t"), state.w.size

@@ -1,8 +1,8 @@
-"""Records by key: in memory, or on disk where memory is limited.
+"""Records by key, in memory and, if memory is limited, on disk: a least-recently-used cache.
 
-Without a limit all records stay in memory. With one, at most ``capacity`` records do: the least
-recently used go to disk in bulk, and come back with the next event of their key. A record that has
-come back is written again only if it was changed.
+Without a limit, all records stay in memory. With one, at most ``capacity`` records do: the least
+recently used are moved to disk in bulk, and come back with the next event of their key. A record
+that has come back is written again only if it has changed.
 """
 
 import math
@@ -19,16 +19,16 @@ from onlinear._wrappers.keyed.spill_store import SpillStore
 
 __all__ = ["AT_LEAST", "OVERHEAD", "RecordCache"]
 
-AT_LEAST = 4224  # bytes of the tables without a key
-OVERHEAD = 48  # bytes an integer key takes in the tables at most
-EVICTED = 8  # at least one in so many is evicted when there is no room
-ROWS = 4096  # handled at a time
+AT_LEAST = 4224  # bytes of empty tables
+OVERHEAD = 48  # most bytes that an integer key takes in the tables
+EVICTED = 8  # at least one in so many records is evicted when memory is full
+ROWS = 4096  # records handled at a time
 
 
 class RecordCache:
     """Records of ``size`` numbers by key, at most ``capacity`` of them in memory.
 
-    The number after the first ``before`` of a record begins a cache line.
+    In each record, the number after the first ``before`` is aligned to a cache line.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class RecordCache:
         self._clean = np.zeros(capacity or 0, dtype=np.bool_)  # by slot: the same as on disk
         self._more = OTHER_BYTES / (
             self.segments.stride + OVERHEAD
-        )  # a non-integer key, in records
-        self.count = 0  # keys, in memory or on disk
+        )  # the size of a non-integer key, in records
+        self.count = 0  # number of keys, in memory or on disk
         self._committed = True  # whether there is nothing to undo
 
     def _clear(self) -> None:
@@ -50,15 +50,15 @@ class RecordCache:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """The memory used, in bytes."""
         return self.segments.nbytes + self.keys.nbytes
 
     # --- what a run needs -----------------------------------------------------------------------
 
     def portions(self, keys: KeyBatch, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Divide rows, in their order, so that the keys of each portion fit in memory.
+        """Split rows, in order, so that the keys of each portion fit in memory.
 
-        The most recently used keys are in the last portion, and so in memory afterwards.
+        The most recently used keys are in the last portion, so they are in memory afterwards.
         """
         if self.capacity is None or rows.size * (1.0 + self._more) <= self.capacity:
             yield rows
@@ -76,7 +76,7 @@ class RecordCache:
     def load(self, keys: KeyBatch, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """Bring the records of some rows' keys into memory, and write their slots to ``slots``.
 
-        New keys are entered. Return the new slots, whose records have no stamp yet.
+        New keys are added. Return the new slots, whose records have no stamp yet.
         """
         some = keys.take(rows)
         found = self.keys.slots_of(some)
@@ -98,12 +98,12 @@ class RecordCache:
         return new
 
     def _load_from_disk(self, disk: SpillStore, keys: KeyBatch, slots: np.ndarray) -> np.ndarray:
-        """Make room for the keys without a slot, and load their records or enter them as new."""
+        """Make room for the keys without a slot, and load their records or add them as new."""
         (missing,) = np.nonzero(slots == FREE)
         if not missing.size:
             return NO_ROWS
         numbers, count = numbered(keys.take(missing))
-        _, first = np.unique(numbers, return_index=True)  # a row for each key
+        _, first = np.unique(numbers, return_index=True)  # one row per key
         rows = missing[first]
         assert rows.size == count
         wanted = keys.take(rows)
@@ -136,7 +136,7 @@ class RecordCache:
     def copies(
         self, keys: KeyBatch, rows: np.ndarray
     ) -> Iterator[tuple[np.ndarray, Segments, np.ndarray]]:
-        """Yield some rows at a time, with copies of their keys' records; change nothing here.
+        """Yield some rows at a time, with copies of their keys' records; change nothing.
 
         The slots of these rows in the copies are yielded too: FREE if the key is unknown.
         """
@@ -158,7 +158,7 @@ class RecordCache:
     # --- eviction -------------------------------------------------------------------------------
 
     def _make_room(self, count: float, needed: np.ndarray) -> None:
-        """Evict the least recently used, but not the needed slots, until so many records fit."""
+        """Evict the least recently used records, except needed ones, until so many more fit."""
         assert self.capacity is not None
         surplus = len(self.keys) + self._more * self.keys.others + count - self.capacity
         if surplus <= 0:
@@ -172,7 +172,7 @@ class RecordCache:
             self._evict(others[np.argpartition(last, some - 1)[:some]])
 
     def evict_before(self, event: float) -> None:
-        """Send the records to disk that were last used before an event."""
+        """Move the records to disk that were last used before an event."""
         slots = self.keys.all_slots()
         self._evict(slots[self._column(slots, LAST) < event])
 
@@ -182,7 +182,7 @@ class RecordCache:
         self._release(slots)
 
     def flush(self, slots: np.ndarray) -> None:
-        """Write records to disk that differ from what is there."""
+        """Write records to disk that differ from those on disk."""
         assert self.disk is not None
         changed = slots[~self._clean[slots]]
         for first in range(0, changed.size, ROWS):
@@ -199,9 +199,9 @@ class RecordCache:
     # --- all or nothing -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin a run, which may be undone; where there is a disk, what is on it is restored."""
+        """Begin a run that can be undone; with a disk, by restoring what is on it."""
         if self.disk is not None:
-            self.flush(self.keys.all_slots())  # until all of it is there, nothing can be undone
+            self.flush(self.keys.all_slots())  # undoing needs all records on disk
         self._committed = False
         if self.disk is not None:
             self.disk.begin()
@@ -214,13 +214,13 @@ class RecordCache:
         self._committed = True
 
     def committed(self) -> bool:
-        """Whether there is nothing to undo, wherever an error or interrupt came."""
+        """Whether there is nothing to undo, wherever an error or interrupt occurred."""
         if not self._committed and self.disk is not None and self.disk.committed:
             self._committed = True
         return self._committed
 
     def roll_back(self, count: int) -> None:
-        """Restore what was on disk at the beginning, of so many keys, and have none in memory."""
+        """Restore the ``count`` records on disk as they were at the start, and empty the memory."""
         assert self.disk is not None
         self.disk.rollback()
         self._clear()
@@ -228,13 +228,13 @@ class RecordCache:
         self.count, self._committed = count, True
 
     def recover(self, count: int) -> None:
-        """Repair what an interrupt left half done; keys without a stamp go, ``count`` remain."""
+        """Repair the tables after an interrupt: remove keys without a stamp; ``count`` remain."""
         self.keys.remove_unused(lambda slots: self._column(slots, STAMP) == 0.0)
         self.segments.recover(self.keys.all_slots())
         self.count, self._committed = count, True
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that removes keys which have come since, and changes no record."""
+        """Return a function that removes the keys added since; it changes no record."""
         count = self.count
         return lambda: self.recover(count)
 

@@ -1,4 +1,4 @@
-"""The settings of ``Keyed``, which stay as they are."""
+"""The immutable settings of ``Keyed``."""
 
 import os
 import warnings
@@ -16,11 +16,11 @@ from onlinear._wrappers.keyed.record_cache import AT_LEAST, OVERHEAD
 __all__ = ["KeyedSettings", "existing_folder"]
 
 MOST_THREADS = 1024
-FEWEST_MODELS = 16  # that have to fit in the memory limit
+FEWEST_MODELS = 16  # that must fit in the memory limit
 
 
 class KeyedSettings(NamedTuple):
-    """The parameters of :class:`onlinear.Keyed` but for its learner and delayed labels."""
+    """The parameters of :class:`onlinear.Keyed` except its learner and delayed labels."""
 
     memory_limit: int | None = None
     max_age: int | timedelta | None = None
@@ -50,7 +50,7 @@ class KeyedSettings(NamedTuple):
 
     @property
     def folder(self) -> str | None:
-        """The folder for what goes to disk; None is that for temporary files."""
+        """The folder for models on disk; None means the folder for temporary files."""
         return None if self.spill is None else os.fspath(self.spill)
 
     def capacity(self, size: int) -> int | None:
@@ -67,7 +67,7 @@ class KeyedSettings(NamedTuple):
 
 
 def existing_folder(spill: Any) -> Any:
-    """Return the folder that was set on another machine, perhaps; None if it is not here."""
+    """Return the folder of a loaded setting, or None with a warning if it does not exist."""
     if spill is None or Path(spill).is_dir():
         return spill
     warnings.warn(

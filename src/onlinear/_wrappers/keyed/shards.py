@@ -1,4 +1,4 @@
-"""Merging ``Keyed`` shards: models of different keys, or of learners that can be merged."""
+"""Merge ``Keyed`` shards that have different keys, or learners that can be merged."""
 
 import copy
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ __all__ = ["merged"]
 
 
 def merged(shards: Sequence["Keyed"]) -> "Keyed":
-    """Return the models of all shards in one; refuse shards that cannot be merged."""
+    """Return one ``Keyed`` with the models of all shards; refuse shards that cannot be merged."""
     first = shards[0]
     for shard in shards:
         _check_alike(first, shard)
@@ -42,8 +42,7 @@ def _check_alike(first: "Keyed", other: "Keyed") -> None:
     same = type(one) is type(two) and one.get_params() == two.get_params()
     if not same or first.pooled or other.pooled or one._state is not None or two._state is not None:
         raise ValueError(
-            "merge needs shards of one learner that had learnt nothing, and not pooled, got "
-            f"{first} and {other}"
+            f"merge needs shards of the same new learner, without pooling, got {first} and {other}"
         )
     stores = first._models.store, other._models.store
     if stores[0] is not None and stores[1] is not None:
@@ -74,7 +73,7 @@ def _absorb(models: Models, shard: Models) -> None:
 def _merge_key(
     store: ModelStore, shard: ModelStore, keys: KeyBatch, row: int, record: np.ndarray
 ) -> None:
-    """Merge the models that two shards have of one key."""
+    """Merge the models that two shards have for the same key."""
     key = keys.key(row)
     if not getattr(type(store.initial), "_sums_only", False):
         raise ValueError(
@@ -86,7 +85,7 @@ def _merge_key(
 
 
 def _put(store: ModelStore, key: Any, model: Learner, other: np.ndarray) -> None:
-    """Make a merged model that of a key, and add the counts of the other record."""
+    """Store a merged model for a key, and add the counts of the other record."""
     keys = one_key(key)
     own = store.cache.read(keys)[0]
     own[0, LEARNT:KEY] += other[LEARNT:KEY]

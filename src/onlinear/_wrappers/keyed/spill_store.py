@@ -1,4 +1,4 @@
-"""Records on disk by key: a temporary SQLite file, which is removed with its owner."""
+"""Records on disk by key: a temporary SQLite file that is removed with its owner."""
 
 import os
 import shutil
@@ -17,14 +17,14 @@ from onlinear._wrappers.keyed.key_batch import KeyBatch, integer_batch, other_ba
 __all__ = ["SpillStore"]
 
 CACHE = 8192  # kilobytes of SQLite's cache
-ROWS = 4096  # read at a time
-RUNS = 2**31  # the numbers of runs begin again here
+ROWS = 4096  # records read at a time
+RUNS = 2**31  # run numbers start over here
 
 
 class SpillStore:
     """Records of ``size`` numbers by key, in a file in ``folder`` (None: for temporary files).
 
-    It extends memory and is not meant to survive the process: a state file does that.
+    It extends memory and does not outlive the process; state files do.
     """
 
     def __init__(self, size: int, folder: str | None) -> None:
@@ -47,7 +47,7 @@ class SpillStore:
 
     def begin(self) -> None:
         """Begin a run, which may be rolled back."""
-        self._undo()  # what an interrupt has left behind
+        self._undo()  # left behind by an interrupt
         self._run = (self._run + 1) % RUNS
         self._base.execute("BEGIN")
         self._running = True
@@ -60,7 +60,7 @@ class SpillStore:
 
     @property
     def committed(self) -> bool:
-        """Whether the last run was committed: the file tells, wherever an interrupt came."""
+        """Whether the last run was committed; read from the file, so interrupts do not matter."""
         (last,) = self._base.execute("PRAGMA user_version").fetchone()
         return bool(last == self._run) and not (self._running and self._base.in_transaction)
 
@@ -140,13 +140,13 @@ def _remove(base: sqlite3.Connection, folder: str, owner: int) -> None:
 
 
 def _tables(keys: KeyBatch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
-    """Yield each table with the keys that belong in it, as it stores them, and their rows."""
+    """Yield each SQLite table with its keys, in stored form, and their rows."""
     yield "integers", keys.integers.tolist(), keys.integer_rows
     yield "others", [encoded(key) for key in keys.others], keys.other_rows
 
 
 class _Transaction:
-    """Changes made together or not at all: in the transaction of a run, or in one of their own."""
+    """Atomic changes: within the transaction of a run, or in their own."""
 
     def __init__(self, base: sqlite3.Connection, running: bool) -> None:
         self._base, self._running = base, running

@@ -1,4 +1,4 @@
-"""Models by key and their delayed labels to a state file and back, some models at a time."""
+"""Save and load the models and delayed labels of ``Keyed``, some models at a time."""
 
 import copy
 import os
@@ -20,7 +20,7 @@ from onlinear._wrappers.late.state_file import plain_age, read_age
 
 __all__ = ["rebuilt", "save"]
 
-ROWS = 4096  # read at a time
+ROWS = 4096  # records read at a time
 
 
 def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None:
@@ -53,7 +53,7 @@ def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None
 
 
 def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[Models, Pending]:
-    """Return what a header and arrays describe, or refuse them; the arrays may be mapped."""
+    """Return what a header and arrays describe, or refuse them; the arrays may be memory-mapped."""
     template = {"state": np.array(arrays["state"])} if "state" in arrays else {}
     initial = model_codec.rebuilt(header["keyed"], template, Learner._classes)
     check_fixed("Keyed needs a learner", initial)
@@ -105,7 +105,7 @@ def _fill(store: ModelStore, stamp: float, arrays: dict[str, np.ndarray]) -> Non
 
 
 def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[tuple[KeyBatch, int]]:
-    """Yield keys, some at a time, and the number of the first of them."""
+    """Yield chunks of keys, with the index of the first of each."""
     for first in range(0, integers.size, ROWS):
         yield integer_batch(integers[first : first + ROWS]), first
     for first in range(0, len(others), ROWS):

@@ -1,4 +1,4 @@
-"""What happened to the model of each key."""
+"""Statistics of each key's model: rows learnt and skipped, error, last event."""
 
 from collections.abc import Iterable
 from math import nan
@@ -13,7 +13,7 @@ __all__ = ["KeyStatistics", "statistics_columns", "statistics_of"]
 
 
 class KeyStatistics(NamedTuple):
-    """What happened to the model of a key."""
+    """Rows learnt and skipped by the model of a key, its error, and its last event."""
 
     rounds: int
     skipped: int

@@ -1,4 +1,4 @@
-"""Tables of events of many keys: predicted, or predicted and learnt, all or nothing."""
+"""Run a table of events through ``Keyed``: predict, or predict and learn, all or nothing."""
 
 from collections.abc import Callable, Iterator
 from math import nan
@@ -23,7 +23,7 @@ __all__ = ["TableRuns", "TotalProgress"]
 
 
 class TotalProgress:
-    """Shows on a progress bar how many events of all portions are done."""
+    """Shows on a progress bar how many events are done, over all portions."""
 
     def __init__(self, advance: Callable[[int, int], None], rows: int) -> None:
         self._advance, self._rows, self._done = advance, rows, 0
@@ -47,7 +47,7 @@ class TableRuns:
     # --- predict --------------------------------------------------------------------------------
 
     def predict(self, keys: Any, X: Any) -> np.ndarray:
-        """Predict every row by the model of its key as it is now."""
+        """Predict every row with the current model of its key."""
         X, _, keys = self._checked(keys, X)
         models, store = self._models, self._models.store
         present = np.delete(np.arange(keys.rows), keys.missing)
@@ -85,7 +85,7 @@ class TableRuns:
     # --- replay ---------------------------------------------------------------------------------
 
     def replay(self, keys: Any, X: Any, y: Any) -> Replay:
-        """Predict each row by the model of its key, then learn its label; all rows, or none."""
+        """Predict each row with the model of its key, then learn its label; all rows or none."""
         X, names, keys = self._checked(keys, X)
         y = checks.labels(y, len(X))
         models = self._models
@@ -107,9 +107,9 @@ class TableRuns:
         return Replay(table.out, y.copy(), np.flatnonzero(table.bad))
 
     def _begin_later(self, keys: KeyBatch, table: EventTable, names: list[str] | None) -> None:
-        """Begin again with the first row that is not bad, as row by row.
+        """Start at the first row that is not bad, as row-by-row learning does.
 
-        A bad row does not tell how wide the others are, so the rows before that one make no key.
+        A bad row does not fix the width of the others, so the rows before that one create no key.
         """
         models, rows = self._models, len(table.bad)
         first = rows if table.bad.all() else int(table.bad.argmin())
@@ -130,7 +130,7 @@ class TableRuns:
         y: np.ndarray,
         advance: Callable[[int, int], None],
     ) -> EventTable:
-        """Learn all rows, or none."""
+        """Learn all rows or none."""
         models, cache = self._models, store.cache
         table = EventTable(X, y, np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
         table.bad[keys.missing] = True
@@ -138,7 +138,7 @@ class TableRuns:
         models.evict_old()
         try:
             with all_or_nothing(_Undo(models, store)):
-                _clear_logs(store)  # of what an interrupt has left behind
+                _clear_logs(store)  # left behind by an interrupt
                 cache.begin()
                 models.stamp += 1.0
                 self._learn_rows(store, keys, table, progress)
@@ -166,7 +166,7 @@ class TableRuns:
                 raise store.refusal(broken, table.X[row], keys.key(row), in_table=True)
 
     def _pieces(self, store: ModelStore, keys: KeyBatch) -> Iterator[np.ndarray]:
-        """Divide rows where the average that new keys begin with has to be taken; take it."""
+        """Split rows where the average for new keys has to be computed, and compute it."""
         rows = np.delete(np.arange(keys.rows), keys.missing)
         if not store.pooled:
             yield rows
@@ -185,12 +185,12 @@ class TableRuns:
     # --- both -----------------------------------------------------------------------------------
 
     def _checked(self, keys: Any, X: Any) -> tuple[np.ndarray, list[str] | None, KeyBatch]:
-        """Return rows, names of columns and keys, if they fit each other and earlier rows."""
+        """Return rows, column names and keys, if they match each other and earlier rows."""
         X, names = checks.table(X)
         keys = key_batch(keys)
         if keys.rows != len(X):
             raise ValueError(
-                f"keys and X need as many rows as each other, got {keys.rows} and {len(X)}"
+                f"keys and X need the same number of rows, got {keys.rows} and {len(X)}"
             )
         store = self._models.store
         if store is not None:
@@ -238,7 +238,7 @@ class _Undo:
     def _restore(self, counts: EventCounts, count: int, start: np.ndarray) -> None:
         """Undo a run; if interrupted, it can be called again, as the cache is marked last."""
         store, cache = self._store, self._store.cache
-        if cache.committed():  # all was done, or nothing was begun
+        if cache.committed():  # the run was finished, or not begun
             return
         self._models.counts, store.start = counts, start
         if cache.disk is not None:

@@ -1,4 +1,4 @@
-"""Records as they were before a run, to restore them: in memory, and on disk if they are many."""
+"""The undo log: copies of records from before a run, in memory or, if large, on disk."""
 
 import tempfile
 import weakref
@@ -11,13 +11,13 @@ from onlinear._wrappers.keyed.integer_table import FREE
 
 __all__ = ["UndoLog"]
 
-IN_MEMORY = 1 << 22  # bytes; what is more goes to a temporary file
+IN_MEMORY = 1 << 22  # bytes; the rest goes to a temporary file
 
 
 class UndoLog:
-    """A copy of each record that a run changes, made when the run first comes to it.
+    """A copy of each record that a run changes, made before its first change.
 
-    The file is kept for the next run: to overwrite it is much faster than to write a new one.
+    The file is kept for the next run: overwriting it is much faster than writing a new one.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -27,12 +27,12 @@ class UndoLog:
 
     def clear(self) -> None:
         """Drop all copies."""
-        self._saved: list[tuple[np.ndarray, np.ndarray | None]] = []  # slots; records, or on disk
+        self._saved: list[tuple[np.ndarray, np.ndarray | None]] = []  # slots; records (None: disk)
         self._bytes = self._written = 0
         self._log, self._logged = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
     def buffers(self, rows: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return where a run writes copies, from the first row on, and their slots."""
+        """Return the buffers to which a run writes copies of records, and their slots."""
         if self._log.shape != (rows, size):
             self._log, self._logged = np.empty((rows, size)), np.full(rows, FREE)
         return self._log, self._logged
@@ -42,7 +42,7 @@ class UndoLog:
         return self._logged[:count], self._log[:count]
 
     def save_buffers(self) -> None:
-        """Save what is in the buffers, and empty them. It may be interrupted anywhere."""
+        """Save and empty the buffers; safe against interrupts."""
         slots, rows = self._buffered()
         self._bytes += rows.nbytes
         if self._bytes <= IN_MEMORY:

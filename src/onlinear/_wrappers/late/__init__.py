@@ -1,1 +1,1 @@
-"""Delayed labels."""
+"""``Late``: learning with delayed labels."""

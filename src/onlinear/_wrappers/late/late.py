@@ -1,4 +1,4 @@
-"""Late: a learner whose labels are delayed: in any order, repeated, or missing."""
+"""``Late``: learning with delayed labels, which may arrive in any order, twice, or never."""
 
 import math
 import os
@@ -17,34 +17,33 @@ __all__ = ["Late"]
 
 
 class Late:
-    """A learner with delayed labels: rows are remembered by id until their label comes.
+    """A learner with delayed labels: rows are remembered by id until their label arrives.
 
     ``predict_one(x, id=...)`` predicts a row and remembers it; ``learn_one(id=..., y=...)`` learns
-    it when its label comes, in any order. No row is learnt twice. Labels that come twice, too late,
-    or with an unknown id are counted in ``counts_`` and change nothing else. Costs what the
-    learner costs and O(1) per row. A waiting row takes 8 bytes for each number that is kept of it
-    (its features; a few more for Auto), and 140 to 300 bytes in addition, which includes the ids
-    of settled rows.
+    it when its label arrives, in any order. No row is learnt twice. Labels that arrive twice, too
+    late, or with an unknown id are counted in ``counts_`` and otherwise ignored. The overhead is
+    O(1) per row. A waiting row takes 8 bytes for each number that is stored for it (its features;
+    a few more for Auto), and 140 to 300 bytes in addition, including the ids of settled rows.
 
-    If a label is refused, or the learner skips it (``on_bad="skip"``), the row goes on waiting for
-    a valid one. A row that cannot be predicted is not remembered.
+    If a label is refused, or the learner skips it (``on_bad="skip"``), the row keeps waiting for a
+    valid one. A row that cannot be predicted is not remembered.
 
     Parameters
     ----------
     model : Learner
-        Any learner, with what it has learnt. It is not copied: ``late.model`` is the object given,
-        and may also be used by itself.
+        Any learner, new or trained. It is not copied: ``late.model`` is the given object, and can
+        also be used directly.
     limit : int, default 1_000_000
-        How many rows wait at most, limit ≥ 1: when one more comes, the oldest expires. The ids of
-        the last ``limit`` rows that were learnt or expired are remembered too; an older id that
-        comes again counts as new.
+        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of the
+        last ``limit`` rows that were learnt or expired are remembered too; an older id that
+        arrives again counts as new.
     expire_after : int, timedelta or None, default None
-        How late a label may be: a number of rows remembered after its own, expire_after ≥ 1, or
+        How late a label may be: a number of rows remembered after its own row, expire_after ≥ 1, or
         a time, expire_after > 0. Older rows expire. None means no limit.
     clock : callable, default time.time
-        Returns the time in seconds, if ``expire_after`` is a time: it may be the stream's own. A
-        file does not hold the clock, but the times: with ``time.time``, rows go on ageing while
-        nothing runs.
+        Returns the time in seconds, used if ``expire_after`` is a time. It may be the time of the
+        stream. State files hold the times of rows, not the clock: with ``time.time``, rows keep
+        ageing while no process runs.
 
     Examples
     --------
@@ -133,7 +132,7 @@ class Late:
         return True
 
     def expire(self) -> int:
-        """Expire the rows whose time has run out; return how many.
+        """Expire waiting rows that are too old; return how many.
 
         Every new row and label does this too.
         """
@@ -143,7 +142,7 @@ class Late:
 
     @property
     def counts_(self) -> LateCounts:
-        """How many rows wait, were learnt, expired; how many labels matched no row, and why."""
+        """Counts of rows that wait, were learnt or expired, and of labels that matched no row."""
         return self._pending.counts
 
     @property
@@ -153,7 +152,7 @@ class Late:
 
     @property
     def limit(self) -> int:
-        """How many rows wait at most."""
+        """How many rows can wait."""
         return self._pending.limit
 
     @property
@@ -163,7 +162,7 @@ class Late:
 
     @property
     def clock(self) -> Callable[[], float]:
-        """Returns the time in seconds; may be set, for example after a load."""
+        """A function that returns the time in seconds; can be set, for example after loading."""
         return self._pending.clock
 
     @clock.setter

@@ -21,21 +21,20 @@ __all__ = ["LateCounts", "Pending"]
 
 
 class LateCounts(NamedTuple):
-    """What became of rows and labels.
+    """Counts of waiting rows and delayed labels.
 
     ``waiting``, ``learnt``, ``expired``
-        How many rows that were remembered still wait for their label, were learnt, or expired:
-        because of their age, or to make room. Every remembered row is one of the three.
+        How many remembered rows still wait for their label, were learnt, or expired (because of
+        their age, or to make room). Every remembered row is one of the three.
     ``too_late``
-        How many labels came for rows that had expired.
+        How many labels arrived for rows that had expired.
     ``duplicate_labels``, ``duplicate_rows``
-        How many labels came for rows that had been learnt already; how many rows came with an id
-        that was waiting or had been settled. Neither is learnt.
+        How many labels arrived for rows that had already been learnt; how many rows arrived with an
+        id that was waiting or had been settled. Neither is learnt.
     ``unknown``
-        How many labels came with an id that no row is known to have had.
+        How many labels arrived with an id that belongs to no known row.
     ``left_out``
-        How many rows could not be predicted (``on_bad="skip"``), and so are not learnt later
-        either.
+        How many rows could not be predicted (``on_bad="skip"``) and so were not remembered.
     """
 
     waiting: int
@@ -55,18 +54,18 @@ class Pending:
     """Rows that wait for their label, found by id; the oldest expire first.
 
     To learn a row, :meth:`find` it, learn it and :meth:`settle` it. If learning fails, the row
-    goes on waiting.
+    keeps waiting.
 
     Parameters
     ----------
     limit : int
-        How many rows wait at most, limit ≥ 1: when one more comes, the oldest expires. The ids of
-        as many settled rows are remembered.
+        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of as
+        many settled rows are remembered.
     expire_after : int, timedelta or None
-        The age at which a row expires: after more than so many later rows, or after more than so
-        much time by the clock. None means never. Rows expire in the order in which they came.
+        The age at which a row expires: after more than this many later rows, or more than this
+        time by the clock. None means never. Rows expire in the order in which they arrived.
     clock : callable
-        Returns the time in seconds. It has to mean the same after a restart.
+        Returns the time in seconds. It must be comparable after a restart, so not ``monotonic``.
     owner : str
         The class that error messages name.
     """
@@ -106,7 +105,7 @@ class Pending:
     def __contains__(self, id: Any) -> bool:
         return self._rows.slot(key_codec.canonical(id)) is not None
 
-    # --- rows come and go -----------------------------------------------------------------------
+    # --- adding and settling rows ---------------------------------------------------------------
 
     def add(self, id: Any, ticket: np.ndarray, key: Any = None) -> bool:
         """Remember a row; return False if its id is waiting or was settled: the first row stays."""
@@ -137,7 +136,7 @@ class Pending:
         return True
 
     def find(self, id: Any) -> WaitingRow | None:
-        """Return the row that a label is for; it goes on waiting until it is settled.
+        """Return the row that a label is for; it keeps waiting until it is settled.
 
         If no row waits, return None and count the label as a duplicate, too late or unknown.
         """
@@ -150,7 +149,7 @@ class Pending:
         return None
 
     def settle(self, id: Any) -> None:
-        """Mark a waiting row as learnt: it waits no longer."""
+        """Mark a waiting row as learnt and remove it."""
         id = key_codec.canonical(id)
         slot = self._rows.slot(id)
         if slot is None:
@@ -159,7 +158,7 @@ class Pending:
 
     @contextlib.contextmanager
     def learning(self, id: Any, before: float, rounds: Callable[[], float]) -> Iterator[None]:
-        """Learn and settle a row in the block, once: if Ctrl-C comes between, it is settled too.
+        """Learn and settle a row in the block; if Ctrl-C comes between the two, settle it too.
 
         ``rounds`` returns how many rows the learner has learnt, ``before`` how many it had.
         """
@@ -175,7 +174,7 @@ class Pending:
             raise
 
     def expire(self) -> int:
-        """Expire the rows whose time has run out; return how many."""
+        """Expire the rows that are too old; return how many."""
         before = self._settled[EXPIRED]
         self._expire_by_time()
         return self._settled[EXPIRED] - before
@@ -201,7 +200,7 @@ class Pending:
             )
         gone, rows = sum(other._settled.values()), self._rows
         for slot in (slot for shard in rows.slots for slot in shard.values()):
-            rows.numbers[slot] += gone  # as if the rows of the other had come before
+            rows.numbers[slot] += gone  # as if the rows of the other had arrived before
         for how in self._settled:
             self._settled[how] += other._settled[how]
         for name in self._counts:
@@ -211,14 +210,14 @@ class Pending:
 
     @property
     def counts(self) -> LateCounts:
-        """What became of rows and labels."""
+        """Counts of waiting rows and delayed labels."""
         settled = self._settled[LEARNT], self._settled[EXPIRED]
         return LateCounts(self._rows.count, *settled, **self._counts)
 
-    # --- how ------------------------------------------------------------------------------------
+    # --- helpers --------------------------------------------------------------------------------
 
     def _expire_by_time(self) -> float:
-        """Expire the rows whose time has run out; return the time, or 0 where it has no meaning."""
+        """Expire the rows that are too old; return the time, or 0 if no clock is used."""
         if not self._timed:
             return 0.0
         now = float(self.clock())
@@ -237,14 +236,14 @@ class Pending:
         """Prepare for rows as wide as this one; refuse it while rows of another width wait."""
         if self._rows.count or ticket.ndim != 1:
             raise ValueError(
-                f"{self._owner} keeps {self._rows.width} numbers of each row, as of those that "
-                f"wait already, got {ticket.shape}"
+                f"{self._owner} stores {self._rows.width} numbers per row, as for the rows that "
+                f"already wait, got {ticket.shape}"
             )
         self._rows.clear()
         self._rows.width = ticket.size
 
     def _remove(self, id: Hashable, slot: int, how: int) -> None:
-        """Remove a row; it is gone as soon as it is among the settled ones."""
+        """Remove a row; it counts as removed as soon as its id is among the settled ones."""
         settled = self._settled[how]
         try:
             self._recent.add(id, how)
@@ -260,7 +259,7 @@ class Pending:
             raise
 
     def _mend(self) -> None:
-        """Repair what Ctrl-C left half done: ids that wait and are not settled decide."""
+        """Repair the table after Ctrl-C: the rows that wait are those with ids not yet settled."""
         self._recent.trim()
         self._rows.mend(lambda id: self._recent.how(id) is not None)
 
@@ -272,7 +271,7 @@ class Pending:
         return PendingContents(self._rows.columns(), [id for id, _ in settled], how)
 
     def _fill(self, counts: dict[str, int], contents: PendingContents) -> None:
-        """Take in contents; the table has to be empty."""
+        """Fill the empty table with contents."""
         rows, settled, how = contents
         self._settled = {LEARNT: counts["learnt"], EXPIRED: counts["expired"]}
         self._counts = {name: counts[name] for name in self._counts}
@@ -286,13 +285,13 @@ class Pending:
             self._rows.add(*row)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return parameters, counts and rows: what pickle and deepcopy keep."""
+        """Return parameters, counts and rows, for pickle and deepcopy."""
         names = ("limit", "expire_after", "clock")
         params = {**{name: getattr(self, name) for name in names}, "owner": self._owner}
         return {"params": params, "counts": self.counts._asdict(), "contents": self._contents()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take parameters, counts and rows back: in another process, ids have other hashes."""
+        """Restore parameters, counts and rows; rehash ids, whose hashes depend on the process."""
         Pending.__init__(self, **kept["params"])
         self._fill(kept["counts"], kept["contents"])
 

@@ -1,4 +1,4 @@
-"""The ids of the rows that were settled last: learnt, or expired."""
+"""The ids of recently settled rows: learnt or expired."""
 
 from collections.abc import Hashable, Iterable
 
@@ -11,8 +11,8 @@ LEARNT, EXPIRED = 1, 2  # how a row was settled
 class SettledIds:
     """The last ``limit`` ids that were settled, and how.
 
-    They are divided among dicts that are filled and then emptied: a single dict in which ids come
-    and go would take twice the memory.
+    They are divided among dicts that are filled and then emptied: a single dict with constant
+    insertions and deletions would take twice the memory.
     """
 
     def __init__(self, limit: int) -> None:
@@ -24,7 +24,7 @@ class SettledIds:
         return sum(map(len, self._parts))
 
     def how(self, id: Hashable) -> int | None:
-        """Return how an id was settled; None if it was not, or too long ago."""
+        """Return how an id was settled; None if it was not, or was forgotten."""
         for part in self._parts:
             how = part.get(id)
             if how is not None:

@@ -1,4 +1,4 @@
-"""Delayed-label bookkeeping as a header and arrays of a state file, and back."""
+"""Convert delayed-label bookkeeping to a header and arrays of a state file, and back."""
 
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class PendingContents(NamedTuple):
-    """All that is known of rows: those that wait, and the ids of those settled."""
+    """The contents of the table: waiting rows, and the ids of settled ones."""
 
     rows: RowColumns
     settled: list[Any]
@@ -23,7 +23,7 @@ class PendingContents(NamedTuple):
 
 
 def plain_age(age: int | timedelta | None) -> Any:
-    """Return an age, in rows or events or as a timedelta, in a form that JSON can hold."""
+    """Return an age (rows, events or a timedelta) as a plain JSON value."""
     return {"microseconds": age // MICROSECOND} if isinstance(age, timedelta) else age
 
 

@@ -1,8 +1,8 @@
-"""Rows by id and by age, in memory that shrinks and grows with their number.
+"""Waiting rows by id and by age, in memory that grows and shrinks with their number.
 
-What is kept of the rows lies in blocks of arrays. A row has a slot in them, and free slots are used
-again. Ids are divided among many small dicts by their hash, so that resizing one of them takes
-little time; slots are linked by age, slot 0 being both ends of the list.
+The numbers of rows are stored in blocks of arrays. A row has a slot in them, and free slots are
+reused. Ids are divided among many small dicts by their hash, so that resizing one is quick. Slots
+form a doubly linked list by age, in which slot 0 is both ends.
 """
 
 from array import array
@@ -14,13 +14,13 @@ import numpy as np
 __all__ = ["MOST_ROWS", "RowColumns", "WaitingRow", "WaitingRows"]
 
 BITS = 10
-ROWS = 1 << BITS  # of a block
+ROWS = 1 << BITS  # rows of a block
 SHARDS = 64
 MOST_ROWS = 2**31  # slots have 32 bits
 
 
 class WaitingRow(NamedTuple):
-    """What was kept of a row, and the key of the model it is for, if any."""
+    """The ticket of a row, and the key of its model, if any."""
 
     ticket: np.ndarray
     key: Any
@@ -39,8 +39,8 @@ class RowColumns(NamedTuple):
 class WaitingRows:
     """Rows that wait, each with an id, a ticket (what the learner needs of it) and a number.
 
-    Numbers grow from row to row. With ``timed`` the time when a row came is kept too. If
-    :meth:`add` or :meth:`remove` is interrupted, :meth:`mend` has to be called.
+    Numbers grow from row to row. With ``timed``, arrival times are stored too. If
+    :meth:`add` or :meth:`remove` is interrupted, :meth:`mend` must be called.
     """
 
     def __init__(self, *, timed: bool) -> None:
@@ -63,11 +63,11 @@ class WaitingRows:
         self._spare: np.ndarray | None = None  # a block
 
     def slot(self, id: Hashable) -> int | None:
-        """Return the slot of an id; None if it does not wait."""
+        """Return the slot of an id; None if no such row waits."""
         return self.slots[hash(id) % SHARDS].get(id)
 
     def row(self, slot: int) -> WaitingRow:
-        """Return a copy of what was kept of a row."""
+        """Return a copy of the row in a slot."""
         block = self.blocks[slot >> BITS]
         assert block is not None
         return WaitingRow(block[slot % ROWS].copy(), self.keys[slot])
@@ -78,7 +78,7 @@ class WaitingRows:
         return self.younger[0]
 
     def add(self, id: Hashable, ticket: np.ndarray, key: Any, number: int, now: float) -> None:
-        """Add a row as the youngest; it counts as added as soon as its id is."""
+        """Add a row as the youngest; it counts as added once its id is entered."""
         slot = self.free.pop() if self.free else self._new_slot()
         which = slot >> BITS
         block = self.blocks[which]
@@ -129,7 +129,7 @@ class WaitingRows:
         self.younger[last] = self.older[0] = slot
 
     def mend(self, settled: Callable[[Hashable], bool]) -> None:
-        """Repair what an interrupt left half done, from the ids that are not ``settled``."""
+        """Repair the lists after an interrupt, from the ids that are not ``settled``."""
         slots = []
         for shard in self.slots:
             for id in [id for id in shard if settled(id)]:
