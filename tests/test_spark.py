@@ -345,7 +345,7 @@ FITTED = ol.Ridge().fit(pd.DataFrame({"b": [1.0], "a": [2.0]}), [1.0])
 @pytest.mark.parametrize(
     ("changed", "kind", "text"),
     [
-        ({"df": pd.DataFrame()}, TypeError, "needs a DataFrame of Spark, got pandas"),
+        ({"df": pd.DataFrame()}, TypeError, "needs a Spark DataFrame, got pandas"),
         ({"model": ol.Ridge}, TypeError, "needs a learner, such as LASER"),
         ({"model": ol.Bank([ol.Ridge()])}, TypeError, "needs a learner, such as LASER"),
         ({"model": ol.Ridge(b=-1.0)}, ValueError, "Ridge needs a finite number 0 < b, got b=-1.0"),
@@ -376,7 +376,7 @@ FITTED = ol.Ridge().fit(pd.DataFrame({"b": [1.0], "a": [2.0]}), [1.0])
         ({"target": ["y"]}, TypeError, "needs target to be a column, got \\['y'\\]"),
         ({"order": "list"}, TypeError, "plain values for order, got 'list' of type array"),
         ({"order": None}, ValueError, "needs order for a table"),
-        ({"output": "A"}, ValueError, "a new name for output, got 'A', which is there"),
+        ({"output": "A"}, ValueError, "a new name for output, got 'A', which exists"),
         ({"output": ""}, TypeError, "output to be a name for a column, got ''"),
     ],
 )

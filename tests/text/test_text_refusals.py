@@ -103,7 +103,7 @@ def test_a_width_other_than_at_the_beginning_is_refused():
     tfidf.learn_one("a story")
     tfidf.set_params(width=32)
     for use in (tfidf.learn_one, tfidf.transform_one, tfidf.save):
-        with pytest.raises(ValueError, match="began with width=64 and needs it, got width=32"):
+        with pytest.raises(ValueError, match="began with width=64 and keeps it, got width=32"):
             use("a story")
     assert tfidf.set_params(width=64).n_documents_ == 1
 
@@ -119,7 +119,7 @@ def test_a_corpus_without_a_word_that_stays_is_refused_and_changes_nothing():
     tfidf = CorpusTfidf(min_documents=3).fit(STORIES)
     before = pickle.dumps(tfidf)
     for documents, message in [
-        (["wheat", "oil", "wheat"], "at least min_documents=3 documents have, got none in 3"),
+        (["wheat", "oil", "wheat"], "at least min_documents=3 documents, got none in 3"),
         (["the", "of"], "empty vocabulary"),
         ([], "empty vocabulary"),
     ]:

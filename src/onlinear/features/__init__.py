@@ -1,12 +1,12 @@
-"""Explicit features of a kernel, in front of any linear learner: for long streams.
+"""Kernel feature maps for linear learners: random Fourier and Nyström features.
 
     RandomFourier(width=200, gamma=0.5)           features drawn at random
-    Nystroem(RBF(gamma=0.5), landmarks=100)       the first rows that are new enough
-    Mapped(features, learner)                     the map in front of the learner
+    Nystroem(RBF(gamma=0.5), landmarks=100)       similarities to landmarks, chosen from the rows
+    Mapped(features, learner)                     a learner on mapped features
 
-A kernel learner keeps every example, and a round costs O(n²) after n of them. A map gives features
-φ(x) of fixed width with φ(x)ᵀφ(z) ≈ K(x, z), so that a linear learner of φ(x) is nearly the kernel
-learner, and every round costs the same.
+A kernel learner keeps every example, and a round costs O(n²) after n of them. A feature map gives
+φ(x) of fixed width with φ(x)ᵀφ(z) ≈ K(x, z), so a linear learner on φ(x) approximates the kernel
+learner, at a constant cost per round. Use it for long streams.
 """
 
 from onlinear.features.fourier import RandomFourier

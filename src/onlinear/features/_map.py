@@ -1,4 +1,4 @@
-"""What maps share: mapping one row and many rows, and the error for a row that is refused."""
+"""The base class of feature maps: mapping one row or many rows, and refusing bad rows."""
 
 from collections.abc import Iterator
 from math import nan
@@ -19,7 +19,7 @@ __all__ = ["FeatureMap"]
 
 
 class FeatureMap(MapState):
-    """A map of rows to features φ(x) of fixed width, which may learn from the rows it is shown.
+    """A map of rows to features φ(x) of fixed width, which may learn from the rows.
 
     A subclass declares its parameters as fields, which of them are ``fixed``, its ``step`` and the
     shapes of its state.
@@ -33,18 +33,18 @@ class FeatureMap(MapState):
         return self.step
 
     def _prepare(self) -> tuple[Any, ...]:
-        """Return state and parameters for the step; kept until a parameter changes."""
+        """Return state and parameters for the step; cached until a parameter changes."""
         for name, value in self._settings.items():
             if not _same(getattr(self, name), value):
                 raise ValueError(
                     f"{type(self).__name__} needs the {name} it began with, {value!r}, got "
-                    f"{name}={getattr(self, name)!r} (fit begins anew)"
+                    f"{name}={getattr(self, name)!r} (fit starts over)"
                 )
         self._call = (self._state, self._numbers())
         return self._call
 
     def _row(self, x: Any) -> np.ndarray:
-        """Return x as a vector of the width the map began with."""
+        """Return x as a vector, if it has as many columns as earlier rows."""
         d = self.n_features_in_
         if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == (d,):
             return np.ascontiguousarray(x)
@@ -53,7 +53,7 @@ class FeatureMap(MapState):
         return checks.row(x, d, self._names)
 
     def _look(self, x: np.ndarray, *, learn: bool = False) -> tuple[np.ndarray, float, int]:
-        """Return φ(x), and the value and rule of the step; the map changes if it is to learn."""
+        """Return φ(x), and the value and rule of the step; learn from x if ``learn``."""
         state, params = self._call or self._prepare()
         phi, step = np.empty(self._width()), self._step
         label = 0.0 if learn else nan
@@ -67,7 +67,7 @@ class FeatureMap(MapState):
         return row, rule, value
 
     def _blocks(self, X: np.ndarray | Rows, *, learn: bool) -> Iterator[np.ndarray]:
-        """Map a table in blocks, so that Ctrl-C is answered at once; raise at a bad row."""
+        """Map a table in blocks, so that Ctrl-C takes effect quickly; raise at a bad row."""
         size = max(1, NUMBERS // self._width())
         for start in range(0, len(X), size):
             rows = part(X, start, start + size)
@@ -103,7 +103,7 @@ class FeatureMap(MapState):
             pass
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return φ of every row with what is known now, changing nothing."""
+        """Return φ of every row with the current map; change nothing."""
         self._begun()
         X, names = checks.any_table(X)
         self._same_columns(X, names, type(self).__name__)
@@ -122,7 +122,7 @@ class FeatureMap(MapState):
         return phi
 
     def learn_one(self, x: Any) -> None:
-        """Learn from one row; the first fixes how many columns the rows have."""
+        """Learn from one row; the first row fixes the number of columns."""
         with all_or_nothing(self):
             if self._state is None:
                 self._begin(checks.width(x), checks.row_names(x))

@@ -1,4 +1,4 @@
-"""A map and a learner together: their parameters, their state, their file."""
+"""A feature map and a learner combined: parameters, state and state file."""
 
 import os
 from collections.abc import Callable
@@ -18,13 +18,13 @@ __all__ = ["Pair"]
 
 
 class Pair(Nested, Estimator):
-    """A map and a learner: it has no state of its own."""
+    """A feature map and a learner, without any state of its own."""
 
     features: FeatureMap
     learner: Learner
 
     def _parts(self) -> tuple[FeatureMap, Learner]:
-        """Return map and learner, if they are what they have to be and fit each other."""
+        """Return map and learner, if they are valid and fit each other."""
         features, learner = self.features, self.learner
         owner = type(self).__name__
         if not isinstance(features, FeatureMap):
@@ -38,7 +38,7 @@ class Pair(Nested, Estimator):
             )
         if learner._state is not None and features._state is None:
             raise ValueError(
-                f"{owner} needs a learner that has learnt nothing before its map has begun, got a "
+                f"{owner} needs a new learner for a new map, got a "
                 f"{type(learner).__name__} that has learnt {learner.rounds_} rows"
             )
         if learner._state is not None and learner.n_features_in_ != features._width():
@@ -58,7 +58,7 @@ class Pair(Nested, Estimator):
         return None if features._state is None else (features.n_features_in_, features._names)
 
     def _start(self, d: int, names: list[str] | None) -> None:
-        """Begin with what has not begun yet."""
+        """Initialize the map and the learner, where not done yet."""
         features, learner = self._parts()
         if features._state is None:
             features._begin(d, names)
@@ -102,7 +102,7 @@ class Pair(Nested, Estimator):
 
     @property
     def n_skipped_(self) -> int:
-        """How many bad rows were left out."""
+        """How many bad rows were skipped."""
         return self.learner.n_skipped_
 
     @property

@@ -1,4 +1,4 @@
-"""The state of a map: how it begins, is undone, copied, and read from a file."""
+"""The state of a feature map: initialize, undo, copy, save and load it."""
 
 import math
 from collections.abc import Callable
@@ -17,21 +17,21 @@ BEGUN = ("_call", "_names", "_settings", "_state", "feature_names_in_", "n_featu
 
 
 class MapState(Transformer):
-    """Arrays that begin with the first row, and that rows only ever add to.
+    """Arrays that are allocated at the first row and that rows only add to.
 
-    To undo rows is therefore to forget what they added; nothing is copied beforehand.
+    So rows are undone by dropping what they added; nothing is copied beforehand.
     """
 
-    fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change once φ means something
+    fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change after the first row
     _classes: ClassVar[dict[str, type[Any]]] = {}
 
-    # not parameters, so without annotation; what a map has before it begins
+    # class attributes without annotation are not parameters; the values before the first row
     _state = cast("Any", None)
     _names = cast("list[str] | None", None)
-    _call = cast("tuple[Any, ...] | None", None)  # what the step is called with
+    _call = cast("tuple[Any, ...] | None", None)  # the arguments of the step
 
     def __init_subclass__(cls) -> None:
-        """Register the map by its name for state files; the newest of a name counts."""
+        """Register the map under its name for state files; the latest definition counts."""
         super().__init_subclass__()
         if hasattr(cls, "step"):
             MapState._classes[full_name(cls)] = cls
@@ -56,12 +56,12 @@ class MapState(Transformer):
         return 0
 
     def _back_to(self, mark: int) -> None:
-        """Forget what was added since there was that much."""
+        """Drop what was added since ``mark``."""
 
     # --- beginning ----------------------------------------------------------------------------
 
     def _begin(self, d: int, names: list[str] | None) -> None:
-        """Take the initial state for rows of width d."""
+        """Initialize the state for rows of width d."""
         self._numbers()
         what = f"{type(self).__name__} keeps its width times {d} columns"
         checks.within_half(what, self._size(d), "use a smaller width, or fewer columns")
@@ -81,7 +81,7 @@ class MapState(Transformer):
         return sum(math.prod(shape) for shape in self._shapes(d))
 
     def _begun(self) -> Any:
-        """Return the state, or raise that there is none yet."""
+        """Return the state, or raise an error if there is none yet."""
         if self._state is None:
             raise checks.not_fitted(type(self).__name__)
         return self._state
@@ -106,22 +106,22 @@ class MapState(Transformer):
     # --- copies and files ---------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return parameters and state: what pickle and copy keep."""
+        """Return parameters and state, for pickle and copy."""
         return {name: value for name, value in self.__dict__.items() if name != "_call"}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take parameters and state back, in arrays of its own."""
+        """Restore parameters and state, in new arrays."""
         self.__dict__.update(kept)
         if self._state is not None:
             self._state = tuple(np.array(array) for array in self._state)
 
     @property
     def _record(self) -> np.ndarray:
-        """The state, flat: a copy."""
+        """A flat copy of the state."""
         return np.concatenate([array.ravel() for array in self._state])
 
     def _restore(self, d: int, names: list[str] | None, record: np.ndarray) -> None:
-        """Take the state of a file, checked before anything is allocated for it."""
+        """Restore the state from a file; it is checked before memory is allocated."""
         model_codec.check_contents(d, record, names, 0)
         size = self._size(d)
         if record.shape != (size,):
@@ -135,7 +135,7 @@ class MapState(Transformer):
         self._check_state()
 
     def _to_plain(self) -> dict[str, Any]:
-        """Return the parameters as a state file can hold them."""
+        """Return the parameters as plain values for a state file."""
         return {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.get_params().items()
@@ -143,5 +143,5 @@ class MapState(Transformer):
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Return parameters as they were before a state file held them."""
+        """Return the parameters that plain values of a state file describe."""
         return params

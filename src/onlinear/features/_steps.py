@@ -1,7 +1,7 @@
-"""How maps run: a row by itself, rows in bulk, and rows in front of a learner.
+"""Compiled steps of feature maps: on one row, on many rows, and followed by a learner's step.
 
-A map is a step of the engine whose state begins with φ, which the step fills. With a label (any
-will do) it also learns from the row; without one it only computes φ.
+A map is a step of the engine whose state starts with φ, which the step computes. With a label (any
+value) it also learns from the row; without one it only computes φ.
 """
 
 from typing import Any
@@ -14,23 +14,23 @@ from onlinear._engine.tables import Rows, to_read
 
 __all__ = ["Behind", "Mapping", "PreparedMapping", "of_map", "part"]
 
-NUMBERS = 2**17  # of a block of mapped rows at a time: a megabyte
+NUMBERS = 2**17  # numbers in a block of mapped rows: a megabyte
 
 
 def keep_features(out, i, value, state):
-    """Record what a row gave: φ."""
+    """Store φ of a row in the output."""
     phi = state[0]
     for j in range(phi.size):
         out[i, j] = phi[j]
 
 
 def keep_features_at_once(out, i, value, state):
-    """Do the same where it is not compiled."""
+    """Do the same in plain Python, without compilation."""
     out[i] = state[0]
 
 
 class Mapping(Step):
-    """The step of a map; its value is 1 if the row is one to learn from, else 0."""
+    """The step of a map; its value is 1 if the map learns from the row, else 0."""
 
     _keep = staticmethod(keep_features)
 
@@ -42,16 +42,17 @@ class Mapping(Step):
 
 
 class PreparedMapping(Prepared, Mapping):
-    """The same for a map that needs something from a Python function before every row."""
+    """The same for a map that calls a Python function before every row."""
 
     _keep = staticmethod(keep_features_at_once)
 
 
 class Behind(Step):
-    """A learner's step behind a map: a block of rows is mapped, then learnt.
+    """A map followed by a learner's step: a block of rows is mapped, then learnt.
 
-    A row that the learner refuses must leave no trace in the map: the map goes back to where the
-    block began and takes the rows before that one again. After that, blocks are short for a while.
+    A row that the learner refuses must not change the map: the map is restored to the start of the
+    block, and the rows before the refused one are mapped again. After that, blocks are short for a
+    while.
     """
 
     def __init__(self, features: Any, step: Step) -> None:
@@ -71,7 +72,7 @@ class Behind(Step):
         while start < stop:
             end = min(stop, start + self.block)
             if labelled:
-                unknown = np.flatnonzero(~np.isfinite(y[start:end]))  # refused, so nothing after it
+                unknown = np.flatnonzero(~np.isfinite(y[start:end]))  # refused: stop there
                 end = start + int(unknown[0]) + 1 if unknown.size else end
             mark = self.features._mark()
             count, rule, value = self._mapped(X, start, end, labelled)
@@ -96,7 +97,7 @@ class Behind(Step):
 
 
 def of_map(rule: int) -> int:
-    """Return a rule of the map, marked so that it is not taken for one of the learner's."""
+    """Return a rule of the map, marked to tell it from the rules of the learner."""
     return rule if rule == BAD_INPUT else -rule
 
 

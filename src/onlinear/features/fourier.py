@@ -1,11 +1,11 @@
-"""Random Fourier features: the RBF kernel as an inner product of random waves.
+"""Random Fourier features, which approximate the RBF kernel.
 
     φ(x) = √(2/width) · [cos w_1ᵀx, sin w_1ᵀx, cos w_2ᵀx, sin w_2ᵀx, …],   w_j ~ N(0, 2·gamma·I)
     φ(x)ᵀφ(z) = (2/width) Σ cos w_jᵀ(x − z),   on average K(x, z) = exp(−gamma·‖x − z‖²)
 
-This is a mean of width/2 draws, so its error falls as 1/√width. With pairs of waves its variance is
-(1 + K⁴ − 2K²)/width; with cos(w_jᵀx + phase) and as many columns it would be (1 + K⁴/2 − K²)/width,
-which is more, and ‖φ(x)‖² would not be K(x, x) = 1.
+This is a mean of width/2 draws, so its error falls as 1/√width. With pairs of cosine and sine its
+variance is (1 + K⁴ − 2K²)/width; with cos(w_jᵀx + phase) and as many columns it would be larger,
+(1 + K⁴/2 − K²)/width, and ‖φ(x)‖² would not be K(x, x) = 1.
 
 Rahimi & Recht, NIPS 2007; the variances are those of Sutherland & Schneider, UAI 2015.
 """
@@ -26,7 +26,7 @@ __all__ = ["RandomFourier"]
 
 @Mapping.with_scratch(0)
 def step(state, params, x, y, work):
-    """One row."""
+    """Compute φ of one row."""
     phi, W = state
     (scale,) = params
     for j in range(W.shape[0]):
@@ -39,9 +39,9 @@ def step(state, params, x, y, work):
 
 
 class RandomFourier(FeatureMap):
-    """Random features whose inner products equal the RBF kernel on average.
+    """Random Fourier features: their inner products equal the RBF kernel on average.
 
-    Only the number of columns is learnt from rows. Costs O(width·d) a row.
+    Only the number of columns is learnt from rows. Costs O(width·d) per row.
 
     Parameters
     ----------
@@ -100,5 +100,5 @@ class RandomFourier(FeatureMap):
 
     @property
     def frequencies_(self) -> np.ndarray:
-        """The frequencies w_j, one a row, a copy."""
+        """A copy of the frequencies w_j, one per row."""
         return self._begun()[0].copy()  # type: ignore[no-any-return]

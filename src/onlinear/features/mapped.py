@@ -1,4 +1,4 @@
-"""A map in front of a learner: together they learn from the rows as they come."""
+"""``Mapped``: a learner on kernel features, for nonlinear regression at a constant cost per row."""
 
 import contextlib
 import copy
@@ -21,19 +21,19 @@ __all__ = ["Mapped"]
 
 
 class Mapped(Pair):
-    """A map in front of a learner, which learns from φ(x) in place of x.
+    """A feature map followed by a learner, which learns from φ(x) instead of x.
 
-    It has the API of a learner: the round, :func:`onlinear.replay`, scikit-learn's methods,
-    ``save`` and :func:`onlinear.load`, and gives the same bits however it is run. The map learns
-    (takes landmarks) from the rows that the learner learns, and from no others. Map and learner are
-    the objects given, not copies, as in a scikit-learn pipeline: ``model.learner.coef_`` has the
-    weights of the features, ``on_bad`` is the learner's, ``fit`` starts both afresh. Costs what the
-    map and the learner cost.
+    It has the API of a learner: ``predict_one`` and ``learn_one``, :func:`onlinear.replay`,
+    scikit-learn's methods, ``save`` and :func:`onlinear.load`; all give the same bits. The map
+    learns (chooses landmarks) only from rows that the learner learns. Map and learner are the given
+    objects, not copies, as in a scikit-learn pipeline: ``model.learner.coef_`` has the weights of
+    the features, ``on_bad`` is the learner's, and ``fit`` resets both. Costs as much as the map and
+    the learner together.
 
     Parameters
     ----------
     features : RandomFourier or Nystroem
-        The map.
+        The feature map.
     learner : Learner
         Any learner.
 
@@ -51,7 +51,7 @@ class Mapped(Pair):
     True
     """
 
-    _poor_score: ClassVar[bool] = True  # as learners that shrink have
+    _poor_score: ClassVar[bool] = True  # as for learners that shrink their predictions
 
     def predict_one(self, x: Any) -> float:
         """Predict the label of one row (a vector, or a sparse 1 × d); never changes the model."""
@@ -83,12 +83,12 @@ class Mapped(Pair):
             learner.n_skipped_ += 1
 
     def _round(self, x: np.ndarray, y: float, *, labelled: bool) -> tuple[float, int]:
-        """One round; return the prediction, or what breaks a rule and the rule."""
+        """Run one round; return the prediction and FINE, or the offending value and the rule."""
         features, learner = self.features, self.learner
         phi, new, rule = features._look(x)
         if rule != FINE:
             return new, of_map(rule)
-        both = labelled and new == 1.0  # else a round of the learner is all or nothing by itself
+        both = labelled and new == 1.0  # else only the learner changes, atomically
         with all_or_nothing(features, learner) if both else contextlib.nullcontext():
             state, params, work = learner._call or learner._prepare()
             value, rule = learner._one(state, params, phi, y, work, labelled)
@@ -100,7 +100,7 @@ class Mapped(Pair):
         return value, rule
 
     def _refusal(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        """Return the error for a row: a learner's rule is about φ(x), any other about x."""
+        """Return the error for a row: the learner's rules are about φ(x), others about x."""
         features, learner = self.features, self.learner
         owner: Any = self
         rules: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Mapped(Pair):
             step = Behind(features, learner._step)
             step.takes_bulk(
                 X, engine, type(self).__name__
-            )  # never; this checks the name of the engine
+            )  # always False; this checks the name of the engine
             predictions, bad = learner._rounds(step, X, y, learn, self._refusal, progress)
             if learn:
                 learner.n_skipped_ += len(bad)

@@ -1,18 +1,18 @@
-"""Nyström features: similarities to landmarks, which are chosen as the rows come.
+"""Nyström features of a kernel, from landmarks that are chosen as rows arrive.
 
     φ(x) = L⁻¹k,  k_i = K(z_i, x)          LLᵀ = (K(z_i, z_j))_ij, the landmarks' Gram matrix
     r(x) = K(x, x) − ‖φ(x)‖²               the residual: what the landmarks do not explain
 
-While there is room, a row with r(x) > novelty·K(x, x) becomes the next landmark: its φ has √r(x) in
-a coordinate of its own, and is the next row of L. The other coordinates stay as they were, so a
-learner of φ need not know. φ(x) of a row that will be taken has √r(x) there already, so that a row
-is predicted with the features it is learnt with.
+Until all landmarks are chosen, a row with r(x) > novelty·K(x, x) becomes the next one: its φ has
+√r(x) in a new coordinate, and is the next row of L. The other coordinates do not change, so a
+learner on φ is not affected. φ(x) of a row that will become a landmark already has √r(x) there, so
+that a row is predicted with the same features as it is learnt with.
 
 φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes one, a linear
-learner of φ(x) is the learner in the space of the kernel.
+learner on φ(x) is exactly the kernel learner.
 
-Williams & Seeger, NIPS 2000; the choice is a pivoted Cholesky factorisation in the order of the
-rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, have the same test).
+Williams & Seeger, NIPS 2000; the choice is a Cholesky factorisation with pivots in the order
+of the rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, have the same test).
 """
 
 import math
@@ -32,17 +32,17 @@ from onlinear.kernels import GIVEN, RBF, Kernel, RowKernel, similarities, simila
 
 __all__ = ["Nystroem"]
 
-SURE = 10.0  # a residual counts as new or negative beyond this many times its rounding
-NEGLIGIBLE = 1e-12  # a residual below 0 by less than this share of K(x, x) is ignored
+SURE = 10.0  # a residual counts as new, or negative, beyond this multiple of its rounding error
+NEGLIGIBLE = 1e-12  # negative residuals below this share of K(x, x) are ignored
 
 
 @Mapping.with_scratch(2)
 def step(state, params, x, y, work):
-    """One row."""
+    """Compute φ of one row, and make the row a landmark if it is new and has a label."""
     phi, count, L, Z = state
     novelty, form = params
     n = int(count[0])
-    if form[0] == GIVEN:  # by a kernel from outside: k is in φ, K(x, x) in the scratch
+    if form[0] == GIVEN:  # by a Python kernel: k is in φ, K(x, x) in the scratch
         own = work[0, 0]
     else:
         similarities(form, Z, n, x, phi)
@@ -75,9 +75,9 @@ def step(state, params, x, y, work):
 
 @kernel
 def rounding_of_residual(L, n, q, own, alpha):
-    """Return what rounding can make of K(x, x) − qᵀq: (1, −α)ᵀE(1, −α), α = L⁻ᵀq.
+    """Return a bound on the rounding error of K(x, x) − qᵀq: (1, −α)ᵀE(1, −α), α = L⁻ᵀq.
 
-    E, the backward error of the factor bordered by x, is rounding in the scale of √(K_ii·K_jj).
+    E, the backward error of the factor bordered by x, is of the order of ε√(K_ii·K_jj).
     """
     for i in range(n):
         alpha[i] = q[i]
@@ -92,11 +92,11 @@ def rounding_of_residual(L, n, q, own, alpha):
 
 
 class Nystroem(FeatureMap):
-    """Features of any kernel, by the first rows of the stream that are new enough.
+    """Nyström features of any kernel; the landmarks are the first rows that are new enough.
 
-    Inner products with a landmark are those of the kernel exactly; the width is ``landmarks`` from
-    the start, and the features of landmarks not yet chosen are 0. Costs O(m² + m·d) a row with m
-    landmarks. After the last landmark is chosen, rows are expressed by the landmarks there are.
+    Inner products with a landmark equal the kernel exactly. The width is ``landmarks`` from the
+    start, and the features of landmarks not yet chosen are 0. Costs O(m² + m·d) per row with m
+    landmarks. Once all landmarks are chosen, later rows do not change the map.
 
     Parameters
     ----------
@@ -104,11 +104,11 @@ class Nystroem(FeatureMap):
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
         row x that returns the values K(z_i, x).
     landmarks : int or array of rows, default 100
-        How many rows to take, landmarks ≥ 1; or the rows themselves. Those among them that are not
-        new leave their places to rows of the stream.
+        How many landmarks to choose, landmarks ≥ 1; or the landmarks themselves. Given landmarks
+        that are not new are replaced by rows of the stream.
     novelty : float, default 1e-6
-        A row is new if its residual is more than this share of K(x, x), 0 ≤ novelty < 1, and
-        more than rounding can make of it.
+        A row is new if its residual is more than this share of K(x, x), 0 ≤ novelty < 1, and more
+        than its rounding error.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class Nystroem(FeatureMap):
         return step if isinstance(self.kernel, Kernel) else PreparedMapping(step, self._before)
 
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
-        """Write the similarities by a user's kernel where the step looks for them."""
+        """Evaluate a user's kernel and write the values where the step reads them."""
         phi, count, _, Z = state
         n = int(count[0])
         values = kernels.evaluated(self.kernel, np.vstack([Z[:n], x]), x)
@@ -213,6 +213,6 @@ class Nystroem(FeatureMap):
 
     @property
     def landmarks_(self) -> np.ndarray:
-        """The landmarks chosen so far, a copy."""
+        """A copy of the landmarks chosen so far."""
         count, _, Z = self._begun()
         return Z[: int(count[0])].copy()  # type: ignore[no-any-return]

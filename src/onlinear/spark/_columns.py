@@ -1,4 +1,4 @@
-"""The columns of a query by what they are for, and what is refused of them."""
+"""The columns of a query by role (key, features, target, order), and their checks."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -12,7 +12,7 @@ __all__ = ["Columns", "names_of"]
 
 
 class Columns(NamedTuple):
-    """The columns by what they are for."""
+    """The columns by role."""
 
     key: list[str]
     features: list[str]
@@ -23,7 +23,7 @@ class Columns(NamedTuple):
     def checked(
         cls, df: Any, model: Any, key: Any, features: Any, target: Any, order: Any, output: Any
     ) -> Self:
-        """Return the columns, or refuse arguments before anything runs; without output, no key."""
+        """Return the columns, or refuse the arguments before anything runs."""
         who = "predict_and_learn" if output is not None else "stationary_fit"
         _check_kinds(who, df, model)
         if isinstance(features, str):
@@ -67,8 +67,8 @@ class Columns(NamedTuple):
             return
         if not isinstance(output, str) or not output:
             raise TypeError(f"{who} needs output to be a name for a column, got {output!r}")
-        if output.lower() in (name.lower() for name in there):  # Spark does not tell case apart
-            raise ValueError(f"{who} needs a new name for output, got {output!r}, which is there")
+        if output.lower() in (name.lower() for name in there):  # Spark ignores case
+            raise ValueError(f"{who} needs a new name for output, got {output!r}, which exists")
 
     def _check_types(self, who: str, df: "DataFrame") -> None:
         from pyspark.sql import types as kinds
@@ -96,7 +96,7 @@ def _check_kinds(who: str, df: Any, model: Any) -> None:
         raise ImportError('onlinear.spark needs pyspark: pip install "onlinear[spark]"') from error
     if not isinstance(df, DataFrame):
         got = f"{type(df).__module__}.{type(df).__name__}"
-        raise TypeError(f"{who} needs a DataFrame of Spark, got {got}")
+        raise TypeError(f"{who} needs a Spark DataFrame, got {got}")
     if not isinstance(model, Learner):
         raise TypeError(f"{who} needs a learner, such as LASER(), got {model!r:.60}")
 

@@ -1,4 +1,4 @@
-"""The three queries: learners per key, one learner of a table, learners of a checkpoint."""
+"""The public functions: predict_and_learn, stationary_fit, and learners of a checkpoint."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "learners", "predict_and_learn", "stationary_fit"]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-SETTINGS = {  # for a session: SparkSession.builder.config(map=SETTINGS)
+SETTINGS = {  # use it as SparkSession.builder.config(map=SETTINGS)
     PROVIDER: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
@@ -35,7 +35,7 @@ def predict_and_learn(
     order: str | Sequence[str] | None = None,
     output: str = "prediction",
 ) -> "DataFrame":
-    """Predict each row by the learner of its key, then learn its label.
+    """Predict each row with the learner of its key, then learn its label.
 
     With a stream, the learners are kept in Spark's state store and committed with each micro-batch.
     With a checkpoint directory every row is learnt exactly once, even if the query is killed and
@@ -44,8 +44,8 @@ def predict_and_learn(
     engine="rank-one")`` with a copy of the model and the rows of that key in order, however Spark
     splits the stream.
 
-    A row whose target is null (or NaN) has no label yet: it is predicted, not learnt. A row that
-    breaks a rule, such as a null among its features, does what the model's ``on_bad`` says: "raise"
+    A row whose target is null (or NaN) has no label yet: it is predicted, not learnt. A bad row,
+    for example with a null among its features, is handled as the model's ``on_bad`` says: "raise"
     fails the query with the learner's message and the key; "skip" leaves it out, with a null
     prediction if none can be made, and counts it in the learner's ``n_skipped_``. The same holds
     for a row whose key is null.
@@ -53,9 +53,10 @@ def predict_and_learn(
     Parameters
     ----------
     df : DataFrame
-        A streaming or a static DataFrame of Spark.
+        A streaming or static Spark DataFrame.
     model : Learner
-        What every key starts from: a copy, including what it has learnt. It is not changed.
+        The learner that every key starts with, as a copy, including what it has learnt. It is not
+        changed.
     key : str or list of str
         The column, or columns, that identify the learner of a row.
     features : list of str
@@ -82,8 +83,8 @@ def predict_and_learn(
         _warn_of_memory(df.sparkSession)
     elif order is None:
         raise ValueError(
-            "predict_and_learn needs order for a table: the column that says in which order the "
-            "rows of a key came (Spark keeps none), got order=None"
+            "predict_and_learn needs order for a table: a column by which to sort the rows of a "
+            "key, as Spark keeps no order, got order=None"
         )
     sent, places = carried(df, columns.key)
     task = KeyTask(form, columns, places)
@@ -101,19 +102,19 @@ def predict_and_learn(
 def stationary_fit(
     df: "DataFrame", model: Model, *, features: Sequence[str], target: str = "y"
 ) -> Model:
-    """Return one learner of all rows of a table: partitions are learnt in parallel and merged.
+    """Train one learner on all rows of a table: partitions are learnt in parallel and merged.
 
-    To rounding, it equals the learner that learns all rows alone. Only one state per partition is
-    collected, no rows. A row that breaks a rule, such as one whose target is null, does
-    what the model's ``on_bad`` says.
+    Up to rounding, it equals a learner that learns all rows in one process. Only one state per
+    partition is collected, no rows. A bad row, for example with a null target, is handled as the
+    model's ``on_bad`` says.
 
     Parameters
     ----------
     df : DataFrame
-        A table of Spark.
+        A static Spark DataFrame.
     model : Ridge, AAR or AROWR
-        What to learn with (see :func:`onlinear.merge`); what it has learnt counts, too. It is not
-        changed.
+        The learner to start from, including what it has learnt (see :func:`onlinear.merge`). It is
+        not changed.
     features : list of str
         The columns to predict from: numbers or booleans.
     target : str, default "y"
@@ -164,7 +165,7 @@ def _read(form: StateForm, row: Any) -> tuple[Any, Learner]:
 
 
 def _warn_of_memory(spark: "SparkSession") -> None:
-    """Warn if the states of all keys would be kept in memory."""
+    """Warn if Spark would keep the states of all keys in memory."""
     provider = spark.conf.get(PROVIDER) or ""
     if "RocksDB" not in provider:
         warnings.warn(

@@ -1,6 +1,6 @@
 """The state of a key: a learner as one binary column, which Spark commits with each batch.
 
-    onls                       what it is
+    onls                       marks the format
     version                    of this layout, 4 bytes
     learner, columns, start    8 bytes of a SHA-256 each: of class and parameters; of the names of
                                key, features and target; of what was learnt before the stream
@@ -8,8 +8,8 @@
     <numbers>                  the state, float64
     <16 bytes>                 of the SHA-256 of everything before
 
-All is little-endian, and nothing in it is executed. A query that continues with another model is
-refused, never misread.
+Everything is little-endian, and nothing in it is executed. A query that continues with another
+model is refused.
 """
 
 import copy
@@ -39,7 +39,7 @@ LITTLE = np.dtype("<f8")
 
 @dataclass(frozen=True)
 class StateForm:
-    """How the learners of a query are stored, and what each starts from."""
+    """How the learners of a query are stored, and the learner that each key starts with."""
 
     start: Learner  # with the names of the features
     learnt: bool  # whether it has learnt anything
@@ -79,7 +79,7 @@ class StateForm:
         return learner
 
     def pack(self, learner: Learner) -> bytes:
-        """Return a learner as bytes."""
+        """Return a learner as bytes for Spark's state store."""
         record = learner._record
         assert record is not None
         head = HEADER.pack(MAGIC, VERSION, *self.marks, learner.n_skipped_, record.size)
@@ -125,7 +125,7 @@ class StateForm:
 
 
 def _mark(what: Any) -> bytes:
-    """Return 8 bytes of a hash; 1 and 1.0 have the same."""
+    """Return 8 bytes of a hash; 1 and 1.0 have the same hash."""
     plain = json.loads(json.dumps(what), parse_int=float)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).digest()[:8]
 

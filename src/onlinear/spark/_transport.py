@@ -1,9 +1,9 @@
-"""Columns on their way through a worker.
+"""Send columns through pandas workers without loss.
 
-pandas has no null for whole numbers: it would turn those of 64 bits into rounded floats. Nor can it
-tell apart the two hours when a clock is put back. So such columns are sent as whole numbers, with
-another column that says where they are null. All columns are renamed to numbers on the way: Spark
-would take "a.b" for a part of a.
+pandas has no null for integers: it would turn 64-bit integers into rounded floats. Nor can it tell
+apart the two hours when the clock is set back. So such columns are sent as integers, with another
+column that marks the nulls. All columns get generated names on the way, since Spark would take
+"a.b" for field b of a.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,7 @@ __all__ = ["SentColumn", "carried", "quoted", "restored", "with_number"]
 
 
 class SentColumn(NamedTuple):
-    """The name under which a column is sent, and of the column that marks its nulls, if any."""
+    """The name under which a column is sent, and that of the column that marks its nulls."""
 
     name: str
     nulls: str | None
@@ -45,7 +45,7 @@ def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, Sen
 def restored(
     out: "DataFrame", df: "DataFrame", places: dict[str, SentColumn], output: str
 ) -> "DataFrame":
-    """Return the columns of df as they were, and the predictions."""
+    """Return the original columns of df, and the predictions."""
     from pyspark.sql.functions import col, timestamp_micros, when
     from pyspark.sql.types import TimestampType
 
@@ -62,7 +62,7 @@ def restored(
 
 
 def with_number(df: "DataFrame", more: str) -> Any:
-    """Return the schema of a DataFrame with one more column, of numbers."""
+    """Return the schema of a DataFrame with one more column of doubles."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     fields = [StructField(field.name, field.dataType) for field in df.schema.fields]

@@ -1,4 +1,4 @@
-"""What a Spark worker does: predict and learn the rows of a key, or of a partition."""
+"""The functions that run on Spark workers: predict and learn the rows of a key or partition."""
 
 import copy
 import importlib
@@ -19,7 +19,7 @@ __all__ = ["KeyTask", "over_partition", "over_stream", "over_table", "run_rounds
 
 @dataclass(frozen=True)
 class KeyTask:
-    """Predict and learn the rows of a key."""
+    """Predicts and learns the rows of a key."""
 
     form: StateForm
     columns: Columns
@@ -66,7 +66,7 @@ def run_rounds(learner: Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _refuse_rows(learner: Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Refuse rows without a key, or count them and predict nothing."""
+    """Refuse rows without a key, or skip and count them, as ``on_bad`` says."""
     if learner.on_bad == "raise":
         raise ValueError('a row needs a key: fill it, filter such rows, or use on_bad="skip"')
     learner.n_skipped_ += int(np.count_nonzero(~np.isnan(y)))
@@ -88,7 +88,7 @@ def _shown(value: Any) -> str:
 
 
 def over_stream(task: KeyTask) -> Callable[..., Any]:
-    """Return what Spark calls with the rows of a key in a micro-batch, and its state."""
+    """Return the function that Spark calls with the rows of a key in a micro-batch."""
 
     def rounds(key: Any, tables: Any, state: Any) -> Iterator[Any]:
         kept = bytes(state.get[0]) if state.exists else None
@@ -102,7 +102,7 @@ def over_stream(task: KeyTask) -> Callable[..., Any]:
 
 
 def over_table(task: KeyTask) -> Callable[..., Any]:
-    """Return what Spark calls with all rows of a key."""
+    """Return the function that Spark calls with all rows of a key."""
 
     def rounds(key: Any, table: Any) -> Any:
         return task.round(key, table, None)[0]
@@ -111,7 +111,7 @@ def over_table(task: KeyTask) -> Callable[..., Any]:
 
 
 def over_partition(form: StateForm) -> Callable[..., Any]:
-    """Return what Spark calls with the rows of a partition: it gives one state."""
+    """Return the function that Spark calls with a partition; it yields one state."""
 
     def rounds(tables: Any) -> Iterator[Any]:
         learner, first = form.fresh(), 0

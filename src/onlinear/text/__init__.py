@@ -1,4 +1,4 @@
-"""Documents as TF-IDF vectors of length 1: of a whole corpus, or of a stream that goes on."""
+"""TF-IDF vectors of unit length, for a whole corpus or for a stream of documents."""
 
 from onlinear.text._tokens import words
 from onlinear.text._vectorizers import CorpusTfidf, OnlineTfidf

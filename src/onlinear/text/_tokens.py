@@ -1,4 +1,4 @@
-"""The words of documents, and what is accepted as documents."""
+"""Split documents into words, and check that they are documents."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,9 +10,9 @@ __all__ = ["Analyzer", "tokens", "words"]
 
 Analyzer = Callable[[str], Iterable[str]]
 ANALYZE = CountVectorizer(
-    lowercase=False,  # done below, with the digits
+    lowercase=False,  # done below, together with the digits
     stop_words="english",
-    token_pattern=r"#+(?:[.,]#+)+|[\w#]{2,}",  # a number with its commas and points, or a word
+    token_pattern=r"#+(?:[.,]#+)+|[\w#]{2,}",  # a number with commas and points, or a word
 ).build_analyzer()
 
 
@@ -20,8 +20,8 @@ def words(document: str) -> list[str]:
     """Return the words of a document: in lower case, digits as ``#``, English stop words left out.
 
     A word is two or more letters, digits or underscores in a row; a number keeps the commas and
-    points between its digits, so that 155,221 and 340,118 are the same word. (A ``#`` of the
-    document itself separates words.) scikit-learn splits and has the stop words; nothing is
+    points between its digits, so that 155,221 and 340,118 are the same word. (A ``#`` in
+    the document separates words.) Splitting and stop words are scikit-learn's; words are not
     lemmatised.
 
     >>> words("The week's arrivals were 155,221 bags of 60 kilos, up 5.9 pct.")
@@ -33,7 +33,7 @@ def words(document: str) -> list[str]:
 
 
 def tokens(owner: Any, documents: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the words of each document by the owner's analyzer; say which document is not one."""
+    """Yield the words of each document by the owner's analyzer; refuse what is not a document."""
     analyze = words if owner.analyzer is None else owner.analyzer
     if not callable(analyze):
         raise ValueError(

@@ -1,16 +1,16 @@
-"""Documents as TF-IDF vectors of length 1: of a whole corpus, or of a stream that goes on.
+"""TF-IDF vectors of unit length: ``CorpusTfidf`` for a corpus, ``OnlineTfidf`` for a stream.
 
     x_i = (1 + ln TF_i) · ln(N / DF_i),  x_i = 0 where TF_i = 0        x ← x / ‖x‖
 
-TF_i is how often word i occurs in the document, DF_i how many of the N documents have it. Words of
-fewer than three documents are left out; a word of every document has weight ln 1 = 0. A document
-with no word that counts has a row of zeros. Rows are in CSR form, with sorted columns and no
+TF_i is how often word i occurs in the document, DF_i how many of the N documents contain it. Words
+in fewer than three documents are left out; a word in every document has weight ln 1 = 0. A document
+without any remaining word is a row of zeros. Rows are in CSR form, with sorted columns and no
 stored zeros.
 
 Cesa-Bianchi, Conconi & Gentile, Margin-based algorithms for information filtering, NIPS 2003,
 section 4.1. Two deviations: the paper leaves out words that "did not occur at least three times in
-the corpus", here three documents must have them; the paper lemmatises words, :func:`words` does
-not (give an ``analyzer`` that does).
+the corpus", here three documents must contain them; the paper lemmatises words, :func:`words` does
+not (pass an ``analyzer`` that does).
 """
 
 import copy
@@ -38,18 +38,18 @@ from onlinear.text._weights import occurrence, tfidf_rows
 
 __all__ = ["CorpusTfidf", "OnlineTfidf", "words"]
 
-WIDEST = 2**31 - 1  # the columns that scikit-learn's hash tells apart
+WIDEST = 2**31 - 1  # the most columns that scikit-learn's hash supports
 
 
 class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
-    """The vectors of the paper: words and document frequencies of a whole corpus.
+    """TF-IDF vectors with the words and document frequencies of a whole corpus, as in the paper.
 
-    A scikit-learn transformer; ``fit`` takes and ignores y for its pipelines.
+    A scikit-learn transformer; ``fit`` ignores y.
 
     Parameters
     ----------
     min_documents : int, default 3
-        Words of fewer documents are left out, min_documents ≥ 1.
+        Words in fewer documents are left out, min_documents ≥ 1.
     analyzer : callable, optional
         Takes a document, returns the list of its words; by default :func:`words`.
 
@@ -85,16 +85,16 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
         self.analyzer = analyzer
 
     def fit(self, documents: Iterable[str], y: Any = None) -> Self:
-        """Take words and document frequencies from a corpus."""
+        """Learn words and document frequencies from a corpus."""
         self._fit(documents)
         return self
 
     def fit_transform(self, documents: Iterable[str], y: Any = None) -> csr_array:
-        """Return the rows of a corpus as ``fit`` then ``transform`` would, in one pass."""
+        """Return the same rows as ``fit`` and ``transform``, in one pass."""
         return self._weighted(self._fit(documents))
 
     def transform(self, documents: Iterable[str]) -> csr_array:
-        """Return the rows of any documents with N and DF of the corpus, its words only."""
+        """Return the rows of any documents, with the words, N and DF of the corpus."""
         counter = CountVectorizer(analyzer=list, vocabulary=self._fitted())
         return self._weighted(csr_array(counter.transform(tokens(self, documents))))
 
@@ -103,7 +103,7 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
         return np.array(list(self._fitted()), dtype=object)
 
     def _fit(self, documents: Iterable[str]) -> csr_array:
-        """Take words and document frequencies; return the counts of the words that stay."""
+        """Learn words and document frequencies; return the counts of the remaining words."""
         least = whole(self, "min_documents", least=1)
         counter = CountVectorizer(analyzer=list)
         counts = csr_array(counter.fit_transform(tokens(self, documents)))
@@ -111,7 +111,7 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
         stay = frequencies >= least
         if not stay.any():
             raise ValueError(
-                f"CorpusTfidf needs a word that at least min_documents={least} documents have, "
+                f"CorpusTfidf needs a word in at least min_documents={least} documents, "
                 f"got none in {counts.shape[0]} documents"
             )
         names = counter.get_feature_names_out()[stay].tolist()
@@ -119,7 +119,7 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
         self.n_documents_ = int(counts.shape[0])
         self.document_frequencies_ = frequencies[stay]
         kept = counts[:, stay]
-        kept.sort_indices()  # scikit-learn leaves them in the order in which it met the words
+        kept.sort_indices()  # scikit-learn leaves them in the order of first occurrence
         return kept
 
     def _fitted(self) -> dict[str, int]:
@@ -132,22 +132,22 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
 
 
 class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
-    """The vectors of a stream: document frequencies as of what was seen so far.
+    """TF-IDF vectors of a stream, with the document frequencies seen so far.
 
-    New words keep coming and the vectors must keep their width, so the column of a word is a hash
-    of it: nothing else has a place for words not seen yet. Words that share a column count as one
-    (with the default width and 30,000 words, one word in nine shares).
+    New words keep appearing while the width of the vectors is fixed, so the column of a word is its
+    hash. Words that share a column count as one (with the default width and 30,000 words, one word
+    in nine does).
 
-    A document is counted before it is weighted: N ≥ DF ≥ 1. Words of fewer than ``min_documents``
-    documents so far weigh nothing, nor do words of all of them: the first rows are zeros, and
-    ``X[np.diff(X.indptr) > 0]`` picks the others.
+    A document is counted before it is weighted: N ≥ DF ≥ 1. Words in fewer than ``min_documents``
+    documents so far have weight 0, as have words in all of them: the first rows are zeros, and
+    ``X[np.diff(X.indptr) > 0]`` selects the others.
 
     Parameters
     ----------
     width : int, default 2**18
         The number of columns, 1 ≤ width < 2³¹, of 8 bytes each.
     min_documents : int, default 3
-        Words of fewer documents so far are left out, min_documents ≥ 1.
+        Words in fewer documents so far are left out, min_documents ≥ 1.
     analyzer : callable, optional
         Takes a document, returns the list of its words; by default :func:`words`.
 
@@ -159,14 +159,14 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
     ...     tfidf.learn_one(document)
     >>> tfidf.transform_one("corn, corn, oil").data.round(3)
     array([0.861, 0.509])
-    >>> tfidf.learn_transform(["more oil", "gold"]).shape  # count each, then turn it into a row
+    >>> tfidf.learn_transform(["more oil", "gold"]).shape  # count each, then vectorize it
     (2, 262144)
     >>> tfidf.save("words.onl")
     >>> OnlineTfidf.load("words.onl").n_documents_
     6
     """
 
-    # DF of every column, then N: one array, so that one write counts a document or does not
+    # DF of every column, then N: in one array, so that counting a document is a single write
     _counted: np.ndarray | None = None
 
     def __init__(
@@ -181,24 +181,24 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         self._count(self._hashed([document]))
 
     def transform_one(self, document: str) -> csr_array:
-        """Return the vector of a document as of now, 1 × width; changes nothing."""
+        """Return the vector of a document with the current counts, 1 × width; change nothing."""
         return self.transform([document])
 
     def transform(self, documents: Iterable[str]) -> csr_array:
-        """Return the rows of documents, all as of now; changes nothing."""
+        """Return the rows of documents with the current counts; change nothing."""
         least = whole(self, "min_documents", least=1)
         counts, counted = self._hashed(documents), self._checked()
         return tfidf_rows(counts, counted[-1], counted[counts.indices], least)
 
     def learn_transform(self, documents: Iterable[str]) -> csr_array:
-        """Count a document, then turn it into a row, document after document.
+        """Count each document and then vectorize it, one document after the other.
 
-        The rows are, bit for bit, those of ``learn_one`` and ``transform_one`` in turn, in whatever
-        parts the documents come. If one is refused, none is counted.
+        The rows are bit for bit those of ``learn_one`` and ``transform_one`` in turn, however the
+        documents are split into calls. If one is refused, none is counted.
         """
         least = whole(self, "min_documents", least=1)
         counts, counted = self._hashed(documents), self._checked()
-        N = counted[-1] + 1 + np.arange(counts.shape[0])  # of each row, when its turn comes
+        N = counted[-1] + 1 + np.arange(counts.shape[0])  # of each row, at its turn
         DF = counted[counts.indices] + occurrence(counts.indices)
         rows = tfidf_rows(counts, N, DF, least)
         self._count(counts)
@@ -211,26 +211,26 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
 
     @property
     def document_frequencies_(self) -> np.ndarray:
-        """DF of every column so far, a copy."""
+        """A copy of the DF of every column so far."""
         return self._checked()[:-1].copy()
 
     def _checked(self) -> np.ndarray:
-        """Return what was counted, at first nothing, if the width still is as it was."""
+        """Return the counts, zeros at first; refuse a width that has changed."""
         width = whole(self, "width", least=1)
         number(self, "width", least=1, most=WIDEST)
         if self._counted is None:
             return np.zeros(width + 1, dtype=np.int64)
         if self._counted.shape != (width + 1,):
             began = self._counted.size - 1
-            raise ValueError(f"OnlineTfidf began with width={began} and needs it, got {width=}")
+            raise ValueError(f"OnlineTfidf began with width={began} and keeps it, got {width=}")
         return self._counted
 
     def _hashed(self, documents: Iterable[str]) -> csr_array:
-        """Return how often each document has words of each column."""
+        """Return the word counts of each document by column."""
         width = self._checked().size - 1
         found = tokens(self, documents)
         first = next(found, None)
-        if first is None:  # no documents, which scikit-learn does not take
+        if first is None:  # scikit-learn refuses an empty list of documents
             return csr_array((0, width))
         hasher = HashingVectorizer(analyzer=list, n_features=width, alternate_sign=False, norm=None)
         return csr_array(hasher.transform(chain([first], found)))
@@ -241,10 +241,10 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         self._counted = counted
 
     def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # counting writes into the array
+        return copy.deepcopy(self)  # counting changes the array in place
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was counted to a file: versioned, checksummed, no pickle, all or nothing."""
+        """Write the counts to a state file: versioned, checksummed, without pickle, atomic."""
         if self.analyzer is not None:
             raise ValueError(
                 "OnlineTfidf needs analyzer=None to be saved, as a state file holds no code, got "
@@ -258,7 +258,7 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return what a file holds, exactly as it was saved, or raise a StateFileError."""
+        """Return the object saved in a file, or raise a StateFileError."""
         header, arrays = file_format.read(path)
         with model_codec.refusing(path, "an OnlineTfidf"):
             if header.get("transformer") != "OnlineTfidf":

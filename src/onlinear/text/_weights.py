@@ -1,4 +1,4 @@
-"""Counts of words to TF-IDF rows: the formula, once for a corpus and for a stream."""
+"""The TF-IDF formula: word counts to unit rows, for corpus and stream alike."""
 
 import math
 from typing import Any
@@ -10,9 +10,9 @@ __all__ = ["occurrence", "tfidf_rows"]
 
 
 def tfidf_rows(counts: csr_array, N: Any, DF: np.ndarray, least: int) -> csr_array:
-    """Return the rows of counts TF; N is a number or one a row, DF goes with the stored counts.
+    """Return the rows of counts TF; N is a number or one per row, DF one per stored count.
 
-    Sums go from left to right and every logarithm is taken by itself: a row has the same bits alone
+    Sums are taken from left to right and logarithms one at a time, so a row has the same bits alone
     and among others.
 
     >>> counts = csr_array([[3, 0, 1], [0, 2, 1]])
@@ -36,7 +36,7 @@ def _ln(values: np.ndarray) -> np.ndarray:
 
 
 def occurrence(columns: np.ndarray) -> np.ndarray:
-    """Return for each entry how many entries up to it, itself included, are the same.
+    """Return, for each entry, how many entries up to and including it are equal to it.
 
     >>> occurrence(np.array([7, 5, 7, 7, 5]))
     array([1, 1, 2, 3, 2])
