@@ -1,1 +1,1 @@
-"""The base classes of learners: the round, parameters, the scikit-learn interface, merging."""
+"""The base classes of learners: rounds, parameters, scikit-learn API, replays, merging, bounds."""

@@ -1,6 +1,6 @@
-"""The learner's base class: the round, tables of rows, save and load.
+"""The base class of learners: predict and learn single rows and tables, save and load.
 
-A learner adds no loop of its own: it hands its parameters and its state
+A learner has no loop of its own: it passes its parameters and its state
 (:mod:`onlinear._learner.state`) to the compiled forms of its step.
 """
 
@@ -28,15 +28,15 @@ FLOAT = np.dtype(np.float64)
 
 
 class Learner(LearnerState):
-    """A linear predictor learnt one round at a time: predict, see the label, learn, next row.
+    """A linear predictor that learns online: predict a row, see its label, learn it, next row.
 
     A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
-    numbers its step takes (``_params``, which also checks them: at the first use, so that
-    scikit-learn's tools may set parameters one by one).
+    numbers its step takes: ``_params``, which also checks them. They are checked at first use, not
+    when they are set, so that scikit-learn's tools may set parameters one by one.
     """
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return the learner's guarantee; without ``search``, it looks for no comparator."""
+        """Return the learner's guarantee; without ``search``, it does not compute a comparator."""
         return unknown(type(self).__name__, type(self).__name__)
 
     def _local(self) -> bool:
@@ -117,13 +117,13 @@ class Learner(LearnerState):
             self.n_skipped_ += 1
 
     def remember(self, x: Any) -> np.ndarray:
-        """Return what to keep of a row until its label comes: see :meth:`learn_late`.
+        """Return what to keep of a row until its label arrives: see :meth:`learn_late`.
 
         >>> import onlinear as ol
         >>> model = ol.Ridge()
         >>> model.learn_one([1.0, 2.0], 3.0)
         >>> kept = model.remember([1.0, 0.0])
-        >>> model.learn_one([0.0, 1.0], 1.0)  # labels may come in another order
+        >>> model.learn_one([0.0, 1.0], 1.0)  # labels may arrive in another order
         >>> model.learn_late(kept, 2.0)
         >>> model.rounds_
         3
@@ -141,22 +141,23 @@ class Learner(LearnerState):
         return np.array(checks.row(x, None, self._names))
 
     def learn_late(self, kept: Any, y: Any) -> None:
-        """Learn a label that comes after those of later rows, given what :meth:`remember` returned.
+        """Learn a delayed label, given what :meth:`remember` returned for its row.
 
-        A learner whose prediction depends on the last labels learns from what it knew then. If
-        nothing was learnt in between, this is :meth:`learn_one`, to the bit.
+        A learner whose predictions depend on the last labels (Auto) uses those it had at the time
+        of :meth:`remember`. If nothing was learnt in between, this equals :meth:`learn_one`, bit
+        for bit.
         """
         self.learn_one(kept, y)
 
     def _row(self, x: Any) -> np.ndarray | Rows:
-        """Return x as a vector, or as a sparse row if the learner makes use of that."""
+        """Return x as a vector, or as a sparse row if the learner can use sparse rows."""
         if not checks.sparse(x):
             return checks.row(x, self._shape[0], self._names)
         row = checks.sparse_row(x, self._shape[0])
         return row if self._local() else row[0]
 
     def _sparse_round(self, x: Rows, y: float, *, labelled: bool) -> float:
-        """Run one round of a local learner, as a replay does; return the prediction, or NaN."""
+        """Run one round of a local learner on a sparse row; return the prediction, or NaN."""
 
         def refused(outcome: Outcome) -> None:
             if self.on_bad == "raise":
@@ -184,7 +185,7 @@ class Learner(LearnerState):
         return ValueError(f"{self._why(outcome, x, in_table=in_table)}; {whole} is unchanged")
 
     def _why(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        """Return which rule a row broke, where, and by what value."""
+        """Return the error for a row that broke a rule: which rule, where, and the value."""
         return checks.refusal(
             type(self).__name__,
             self.algorithm.rules,
@@ -206,7 +207,7 @@ class Learner(LearnerState):
         progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-        """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
+        """Predict every row and, with ``learn``, learn it; return predictions, labels, bad rows."""
         return run(self, X, y, learn=learn, progress=progress, engine=engine)
 
     def _run_table(
@@ -221,9 +222,9 @@ class Learner(LearnerState):
         first: int = 0,
         noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
-        """Predict the rows of a table and, if asked, learn them; return predictions, bad rows.
+        """Predict the rows of a table, with ``learn`` learn them; return predictions, bad rows.
 
-        Errors call its rows ``first``, ``first + 1``, …; ``noticed`` is told why a row was skipped.
+        Errors number the rows from ``first``; ``noticed`` is called with the reason for each skip.
         """
 
         def refusal(outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
@@ -253,7 +254,7 @@ class Learner(LearnerState):
         in_bulk: bool = False,
         noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
-        """Run the rounds of a table by a step; return predictions, and bad rows skipped."""
+        """Run a step over a table; return the predictions and the bad rows that were skipped."""
         bad: list[int] = []
 
         def refused(outcome: Outcome) -> None:
@@ -272,7 +273,7 @@ class Learner(LearnerState):
             self._numbers(),
             X,
             y,
-            self._scratch(),  # not the learner's own: threads may predict side by side
+            self._scratch(),  # not the learner's own: several threads may predict at once
             labelled=learn,
             refused=refused,
             progress=progress,
@@ -301,10 +302,10 @@ class Learner(LearnerState):
 
 
 class SecondOrder(Learner):
-    """A learner that keeps a matrix Σ: how uncertain the weights are, direction by direction."""
+    """A learner that keeps a matrix Σ: the uncertainty of the weights in each direction."""
 
     _square = 1
-    _sums_only: ClassVar[bool] = False  # whether Σ xxᵀ and Σ yx, in any order, determine it
+    _sums_only: ClassVar[bool] = False  # whether Σ xxᵀ and Σ yx determine the state
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -319,10 +320,10 @@ class SecondOrder(Learner):
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Return the learner (behind its map, if any) or filter of a state file, exactly as saved.
+    """Return the learner (with its feature map, if any) or filter of a state file, as it was saved.
 
     A file that is truncated, altered or not a state file is refused with a
-    :class:`onlinear.StateFileError`; nothing in it is ever executed. A learner of your own is found
-    by the name of its module and class, so import or define it first.
+    :class:`onlinear.StateFileError`; nothing in it is ever executed. A custom learner is found by
+    the name of its module and class, so import or define it first.
     """
     return model_codec.load(path, Learner._classes)

@@ -1,8 +1,8 @@
-"""What kernel learners share: a kernel, the examples they keep, and a state that grows.
+"""The base class of kernel learners, whose state grows with the examples they keep.
 
-The state is one flat record, as for all learners; its arrays have room for a number of examples.
-When there is none left, the room grows by a quarter: so most rounds copy nothing, and the room
-depends on the number of examples alone.
+The state is one flat record, as for all learners; its arrays have room for some number of examples.
+When they are full, they grow by a quarter. So most rounds copy nothing, and the size of the arrays
+depends only on the number of examples.
 """
 
 import bisect
@@ -26,7 +26,7 @@ FIRST_ROOM = 16  # examples
 
 
 class KernelLearner(Learner):
-    """A predictor Σ α_i K(z_i, x) of the examples z_i it keeps: linear in the kernel's space."""
+    """A learner that predicts Σ α_i K(z_i, x) from the examples z_i it keeps."""
 
     kernel: Kernel | RowKernel = RBF()
     budget: int | None = dataclasses.field(default=None, kw_only=True)
@@ -48,12 +48,12 @@ class KernelLearner(Learner):
         return self._with_room(d, room, self._form(d))
 
     def _with_room(self, d: int, room: int, form: tuple[float, ...]) -> Any:
-        """Return the initial state with room for so many examples."""
+        """Return the initial state with room for this many examples."""
         return self.algorithm.init(self._params(), d, room, form)
 
     @staticmethod
     def _size(d: int, room: int) -> int:
-        """Return how many numbers a state with room for so many examples of width d has."""
+        """Return the size of a state with room for this many examples of width d, in numbers."""
         raise NotImplementedError
 
     def _form(self, d: int) -> tuple[float, ...]:
@@ -67,11 +67,11 @@ class KernelLearner(Learner):
         return self._step.work(self._room)
 
     def _make_room(self) -> None:
-        """Take more room: everything in the state stands as a prefix of its new place."""
+        """Enlarge the state; the old contents of each array become the beginning of the new one."""
         old, room = self._state, self._room
         d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
         checks.holds(type(self).__name__, room, self._size(d, room))
-        arrays = self._with_room(d, room, tuple(old.form))  # zeros, which take no memory yet
+        arrays = self._with_room(d, room, tuple(old.form))  # zeros: no memory until written to
         ends = np.cumsum([0, *(array.size for array in arrays)])
         record = np.zeros(ends[-1])
         for start, array in zip(ends[:-1], old, strict=True):
@@ -93,7 +93,7 @@ class KernelLearner(Learner):
 
     def _changed(self) -> bool:
         kept, form = tuple(self._state.form), self._form(self.n_features_in_)
-        free = isinstance(self.kernel, RBF) and self.kernel.gamma is None  # as of the first row
+        free = isinstance(self.kernel, RBF) and self.kernel.gamma is None  # fixed at the first row
         other = kept[0] != form[0] or (not free and kept != form)
         return other or self.kernel != self._begun_with
 
@@ -125,7 +125,7 @@ class KernelLearner(Learner):
         return Prepared(self.algorithm.step, self._before)
 
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
-        """Write the similarities by a user's kernel into the scratch."""
+        """Evaluate a custom kernel and write the values into the scratch."""
         n = int(state[1][0])
         Z = state[-1][:n]
         given = kernels.evaluated(self.kernel, np.vstack([Z, x]), x)
@@ -136,7 +136,7 @@ class KernelLearner(Learner):
             self.__dict__.pop("_one", None)
             return super()._prepare()
         call = (tuple(self._state), self._numbers(), self._work)
-        self.__dict__["_one"] = self._step.one  # of this learner, not of its class
+        self.__dict__["_one"] = self._step.one  # differs between instances of the class
         self._call = call
         return call
 
@@ -155,7 +155,7 @@ class KernelLearner(Learner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Not available: the weights live in the kernel's space; see ``dual_coef_``."""
+        """Not available: the weights are in the kernel's feature space; see ``dual_coef_``."""
         raise AttributeError(
             f"{type(self).__name__} has no weights per column: see dual_coef_ and examples_"
         )
@@ -188,7 +188,7 @@ class DualLearner(KernelLearner):
 
 
 def check_fixed(needs: str, model: Any) -> None:
-    """Refuse what is not a learner, or has a state that grows; ``needs`` begins the error."""
+    """Refuse what is not a learner, or has a state that grows; the error begins with ``needs``."""
     if not isinstance(model, Learner):
         raise TypeError(f"{needs}, got {type(model).__name__}")
     if isinstance(model, KernelLearner):

@@ -1,6 +1,6 @@
-"""Measures of predictions beside their labels, also of numbers whose squares overflow.
+"""Error measures of predictions (MSE, RMSE, MAE, R²), also where squares would overflow.
 
-Every function takes labels and predictions, none of them NaN, and returns NaN if there are none.
+Every function takes labels and predictions, none of them NaN, and returns NaN for empty arrays.
 Numbers that are very large or very small are first scaled by a power of two, which is exact, so a
 measure is infinite or zero only where its own value does not fit into a float.
 """
@@ -22,7 +22,7 @@ SMALL, LARGE = 2.0**-400, 2.0**400  # between these, sums of squares neither van
 
 
 def _scaled(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
-    """Return the arrays over 2^k, all by the same k, and k: mostly 0."""
+    """Return the arrays divided by 2^k, with the same k for all, and k (usually 0)."""
     top = max(float(max(array.max(), -array.min())) for array in arrays)
     if top == 0.0 or SMALL <= top <= LARGE or not math.isfinite(top):
         return list(arrays), 0
@@ -31,20 +31,20 @@ def _scaled(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
 
 
 def _times(value: float, k: int) -> float:
-    """Return value · 2^k, infinity if that is too large."""
+    """Return value · 2^k, or infinity if that is too large."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.ldexp(value, k))
 
 
 def _errors(y: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return (y − ŷ) over 2^k, and k."""
+    """Return (y − ŷ)/2^k, and k."""
     (y, predictions), k = _scaled(y, predictions)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return y - predictions, k
 
 
 def _squares(values: np.ndarray, weight: np.ndarray | None = None) -> tuple[float, int]:
-    """Return the (weighted) sum of squares over 4^k, and k."""
+    """Return the (weighted) sum of squares divided by 4^k, and k."""
     (values,), k = _scaled(values)
     squares = np.square(values)
     return float(np.sum(squares if weight is None else weight * squares)), k
@@ -77,7 +77,7 @@ def mean_absolute_error(y: np.ndarray, predictions: np.ndarray) -> float:
 
 
 def quartiles_of_error(y: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Return the quartiles of y − ŷ: with their sign, so that a bias shows."""
+    """Return the quartiles of y − ŷ, with their signs, so that a bias shows."""
     if y.size == 0:
         return np.full(3, math.nan)
     errors, k = _errors(y, predictions)

@@ -1,6 +1,6 @@
-"""Merge learners without drift, each trained on its own rows, as if one had learnt all rows.
+"""``merge``: combine learners without drift, trained on different rows, into one.
 
-    Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each contains the prior bI, which must count once
+    Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each contains the prior bI, which is counted once
     w = Σ (Σ₁⁻¹w₁ + … + Σ_k⁻¹w_k)
 
 This is exact: the sums Σ xxᵀ and Σ yx determine such a learner, in whatever order the rows came.
@@ -19,19 +19,19 @@ Model = TypeVar("Model", bound=SecondOrder)
 
 
 def merge(models: Iterable[Model]) -> Model:
-    """Return one learner that knows what several of the same kind have learnt from different rows.
+    """Return one learner that has learnt the rows of several learners of the same kind.
 
-    It equals, to rounding, the learner that learns all rows by itself: so rows of several machines
-    or days can be learnt apart, and then merged. The learners given do not change. (Where columns
-    are nearly collinear, rounding shows in the weights, more so the more learners there are; it
-    shows much less in the predictions.)
+    Up to rounding it equals a learner that learnt all rows itself, so rows of several machines or
+    days can be learnt separately and merged. The given learners do not change. (If columns are
+    nearly collinear, rounding affects the weights, the more so the more learners there are; it
+    affects the predictions much less.)
 
     Parameters
     ----------
     models : iterable of Ridge, AAR or AROWR
         Learners of one class, with the same parameters and columns; or :class:`onlinear.Keyed`
-        objects, of any learner if no key is in two of them. One that has learnt nothing adds
-        nothing. (A learner that forgets or drifts depends on the order of its rows, and cannot be
+        objects, with any learner if no key is in two of them. Learners that have learnt nothing add
+        nothing. (Learners with forgetting or drift depend on the order of the rows, and cannot be
         merged.)
 
     Examples

@@ -1,4 +1,4 @@
-"""Parameters: fields of a class, read and set by name as scikit-learn does."""
+"""Parameters as annotated fields of a class, with scikit-learn's get_params and set_params."""
 
 import dataclasses
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -26,12 +26,12 @@ class Parameters:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def _plain_params(self) -> dict[str, Any]:
-        """Return the parameters that have no parameters themselves, those of parts included."""
+        """Return the parameters, with nested learners replaced by their parameters."""
         params = self.get_params(deep=True)
         return {name: value for name, value in params.items() if not hasattr(value, "get_params")}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; what was learnt stays, and the next round checks and uses them."""
+        """Change parameters; the learnt state is kept, and the next round checks and uses them."""
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
@@ -58,10 +58,10 @@ class Parameters:
 
 
 class Nested(Parameters):
-    """Parameters some of which have parameters themselves, named as in ``learner__c``."""
+    """A class whose parameters may have parameters themselves, such as ``learner__c``."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name and, if deep, those of the parts as ``learner__c``."""
+        """Return the parameters by name and, if deep, nested ones such as ``learner__c``."""
         params = super().get_params()
         for name, part in list(params.items()) if deep else ():
             inner = part.get_params() if hasattr(part, "get_params") else {}
@@ -69,8 +69,8 @@ class Nested(Parameters):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters, or those of the parts as in ``learner__c=10``."""
-        for name in sorted(params, key=lambda name: "__" in name):  # whole parts first
+        """Change parameters, also nested ones such as ``learner__c=10``."""
+        for name in sorted(params, key=lambda name: "__" in name):  # nested parameters last
             part, _, inner = name.partition("__")
             if inner and part in self._parameters:
                 getattr(self, part).set_params(**{inner: params[name]})

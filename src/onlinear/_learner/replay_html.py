@@ -1,7 +1,7 @@
-"""A replay as a notebook shows it: a table of measures and a small picture, in plain HTML and SVG.
+"""HTML display of replays in notebooks: a table of error measures and a small SVG chart.
 
-Text and axes take the colour of the page around them, and the line is of a colour that stands out
-from white and from black, so both read in light and in dark themes.
+Text and axes use the colour of the surrounding page, and the line is visible on white and on black,
+so the display works in light and dark themes.
 """
 
 import math
@@ -12,17 +12,17 @@ import numpy as np
 
 __all__ = ["bank_page", "run_page"]
 
-WIDTH, HEIGHT, LEFT, TOP = 420, 120, 52, 8  # of the picture; of the margins, for numbers
-POINTS = 120  # of the line at most
+WIDTH, HEIGHT, LEFT, TOP = 420, 120, 52, 8  # of the chart; of its margins, for numbers
+POINTS = 120  # the most points of the line
 LINE = "#D9660D"
-MOST = 20  # learners in a table
-LONGEST = 80  # characters of a learner
-CLIP = 5.0  # medians: the line is cut above that, so that a few large errors do not flatten it
+MOST = 20  # the most learners in a table
+LONGEST = 80  # the most characters shown of a learner
+CLIP = 5.0  # the line is clipped above this many medians: a few large errors would flatten it
 CELL = "padding:1px 10px;text-align:right"
 
 
 def run_page(losses: np.ndarray, skipped: int, measures: Mapping[str, float]) -> str:
-    """Return the measures of a run and a picture of its error, given its squared errors."""
+    """Return the measures of a run and a chart of its error, given its squared errors."""
     rows = "".join(
         f'<tr><th style="{CELL};text-align:left;font-weight:normal">{escape(name)}</th>'
         f'<td style="{CELL}">{_figure(value)}</td></tr>'
@@ -42,7 +42,7 @@ def bank_page(
     skipped: np.ndarray,
     measures: Mapping[str, np.ndarray],
 ) -> str:
-    """Return a table of the learners of a bank, the best in bold; if they are many, the best."""
+    """Return a table of the learners of a bank, the best in bold; of many, only the best ones."""
     first = next(iter(measures.values()))
     order = np.argsort(np.where(np.isnan(first), np.inf, first), kind="stable")
     shown = sorted(order[:MOST].tolist())
@@ -72,12 +72,12 @@ def _short(text: str) -> str:
 
 
 def _figure(value: float) -> str:
-    """Return a number in four digits."""
+    """Return a number with four digits."""
     return f"{value:.4g}".replace("-", "−") if not math.isnan(value) else "–"
 
 
 def _binned(losses: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return where the bins of rows are, the root mean square of each, and their size."""
+    """Return the positions of the bins of rows, the root mean square of each, and their size."""
     size = max(1, -(-losses.size // POINTS))
     starts = np.arange(0, losses.size, size)
     known = np.isfinite(losses)
@@ -89,7 +89,7 @@ def _binned(losses: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def _picture(losses: np.ndarray) -> str:
-    """Return the error over time, as SVG; nothing if there is none to be shown."""
+    """Return a chart of the error over time as SVG; an empty string if there is no error."""
     if np.count_nonzero(np.isfinite(losses)) < 2:
         return ""
     at, errors, size = _binned(losses)
@@ -120,7 +120,7 @@ def _picture(losses: np.ndarray) -> str:
 
 
 def _runs(known: np.ndarray) -> list[slice]:
-    """Return the stretches of points that are known.
+    """Return the slices of consecutive points that are known.
 
     >>> _runs(np.array([True, True, False, True]))
     [slice(0, 2, None), slice(3, 4, None)]
@@ -130,7 +130,7 @@ def _runs(known: np.ndarray) -> list[slice]:
 
 
 def _path(x: np.ndarray, y: np.ndarray) -> str:
-    """Return a line through points; a point alone is a dot.
+    """Return an SVG path through points; a single point is a dot.
 
     >>> _path(np.array([0.0, 2.0]), np.array([1.0, 3.5]))
     'M0.0 1.0L2.0 3.5'

@@ -1,4 +1,4 @@
-"""What a replay returns: predictions beside labels, and the measures of their errors."""
+"""``Replay`` and ``BankReplay``, the results of a replay: predictions, labels, error measures."""
 
 import operator
 from collections.abc import Callable
@@ -17,7 +17,7 @@ QUARTILES = ("lower quartile of y − ŷ", "median", "upper quartile")
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What happened in a replay, row by row.
+    """The result of a replay: predictions and labels row by row, and error measures.
 
     Measures leave out bad rows that were skipped; they are NaN if no row is left. ``run[rows]`` is
     the replay of some rows only, ``rows`` being a slice, a mask or an array of row numbers:
@@ -60,7 +60,7 @@ class Replay:
 
     @cached_property
     def _scored(self) -> tuple[np.ndarray, np.ndarray]:
-        """The labels and predictions that measures are taken of."""
+        """The labels and predictions that the measures use."""
         missing = np.isnan(self.labels) | np.isnan(self.predictions)
         missing[self.bad_rows] = True
         if not missing.any():
@@ -77,7 +77,7 @@ class Replay:
 
     @cached_property
     def cumulative_loss(self) -> np.ndarray:
-        """Sum of the losses up to and with each row; skipped rows count as 0."""
+        """Sum of the losses up to and including each row; skipped rows count as 0."""
         with np.errstate(over="ignore"):
             return np.cumsum(np.nan_to_num(self.losses, nan=0.0, posinf=np.inf))
 
@@ -147,7 +147,7 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class BankReplay:
-    """What happened in the replay of a bank, row by row: a column for each learner.
+    """The result of replaying a bank, row by row, with one column per learner.
 
     Measures are arrays with an entry for each learner, and leave out the rows that it skipped.
     ``run[rows]`` is the replay of some rows only, ``run[rows, k]`` the :class:`Replay` of learner k
@@ -204,7 +204,7 @@ class BankReplay:
         return self.learner(one)[rows]
 
     def learner(self, k: int) -> Replay:
-        """Return what happened to learner k, as if it had been replayed alone."""
+        """Return the replay of learner k, as if it had been replayed alone."""
         return Replay(self.predictions[:, k], self.labels, np.flatnonzero(self.skipped[:, k]))
 
     def _each(self, what: Callable[[Replay], Any]) -> list[Any]:
@@ -217,7 +217,7 @@ class BankReplay:
 
     @cached_property
     def cumulative_loss(self) -> np.ndarray:
-        """Sums of the losses up to and with each row; skipped rows count as 0."""
+        """Sums of the losses up to and including each row; skipped rows count as 0."""
         return np.column_stack(self._each(lambda run: run.cumulative_loss))
 
     @cached_property
@@ -275,7 +275,7 @@ class BankReplay:
 
 
 def _several(index: Any, what: str) -> Any:
-    """Return an index that picks some of many, or say how to write one."""
+    """Return an index that selects several items; raise with an example otherwise."""
     if isinstance(index, slice):
         return index
     array = np.asarray(index)

@@ -1,6 +1,6 @@
-"""How rows are taken: all or nothing, and the first ones say how wide rows are.
+"""Learn rows all or nothing; the first rows learnt fix the number of columns.
 
-A learner, a bank of learners and a learner behind a feature map share this.
+Shared by learners, banks of learners, and learners behind a feature map.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from onlinear._validation import checks
 
 __all__ = ["Begins", "Columns", "no_progress", "rows_taken", "run"]
 
-Columns = tuple[int, list[str] | None]  # how many there are, and their names
+Columns = tuple[int, list[str] | None]  # their number, and their names if any
 
 
 def no_progress(row: int, rows: int) -> None:
@@ -24,16 +24,16 @@ def no_progress(row: int, rows: int) -> None:
 
 
 class Begins(Restorable, Protocol):
-    """A model that has no width until it has learnt its first row."""
+    """A model whose number of columns is fixed by the first row it learns."""
 
     _skips: Any  # how many rows were skipped: a number, or an array with one for each learner
 
     def _has_begun(self) -> bool:
-        """Whether the width of rows is known."""
+        """Whether the number of columns is fixed."""
         ...
 
     def _columns(self) -> Columns | None:
-        """Return the columns that rows must have, or None if any will do."""
+        """Return the columns that rows must have, or None if they are not fixed yet."""
         ...
 
     def _start(self, d: int, names: list[str] | None) -> None:
@@ -50,7 +50,7 @@ class Begins(Restorable, Protocol):
         progress: Callable[[int, int], None],
         engine: str,
     ) -> tuple[np.ndarray, Any]:
-        """Predict the rows of a table and, if asked, learn them; return predictions, bad rows."""
+        """Predict the rows of a table, with ``learn`` learn them; return predictions, bad rows."""
         ...
 
 
@@ -58,10 +58,10 @@ class Begins(Restorable, Protocol):
 def rows_taken(
     model: Begins, d: int, names: list[str] | None, rows: int = 1, *, learn: bool = True
 ) -> Iterator[None]:
-    """Let the block take some rows: begin if they are the first; undo everything if it fails.
+    """Start the model if the rows are its first; if the block fails, undo everything.
 
-    If the first rows are all skipped, the model forgets their width: bad rows do not say how wide
-    the next one will be.
+    If all the first rows are skipped, the model goes back to having no number of columns: bad rows
+    do not fix it.
     """
     fresh, before = not model._has_begun(), model._skips
     forget = model._snapshot() if fresh else None
@@ -84,7 +84,7 @@ def run(
     progress: Callable[[int, int], None],
     engine: str,
 ) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
+    """Predict every row and, with ``learn``, learn it; return predictions, labels, bad rows."""
     X, names = checks.any_table(X)
     y = checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
     columns = model._columns()

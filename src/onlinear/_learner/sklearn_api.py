@@ -1,4 +1,4 @@
-"""The scikit-learn API of learners and maps; scikit-learn is imported only when it calls."""
+"""The scikit-learn API of learners and feature maps, without importing scikit-learn itself."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ __all__ = ["Estimator", "Transformer"]
 
 
 class Estimator(Parameters):
-    """What scikit-learn expects of a regressor, on top of a learner's own round."""
+    """What scikit-learn expects of a regressor, implemented with a learner's methods."""
 
     _positive: ClassVar[bool] = False  # x and y must not be negative
     _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's test data
@@ -23,14 +23,14 @@ class Estimator(Parameters):
         raise NotImplementedError
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts everything back as it is now."""
+        """Return a function that restores the present state."""
         raise NotImplementedError
 
     def _forget(self) -> None:
         raise NotImplementedError
 
     def _learnt(self) -> Any:
-        """Return the state, or raise that there is none yet."""
+        """Return the state; raise if nothing was learnt yet."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -46,20 +46,22 @@ class Estimator(Parameters):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict every row with what is known now, learning nothing."""
+        """Predict every row from the present state; learn nothing."""
         self._learnt()
         return self._run(X, None, learn=False)[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R² = 1 − SSE/SST of :meth:`predict` on these rows: 0 is that of the mean of y."""
+        """Return R² = 1 − SSE/SST of :meth:`predict`: predicting the mean of y would give 0."""
         predictions = self.predict(X)
         y = checks.labels(y, predictions.size)
         if not np.isfinite(y).all():
             raise ValueError(f"score needs finite labels, got {y[~np.isfinite(y)][0]}")
         given = np.ones(y.size) if sample_weight is None else sample_weight
-        weight = checks.labels(given, y.size) * ~np.isnan(predictions)  # a skipped row has none
+        weight = checks.labels(given, y.size) * ~np.isnan(predictions)  # a skipped row has weight 0
         if not np.any(weight > 0):
-            raise ValueError("score needs a row that can be predicted and has a weight, got none")
+            raise ValueError(
+                "score needs a row that can be predicted and has positive weight, got none"
+            )
         return r_squared(y, predictions, weight)
 
     def __sklearn_tags__(self) -> Any:
@@ -74,7 +76,7 @@ class Estimator(Parameters):
         )
 
     def get_metadata_routing(self) -> Any:
-        """Say to scikit-learn what the learner takes beside X and y (only it calls this)."""
+        """Tell scikit-learn what the learner takes besides X and y (only it calls this)."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=type(self).__name__)
@@ -87,35 +89,35 @@ class Estimator(Parameters):
 
 
 class Transformer(Parameters):
-    """What scikit-learn expects of a transformer, on top of a map's own rows."""
+    """What scikit-learn expects of a transformer, implemented with a feature map's methods."""
 
     def _learn(self, X: Any) -> None:
         raise NotImplementedError
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts everything back as it is now."""
+        """Return a function that restores the present state."""
         raise NotImplementedError
 
     def _forget(self) -> None:
         raise NotImplementedError
 
     def _width(self) -> int:
-        """Return how many columns come out."""
+        """Return the number of output columns."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the features of every row, changing nothing."""
+        """Return the features of every row; learn nothing."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything, then learn from the rows in order; y is not looked at."""
+        """Forget everything, then learn from the rows in order; y is ignored."""
         with all_or_nothing(self):
             self._forget()
             self._learn(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more rows, in order; y is not looked at."""
+        """Learn from more rows, in order; y is ignored."""
         with all_or_nothing(self):
             self._learn(X)
         return self
@@ -125,7 +127,7 @@ class Transformer(Parameters):
         return self.fit(X).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns that come out."""
+        """Return the names of the output columns."""
         name = type(self).__name__.lower()
         return np.array([f"{name}{i}" for i in range(self._width())], dtype=object)
 
@@ -141,7 +143,7 @@ class Transformer(Parameters):
         )
 
     def get_metadata_routing(self) -> Any:
-        """Say to scikit-learn what the map takes beside X and y (only it calls this)."""
+        """Tell scikit-learn what the map takes besides X and y (only it calls this)."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         return MetadataRequest(owner=type(self).__name__)

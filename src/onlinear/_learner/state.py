@@ -1,4 +1,4 @@
-"""What a learner is between rounds: checked parameters, and its state, a flat record of numbers."""
+"""The state of a learner between rounds: checked parameters, and one flat array of numbers."""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from onlinear._validation import checks
 
 __all__ = ["Algorithm", "LearnerState", "full_name"]
 
-LEARNT = (  # the attributes of a learner that has begun
+LEARNT = (  # the attributes of a learner that has started to learn
     "_begun_with",
     "_call",
     "_names",
@@ -31,16 +31,16 @@ LEARNT = (  # the attributes of a learner that has begun
 
 
 class Algorithm(NamedTuple):
-    """An algorithm as papers print it: the initial state, one step, the rules a row may break."""
+    """An algorithm as in a paper: its initial state, one step, and the rules a row may break."""
 
     init: Callable[..., tuple[np.ndarray, ...]]
     step: Step
     rules: tuple[str, ...] = ()
-    follows: Follows | None = None  # how its state follows a change of units
+    follows: Follows | None = None  # how to convert its state to other units
 
 
 def full_name(cls: type) -> str:
-    """Return the name of a learner in state files: those of this package need no module."""
+    """Return the name of a class in state files; classes of this package need no module name."""
     own = cls.__module__.startswith("onlinear.")
     return cls.__name__ if own else f"{cls.__module__}.{cls.__qualname__}"
 
@@ -53,9 +53,9 @@ class LearnerState(Estimator):
     algorithm: ClassVar[Algorithm]
     _one: ClassVar[Callable[..., tuple[float, int]]]
     _classes: ClassVar[dict[str, type[Any]]] = {}
-    _square: ClassVar[int] = 0  # how many d × d matrices it holds by default
+    _square: ClassVar[int] = 0  # number of d × d matrices in the state and scratch
 
-    # not parameters, so without annotation; what a learner has before it begins
+    # not parameters, so without annotation; the values before the first row
     _record = cast("np.ndarray | None", None)  # the state, flat
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
@@ -63,7 +63,7 @@ class LearnerState(Estimator):
     _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
 
     def __init_subclass__(cls) -> None:
-        """Register the learner by its name for :func:`load`; the newest of a name counts."""
+        """Register the class by its name for :func:`load`; the latest class of a name is used."""
         super().__init_subclass__()
         if hasattr(cls, "algorithm"):
             LearnerState._classes[full_name(cls)] = cls
@@ -73,12 +73,12 @@ class LearnerState(Estimator):
         raise NotImplementedError
 
     def _to_plain(self) -> dict[str, Any]:
-        """Return the parameters as a state file can hold them."""
+        """Return the parameters in a form that a state file can hold."""
         return self.get_params(deep=False)
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Return parameters as they were before a state file held them."""
+        """Return the parameters, given the result of :meth:`_to_plain`."""
         return params
 
     def _numbers(self) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ class LearnerState(Estimator):
     # --- state --------------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        """Return the initial state of dimension d, of the size of ``record`` if it can vary."""
+        """Return the initial state for d columns; if its size can vary, that of ``record``."""
         return self.algorithm.init(self._params(), d)
 
     @property
@@ -104,13 +104,13 @@ class LearnerState(Estimator):
         return self._step.work(self.n_features_in_)
 
     def _expect(self, rows: int) -> None:
-        """Refuse at once, not after hours, more rows than a state that grows can hold."""
+        """Refuse at once, not after hours, more rows than a growing state can hold."""
 
     def _make_room(self) -> None:
         """Give a state that grows more room."""
 
     def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
-        """Take the initial state of dimension d, or ``record``: a copy of it if not ``own``."""
+        """Start with the initial state for d columns, or with ``record``, copied unless ``own``."""
         checks.fits(type(self).__name__, d, self._matrices())
         arrays = self._initial(d, record)
         size = sum(array.size for array in arrays)
@@ -148,7 +148,7 @@ class LearnerState(Estimator):
         self.n_skipped_ = count
 
     def _settle(self) -> None:
-        """Make the state whole after columns were added to it."""
+        """Restore invariants of the state after columns were added to it."""
 
     def _forget(self) -> None:
         """Forget everything learnt."""
@@ -156,9 +156,9 @@ class LearnerState(Estimator):
             self.__dict__.pop(name, None)
 
     def _prepare(self) -> tuple[Any, ...]:
-        """Return what the compiled step is called with; it is kept until a parameter changes.
+        """Return the arguments of the compiled step; they are cached until a parameter changes.
 
-        The class keeps the step itself, so that it is not copied or measured with the learner.
+        The step is stored on the class, so that it is neither copied nor measured with the learner.
         """
         type(self)._one = staticmethod(self._step.one)
         call = (tuple(self._state), self._numbers(), self._work)
@@ -168,7 +168,7 @@ class LearnerState(Estimator):
     # --- undo, copies, files ------------------------------------------------------------------
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts parameters and state back as they are now."""
+        """Return a function that restores the present parameters and state."""
         attributes = self.__dict__.copy()
         record = None if self._record is None else self._record.copy()
 
@@ -181,14 +181,14 @@ class LearnerState(Estimator):
         return restore
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return parameters and state: what pickle and deepcopy keep."""
+        """Return parameters and state, for pickle and deepcopy."""
         kept: dict[str, Any] = {"params": self.get_params(deep=False), "skipped": self.n_skipped_}
         if self._record is not None:
             kept["state"] = (self.n_features_in_, self._record.copy(), self._names)
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take parameters and state back."""
+        """Restore parameters and state."""
         for name, value in kept["params"].items():
             setattr(self, name, value)
         if kept["skipped"]:
@@ -199,7 +199,7 @@ class LearnerState(Estimator):
             self._name_columns(names)
 
     def _check_state(self) -> None:
-        """Refuse a state that no sequence of rounds leads to."""
+        """Refuse a state that no sequence of rounds can produce."""
         t = self._state.t[0]
         if t < 0 or t != int(t):
             raise ValueError(f"it says {t} rounds were learnt")

@@ -1,9 +1,9 @@
-"""The regret bound of ARCOR inside a ball, kept up beside a stream.
+"""The regret bound of ARCOR with a finite radius, computed row by row.
 
     L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
 
 The comparator is the best fixed u in the ball. The last term needs the learner's Σ and its resets,
-which are run again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
+which are computed again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
 """
 
 import math
@@ -44,7 +44,7 @@ from onlinear.algorithms._covariance_reset import (
 
 __all__ = ["bound", "in_ball"]
 
-CERTAINTY = 3  # in the tally: what λ_max(Σ_t⁻¹) is at most
+CERTAINTY = 3  # in the tally: an upper bound on λ_max(Σ_t⁻¹)
 SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u, Σ‖x‖² of the
 # segment; and the segment's Λ⁻¹,
 NEVER = 1e308  # or this if nothing is ever reset: a state is finite
@@ -52,7 +52,7 @@ NEVER = 1e308  # or this if nothing is ever reset: a state is finite
 
 @kernel(inline="always")
 def _count(state, params, x, y, chi):
-    """Count what a row adds to the last term of the bound, given the learner's χ."""
+    """Add a row to the last term of the bound, given the learner's χ."""
     tally, sums = state[0], state[5]
     r, radius, _, _ = params
     farthest = radius * norm(x) + abs(y)
@@ -62,7 +62,7 @@ def _count(state, params, x, y, chi):
 
 @kernel(inline="always")
 def _lengthen(sums, square, resets, theta):
-    """Take a row into its segment, or begin the next with the threshold θ."""
+    """Add a row to its segment, or begin the next segment, with the threshold θ."""
     sums[LENGTHS] += square
     if resets:
         sums[LENGTHS] = 0.0
@@ -75,13 +75,13 @@ def own_belief(state):
 
 
 def own_turn(params, j, m, chi, y):
-    """What a row does to the learner's Σ."""
+    """A round of a block for the learner's Σ."""
     h, _ = moves(0.0, chi, params[0])
     return 0.0, h, 0.0, True
 
 
 def count_in_bulk(state, params, x, y, m, beside):
-    """Count a row of a block."""
+    """Add a row of a block to the last term."""
     sums, segment = state[5], state[10]
     square = dot(x, x)
     ends = fate(state, params, square, beside)
@@ -103,13 +103,13 @@ COUNT_IN_BULK = Bulk(
 
 
 def keep_count(out, i, value, state):
-    """Put down what :func:`count` tallies."""
+    """Write the entries of the tally that :func:`count` updates."""
     out[EXTRA, i] = state[0][EXTRA]
     out[CERTAINTY, i] = state[0][CERTAINTY]
 
 
 def count(state, params, x, y, work):
-    """Count a row: the last term of the bound, with the learner's Σ and its resets."""
+    """Add a row to the last term of the bound, with the learner's Σ and its resets."""
     _, _, _, _, _, sums, t, _, own, N, segment = state
     r, _, _, _ = params
     p, n, scratch, U = work[0], work[1], work[2], work[3:]
@@ -129,7 +129,7 @@ def count(state, params, x, y, work):
 
 @kernel(inline="always")
 def _compare(state, params, y, gain):
-    """Enter a row that adds ``gain`` to the minimum over all u."""
+    """Record a row that adds ``gain`` to the minimum over all u."""
     tally, notes, w, sums = state[0], state[1], state[3], state[5]
     sums[SQUARES] += y * y
     sums[LEAST] += gain
@@ -138,19 +138,19 @@ def _compare(state, params, y, gain):
 
 
 def compare_in_bulk(state, params, x, y, m, beside):
-    """Enter a row of a block."""
+    """Record a row of a block."""
     _compare(state, params, y, (y - m) * (y - m) / (1.0 + beside[0]))
     return TAKE
 
 
 def keep_comparator(out, i, value, state):
-    """Put down what :func:`compare` tallies."""
+    """Write the entries of the tally that :func:`compare` updates."""
     out[COMPARATOR, i] = state[0][COMPARATOR]
     out[FACTOR, i] = state[0][FACTOR]
 
 
 def compare(state, params, x, y, work):
-    """Enter a row: the comparator."""
+    """Add a row to the comparator."""
     gain, _, rule = compete(state[2:5], math.inf, x, y, work)
     if rule != FINE:
         return lose(state[0], state[1], rule, gain)

@@ -1,12 +1,12 @@
-"""When Σ has grown too certain: ARCOR's reset, in a learner and in its accounts.
+"""ARCOR's covariance reset, shared by the learner and its regret bound.
 
     λ_max(Σ̃⁻¹) > θ_i,  θ_i = Λ_i⁻¹(1 + 10⁻¹²)    →    Σ ← I,  i ← i + 1
 
-Eigenvalues are not computed. N = (θI − Σ⁻¹)⁻¹ is kept by the same rank-one formula as Σ, and
-θI − Σ̃⁻¹ stays positive exactly if xᵀNx < r. Where r − xᵀNx is itself within rounding, N has lost
-its digits, and until the next reset the test is a Cholesky factorisation of Σ̃ − I/θ.
+Eigenvalues are not computed. N = (θI − Σ⁻¹)⁻¹ is updated by the same rank-one formula as Σ, and
+θI − Σ̃⁻¹ stays positive definite exactly if xᵀNx < r. When r − xᵀNx is only rounding error, N is no
+longer accurate, and until the next reset the test is a Cholesky factorisation of Σ̃ − I/θ.
 
-A state ends with Σ, N and (segment i, whether N is to be trusted); ``params`` are those of ARCOR.
+A state ends with Σ, N and (segment i, whether N is accurate); ``params`` are those of ARCOR.
 """
 
 import math
@@ -37,8 +37,8 @@ __all__ = [
 ]
 
 TIE = 1e-12  # λ_max above Λ⁻¹ by less than this share is a tie
-RESET = 2.0  # in place of "N is to be trusted": the block that is being taken ends with a reset
-UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is rounding
+RESET = 2.0  # instead of the flag that N is accurate: the present block ends with a reset
+UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is rounding error
 
 
 def threshold(params, i):
@@ -56,7 +56,7 @@ certainty = kernel(threshold)
 
 @kernel
 def _too_certain(x, square, r, theta, S, N, u, segment, U):
-    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given ‖x‖², u = Nx; N goes along if not."""
+    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given ‖x‖² and u = Nx; if not, N is updated."""
     d = x.size
     if segment[1]:
         gap = r - dot(x, u)
@@ -76,7 +76,7 @@ def _too_certain(x, square, r, theta, S, N, u, segment, U):
 
 @kernel
 def start_afresh_if_too_certain(params, theta, x, square, S, N, u, segment, U):
-    """Σ ← I and i ← i + 1 if λ_max(Σ̃⁻¹) > θ, given ‖x‖², u = Nx; return whether it was."""
+    """Reset, Σ ← I and i ← i + 1, if λ_max(Σ̃⁻¹) > θ, given ‖x‖² and u = Nx; return whether."""
     r, _, _, _ = params
     if math.isinf(theta) or not _too_certain(x, square, r, theta, S, N, u, segment, U):
         return False
@@ -95,7 +95,7 @@ def _start_afresh(params, S, N, segment):
 
 @kernel
 def renew(params, S, N, segment, column, U):
-    """N ← (θI − Σ⁻¹)⁻¹ = (I + (θΣ − I)⁻¹)/θ, O(d³), after another change of Σ than a row's."""
+    """N ← (θI − Σ⁻¹)⁻¹ = (I + (θΣ − I)⁻¹)/θ, in O(d³): for changes of Σ other than by a row."""
     theta, d = certainty(params, segment[0]), S.shape[0]
     if math.isinf(theta):
         return
@@ -119,22 +119,23 @@ def renew(params, S, N, segment, column, U):
 
 
 def others(state, params):
-    """N goes along with Σ, unless nothing is ever reset."""
+    """N is updated with Σ, unless there are no resets."""
     N, segment = state[-2], state[-1]
     return (N,), 0 if math.isinf(certainty(params, segment[0])) else 1
 
 
 def turn_other(params, k, nu):
-    """What a row does to N ← N + Nx xᵀN / (r − xᵀNx); nothing if it is a reset."""
+    """A round of a block for N ← N + Nx xᵀN / (r − xᵀNx); no update if it is a reset."""
     gap = params[0] - nu
     return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
 
 
 @kernel(inline="always")
 def fate(state, params, square, beside):
-    """Whether a row of a block, of length² ``square``, is a reset, and so the block's last.
+    """Return whether a row of a block, ‖x‖² = ``square``, causes a reset, and so ends the block.
 
-    As in :func:`_too_certain`; where that is in doubt the step decides. Memory keeps tr(N).
+    The test is that of :func:`_too_certain`; a row within rounding of it is left to the step.
+    ``memory`` holds tr(N).
     """
     N, segment = state[-2], state[-1]
     _, wings, at, memory = beside
@@ -154,12 +155,12 @@ def fate(state, params, square, beside):
 
 
 def plan(state, params, X, y, start, rows):
-    """All rows, as long as N is to be trusted."""
+    """Plan a block of all rows, as long as N is accurate."""
     return rows if state[-1][1] else 0
 
 
 def close(state, params, X, start, rows):
-    """Reset after a block that ends so."""
+    """Reset after a block that ends with a reset."""
     S, N, segment = state[-3], state[-2], state[-1]
     if segment[1] == RESET:
         _start_afresh(params, S, N, segment)

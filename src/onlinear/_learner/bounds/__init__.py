@@ -1,1 +1,1 @@
-"""A theorem's bound, computed beside a stream from its rows and labels."""
+"""Regret bounds of the theorems, computed row by row from the rows and labels of a stream."""

@@ -1,7 +1,7 @@
-"""A good fixed predictor among those a bound allows, improved as the stream goes on.
+"""A good fixed comparator on the simplex or in a box, improved at every row.
 
-A bound that holds for every u of a class holds for any one of them, so the u need not be the very
-best: it starts from the best found so far and is improved at every row, in O(n²).
+A bound that holds for every u of a class holds for any one of them, so the comparator need not be
+the very best: the best found so far is improved at every row, in O(n²).
 """
 
 from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
@@ -9,7 +9,7 @@ from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
 __all__ = ["add_row", "improve_in_box", "improve_on_simplex", "loss_of", "see"]
 
 
-MOVES = 4  # of weight between two atoms, at each row
+MOVES = 4  # moves of weight between two atoms per row
 
 
 @kernel
@@ -19,12 +19,12 @@ def add_row(x, y, A, b):
     axpy(y, x, b)
 
 
-see = add_row  # until EG and EGU use the new name
+see = add_row  # the name that EG and EGU use
 
 
 @kernel
 def loss_of(u, A, b, squares, g):
-    """Return Σ (y − uᵀx)² from A, b and Σy², and what rounding may have taken; g is scratch."""
+    """Return Σ (y − uᵀx)² from A, b and Σy², plus a margin for rounding; g is scratch."""
     symv(A, u, g)
     fit, power = dot(b, u), dot(u, g)
     allowance = 1e-15 * (3 + u.size) * (squares + 2.0 * abs(fit) + power)

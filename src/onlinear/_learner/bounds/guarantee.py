@@ -1,14 +1,14 @@
-"""What the bounds of the learners have in common.
+"""Regret bounds: their common form, the tally that computes them, and helpers for learners.
 
 Every bound has the form
 
     loss ≤ factor · comparator + extra
 
-where the comparator is a least loss in hindsight (with the theorem's penalty). A tally keeps all
-three up to date; it sees the rows and labels, never the learner's state or predictions. (It is
-written with the same kernels; tests show that those are right, against textbook forms.) A tally
-refuses no row that the learner takes: where it can no longer keep count, it says so and the figures
-end.
+where the comparator is the least loss in hindsight (with the theorem's penalty). A tally holds
+these three numbers and is updated by every row; it sees the rows and labels, never the learner's
+state or predictions. (It uses the same kernels; tests compare those with textbook formulas.) A
+tally accepts every row that the learner accepts: if it reaches the limits of floating point, it
+notes that, and its numbers are NaN from there on.
 """
 
 import math
@@ -61,7 +61,7 @@ __all__ = [
 
 COMPARATOR, FACTOR, EXTRA = range(3)  # places in a tally
 ROWS, BROKEN, AT, VALUE, LOST = range(5)  # places in the notes beside it
-PRECISION, RANGE = 1.0, 2.0  # what can be lost
+PRECISION, RANGE = 1.0, 2.0  # what floating point can run out of
 INDISTINCT = (
     "needs data that double precision can tell apart, but xᵀΣx = {value:g} is rounding "
     "(columns that are large, or nearly the same: rescale or centre them)"
@@ -75,9 +75,9 @@ STAYS = "one u for all rounds"
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Predictors u_t given by the user, with the rows and labels: one u a round, or one for all.
+    """Comparators u_t given by the user, with the rows and labels: one per round, or one for all.
 
-    The properties are arrays with an entry a round, or with one entry that holds for all rounds.
+    The properties are arrays with one entry per round, or a single entry for all rounds.
     """
 
     X: np.ndarray
@@ -93,7 +93,7 @@ class Path:
 
     @cached_property
     def loss(self) -> np.ndarray:
-        """The loss up to and with each round."""
+        """The loss up to and including each round."""
         return np.cumsum(self.losses)
 
     @property
@@ -113,7 +113,7 @@ class Path:
             moves = moves if power == 2 else np.sqrt(moves, out=moves)
         price = np.broadcast_to(price, self.y.shape)[:-1]
         costs = np.zeros(moves.size)
-        np.multiply(moves, price, out=costs, where=moves > 0)  # no drift costs nothing at ∞ either
+        np.multiply(moves, price, out=costs, where=moves > 0)  # no drift is free, even at ∞
         return np.concatenate([[0.0], np.cumsum(costs)])
 
     def of(self, rows: np.ndarray) -> "Path":
@@ -121,21 +121,21 @@ class Path:
         return Path(self.X[rows], self.y[rows], self.u if len(self.u) == 1 else self.u[rows])
 
     def ever(self, outside: np.ndarray) -> np.ndarray:
-        """Whether it was outside in any round up to each."""
+        """Return for each round whether ``outside`` was true in any round so far."""
         return np.asarray(np.logical_or.accumulate(outside))
 
     @property
     def moved(self) -> np.ndarray:
-        """Whether u has moved by each round."""
+        """Return for each round whether u has changed so far."""
         return self.drift(2) > 0
 
 
 class Guarantee(NamedTuple):
-    """A proven bound: in words, as accounts that can be kept, and for a given path.
+    """A proven bound: in words, as an account that computes it, and for comparators of the user.
 
-    ``statement`` is the bound against ``comparator``, ``given`` that against a path of the user's.
-    ``price`` takes such a path and the tallies by round, and returns the ceiling that follows, and
-    where the path leaves the class of ``paths``, the comparators allowed.
+    ``statement`` is the bound against ``comparator``, ``given`` that against the user's path.
+    ``price`` takes such a path and the tallies by round, and returns the bound on the loss in each
+    round, and where the path leaves the class ``paths`` of comparators that the theorem allows.
     """
 
     statement: str
@@ -149,7 +149,7 @@ class Guarantee(NamedTuple):
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:
-    """Return a state with an empty tally in front; ``extra`` places more than the common ones."""
+    """Return a state with an empty tally in front, which has ``extra`` entries of its own."""
     tally = np.zeros(EXTRA + 1 + extra)
     tally[FACTOR] = 1.0
     return tally, np.zeros(LOST + 1), *state
@@ -162,7 +162,7 @@ def competitor(d: int, b: float, extra: int = 0) -> tuple[np.ndarray, ...]:
 
 @kernel(inline="always")
 def compete(state, c, x, y, work):
-    """Take a row into min b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)².
+    """Add a row to min b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)².
 
     Return what it adds to the minimum, e²/(1 + χ), then χ, and FINE or the rule it breaks.
     """
@@ -182,7 +182,7 @@ def take_in(state, drift, x, y, v, chi, u):
         shift(drift, S)
     left = chi / (1.0 + chi)  # xᵀΣ_t x, unless Σ cannot be made that small
     rough = rounding_of(S, x)
-    if observe_later(S, x, v, chi, 1.0, rough, u):  # which it says it can
+    if observe_later(S, x, v, chi, 1.0, rough, u):  # True if Σ can be made that small
         subtract_square(u, S)
     elif 0.0 < left <= rounding_of(S, x):
         return left, left, DOMAIN
@@ -197,19 +197,19 @@ def _belief(state):
 
 
 def _turn(params, j, m, chi, y):
-    """What a row of a block does to the competitor."""
+    """A round of a block for the competitor."""
     h, k = moves(y - m, chi, 1.0)
     return 0.0, h, k, True
 
 
 def in_bulk(accept: Callable[..., Any], drift: Callable[..., Any] = no_drift) -> Bulk:
-    """Return how an account whose competitor is least squares takes rows in bulk."""
+    """Return the ``Bulk`` of an account whose comparator is (penalised) least squares."""
     return Bulk(_turn, _belief, drift, accept=accept)
 
 
 @kernel(inline="always")
 def broke(notes, hypothesis, value):
-    """Note that a hypothesis fails from this row on; the first to fail counts."""
+    """Note that a hypothesis of the theorem fails at this row; only the first failure is kept."""
     if notes[BROKEN] == 0.0:
         notes[BROKEN] = 1.0 + hypothesis
         notes[AT] = notes[ROWS]
@@ -230,7 +230,7 @@ def enter(tally, notes, comparator, factor, extra):
 
 @kernel(inline="always")
 def lose(tally, notes, rule, value):
-    """Note that this row is beyond floating point: there are no figures from here on."""
+    """Note that this row exceeds floating point; the tally is NaN from here on."""
     if notes[LOST] == 0.0:
         notes[LOST] = PRECISION if rule == DOMAIN else RANGE
         broke(notes, -1.0 - notes[LOST], value)
@@ -241,7 +241,7 @@ def lose(tally, notes, rule, value):
 
 @kernel(inline="always")
 def inside_ball(least, squares, w, radius):
-    """Return the penalised loss of w, the minimiser with the value ``least``, cut to the ball.
+    """Return the penalised loss of w scaled into the ball; unscaled, it is the minimum ``least``.
 
     With Σy² = ``squares`` the penalised loss of s·w is Σy² − (2s − s²)(Σy² − least).
     """
@@ -260,7 +260,7 @@ def cut_to(radius: float) -> str:
 
 
 def _regret(state, params, x, y, m, beside):
-    """Take a row of a block into the regret."""
+    """Add a row of a block to the comparator."""
     tally, notes = state[0], state[1]
     gain = (y - m) * (y - m) / (1.0 + beside[0])
     enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
@@ -269,7 +269,7 @@ def _regret(state, params, x, y, m, beside):
 
 @Tally.with_bulk(in_bulk(_regret))
 def regret(state, params, x, y, work):
-    """No bound: the best fixed predictor alone."""
+    """Update the best fixed predictor only; there is no bound."""
     tally, notes, t, w, S = state
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)
     if rule != FINE:
@@ -279,7 +279,7 @@ def regret(state, params, x, y, work):
 
 @kernel
 def surprise(u, share):
-    """Return Σ u_i ln(u_i/share) − u_i + share ≥ 0, right also where u is nearly the share."""
+    """Return Σ u_i ln(u_i/share) − u_i + share ≥ 0, accurate even where u_i is close to share."""
     total = 0.0
     for i in range(u.size):
         off = u[i] / share - 1.0
@@ -300,7 +300,7 @@ def surprises(path, share, out):
 
 
 def unknown(owner: str, why: str, b: float = 1.0) -> Guarantee:
-    """Return the account of a learner without a theorem: its regret, and why there is no bound."""
+    """Return the guarantee of a learner without a theorem: only its regret, and ``why``."""
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.full(path.y.shape, math.nan), np.zeros(1, dtype=bool)

@@ -1,4 +1,4 @@
-"""Accounts of a stream: a tally that every row brings up to date."""
+"""``Ledger``: runs the tally of a bound over the rows of a stream."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -17,35 +17,35 @@ __all__ = ["Account", "Ledger"]
 
 
 class Account(NamedTuple):
-    """How accounts are kept: for whom, how they begin at dimension d, the step, its parameters."""
+    """How to compute a tally: the owner's name, the initial state, the step and its parameters."""
 
     owner: str
-    init: Any  # d → a tuple of arrays, the tally first
+    init: Any  # a function of d; returns a tuple of arrays, the tally first
     step: Tally
     params: tuple[Any, ...]
     rules: tuple[str, ...] = ()
 
 
 def _own(array: np.ndarray) -> np.ndarray:
-    """Return a copy that begins with a cache line."""
+    """Return a copy that is aligned to a cache line."""
     return joined([array]).reshape(array.shape)
 
 
 class Ledger:
-    """A running tally: the same bits row by row and in bulk, unchanged by a row it refuses."""
+    """A running tally: the same bits row by row and in bulk; a refused row changes nothing."""
 
     def __init__(self, account: Account) -> None:
         self.account = account
         self.state: tuple[np.ndarray, ...] | None = None
 
     def begin(self, d: int) -> None:
-        """Take the initial state of dimension d."""
+        """Start with the initial state for d columns."""
         self.state = tuple(_own(array) for array in self.account.init(d))
         self.width = d
         self._work = _own(self.account.step.work(d))
 
     def twin(self) -> "Ledger":
-        """Return a copy with accounts of its own."""
+        """Return an independent copy."""
         twin = Ledger(self.account)
         if self.state is not None:
             twin.begin(self.width)
@@ -54,7 +54,7 @@ class Ledger:
 
     @property
     def tally(self) -> np.ndarray | None:
-        """What has been tallied, or None before the first row."""
+        """The tally, or None before the first row."""
         return None if self.state is None else self.state[0]
 
     @property
@@ -75,7 +75,7 @@ class Ledger:
             array[...] = part
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts the accounts back as they are now."""
+        """Return a function that restores the present state."""
         fresh, record = self.state is None, self.record
 
         def restore() -> None:
@@ -87,13 +87,13 @@ class Ledger:
         return restore
 
     def add_one(self, x: np.ndarray, y: float) -> None:
-        """Enter one row."""
+        """Add one row."""
         fresh = self.state is None
         if fresh:
             self.begin(x.size)
         elif x.size != self.width:
             raise ValueError(f"x needs {self.width} features, as the first row had, got {x.size}")
-        before = self.record if self.account.rules else None  # it may refuse after writing
+        before = self.record if self.account.rules else None  # such a step may write, then refuse
         step, params = self.account.step, self.account.params
         value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True)
         if rule != FINE:
@@ -111,9 +111,9 @@ class Ledger:
         engine: str = "rank-one",
         progress: Callable[[int, int], None] | None = None,
     ) -> np.ndarray:
-        """Enter the rows of a table; return the tally after each, a column a row.
+        """Add the rows of a table; return the tally after each row, one column per row.
 
-        ``progress`` is told the row reached, in place of the bar on a terminal.
+        ``progress`` is called with the row reached, instead of showing a progress bar.
         """
         if self.state is not None and X.shape[1] != self.width:
             raise ValueError(f"X needs {self.width} features, as before, got {X.shape[1]}")
@@ -140,7 +140,7 @@ class Ledger:
                 )
 
     def compile(self, X: np.ndarray, y: np.ndarray, *, in_bulk: bool) -> None:
-        """Compile what entering such a table needs, and enter nothing."""
+        """Compile what adding such a table needs, without adding a row."""
         ledger = self.twin()
         if ledger.state is None:
             ledger.begin(X.shape[1])

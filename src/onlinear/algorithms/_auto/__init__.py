@@ -1,1 +1,1 @@
-"""The parts of Auto: experts, their combination, outliers, the explanation."""
+"""The parts of Auto: experts, their combination, outliers, labels, rounds, explanations."""

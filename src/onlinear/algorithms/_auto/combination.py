@@ -1,22 +1,23 @@
-"""Several predictions combined by small ridges, whose weights stay or drift, mixed by their losses.
+"""Combine the experts of Auto by online ridge regressions, mixed by exponential weights.
 
-Given experts' predictions p_k with mean p̄ and other features, f = (p_k − p̄, …), each ridge
-predicts y − p̄ by a weight vector of its own,
+Given the experts' predictions p_k with mean p̄ and other features, f = (p_k − p̄, …), each ridge
+predicts y − p̄ with its own weights v,
 
     T ← T + ρI,   v ← v + Tf (y − p̄ − vᵀf)/(σ² + fᵀTf),   T ← T − Tf fᵀT/(σ² + fᵀTf)
 
-with T₀ = τI and drift ρ: weights are pure numbers, whatever the units of y, σ² being a running mean
-of squared errors. What they predict, cut to the range of labels, is mixed by exponential weights on
-ℓ = error²/2σ² with a fixed share α, so that another may lead at any time.
+with T₀ = τI and drift ρ (0 for the first ridge). σ² is a running mean of squared errors, so the
+weights do not depend on the units of y. The predictions, clipped to the range of the labels, are
+mixed by exponential weights on ℓ = error²/2σ² with a fixed share α, so that the mixture can switch
+between the ridges at any time.
 
-What the mixture loses more than the best fixed combination v of all, is known to the last term. For
-the ridge that stays, without cuts,
+The regret against the best fixed combination v is known exactly. For the ridge without drift, if
+nothing is clipped,
 
     Σ ℓ = ½ min over v of (Σ (y − p̄ − vᵀf)²/σ² + ‖v‖²/τ) + Σ ℓ·χ/(σ² + χ),    χ = fᵀTf
 
-and of mixing M ridges, the mixture's Σ ℓ is at most that of any of them plus ln M, plus
-T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}). Experts are combinations, too:
-their v is a unit vector.
+and for a mixture of M ridges, Σ ℓ is at most that of any ridge plus ln M, plus
+T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}). Each expert is itself such a
+combination: its v is a unit vector.
 """
 
 import math
@@ -25,14 +26,14 @@ from onlinear._numerics.linalg import axpy, dot, inner, observe, symv
 
 __all__ = ["LEARNING", "LEAST", "MIXING", "OWN", "SUMS", "combine", "learn_to_combine"]
 
-# sums: Σℓ of the mixture; of the ridge that stays, half the minimum, and what learning and cuts
-# cost; what mixing costs but for ln M
+# sums: Σℓ of the mixture; for the ridge without drift, half the minimum, and the cost of learning
+# and clipping; the cost of mixing, without ln M
 OWN, LEAST, LEARNING, MIXING, SUMS = range(5)
 
 
 @inner
 def combine(V, trust, f, middle, low, high):
-    """Return the mixture of what the ridges predict, each cut to the range."""
+    """Return the mixture of the ridges' predictions, each clipped to the range."""
     total = 0.0
     for i in range(trust.size):
         total += trust[i] * min(max(middle + dot(V[i], f), low), high)
@@ -41,7 +42,7 @@ def combine(V, trust, f, middle, low, high):
 
 @inner
 def learn_to_combine(V, T, trust, drifts, share, f, middle, low, high, y, noise, sums, scratch):
-    """Let the ridges learn y, weigh them by what they lost, and keep the sums."""
+    """Update the ridges with y, their weights by their losses, and the sums."""
     h, u, loss = scratch
     own = y - combine(V, trust, f, middle, low, high)
     least = math.inf

@@ -1,7 +1,7 @@
-"""The experts of Auto: LASERs of several speeds, some in present units and some in given ones.
+"""The experts of Auto: LASERs of several adaptation speeds, on standardized and on raw columns.
 
-The last of those in given units is for relationships that jump. It hardly drifts, but resets its Σ
-when it is surprised: by an error², over its own uncertainty 1 + χ, of nine times the usual.
+The last expert on raw columns is for relationships that jump: it has hardly any drift, but resets
+its Σ when its squared error, divided by 1 + χ, is more than nine times the usual.
 """
 
 import math
@@ -12,13 +12,13 @@ from onlinear.algorithms import laser
 
 __all__ = ["ALERT", "GIVEN", "ROWS", "STANDARD", "change_units", "follow", "foresee"]
 
-STANDARD = (1.0, 1e3, 1e6, 1e9)  # the c of experts in present units,
-GIVEN = (0.1, 1e3, 1e6)  # and of those in given ones
-ALERT = len(STANDARD) + len(GIVEN) - 1  # the one that starts afresh
+STANDARD = (1.0, 1e3, 1e6, 1e9)  # c of the experts on standardized columns,
+GIVEN = (0.1, 1e3, 1e6)  # and of those on raw columns
+ALERT = len(STANDARD) + len(GIVEN) - 1  # the expert that resets its Σ
 FIRST_GIVEN = len(STANDARD)
 SURPRISE = 9.0
-USED_TO = 0.02  # the rate at which it gets used to errors,
-PATIENCE = 10.0  # and rows before it can be surprised again
+USED_TO = 0.02  # rate of the running mean of its squared errors,
+PATIENCE = 10.0  # and least number of rows between two resets
 ROWS = 3  # of scratch
 
 _learn, _settle = inner(laser.step.function), inner(laser.step.settle)
@@ -50,14 +50,14 @@ change_units = move(laser.FOLLOWS._replace(rescale=_rescale, awaken=_awaken, rew
 
 @inner
 def foresee(W, u, given, p):
-    """p ← what the experts predict, u being the row in present units."""
+    """p ← the experts' predictions; u is the standardized row."""
     for k in range(W.shape[0]):
         p[k] = dot(W[k], u if k < FIRST_GIVEN else given)
 
 
 @inner
 def follow(rounds, W, S, calm, c, u, given, y, work):
-    """Let the experts learn y."""
+    """Update the experts with y."""
     for k in range(W.shape[0]):
         own, x = (rounds[k : k + 1], W[k], S[k]), u if k < FIRST_GIVEN else given
         if k == ALERT:
@@ -68,7 +68,7 @@ def follow(rounds, W, S, calm, c, u, given, y, work):
 
 @inner
 def _start_afresh_if_surprised(w, S, x, y, calm, v):
-    """Σ ← I if the error is large; ``calm`` is what it is used to, and since how many rows."""
+    """Σ ← I if the error is large; ``calm`` has the usual squared error and rows since a reset."""
     symv(S, x, v)
     e = y - dot(w, x)
     miss = e * e / (1.0 + dot(x, v))

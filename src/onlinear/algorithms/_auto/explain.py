@@ -1,4 +1,4 @@
-"""What Auto has found out about a stream, in words and a small table."""
+"""The text of ``Auto.explain``: the speed of drift, the leading expert, outliers, a table."""
 
 import math
 from typing import NamedTuple
@@ -7,15 +7,15 @@ import numpy as np
 
 __all__ = ["Beliefs", "explained"]
 
-FEW = 100  # rows of which nothing can be said yet
-ALIKE = 1.05  # times the least error
+FEW = 100  # fewer rows are not enough to judge the drift
+ALIKE = 1.05  # errors within this factor of the least count as equal
 
 
 class Beliefs(NamedTuple):
-    """What to tell: each expert's name, memory in rows (0: all), error and weight, and counts.
+    """The numbers to explain: each expert's name, memory, error and weight, and counts of outliers.
 
-    Errors are recent root mean squares. ``weights`` are the experts' in the prediction, ``past``
-    those of the past: label, error, label, error.
+    Errors are recent root mean squares. ``weights`` are those of the experts in the prediction,
+    ``past`` those of past labels and errors: label, error, label, error.
     """
 
     rows: int
@@ -34,7 +34,7 @@ class Beliefs(NamedTuple):
 
 
 def _longest(memories: list[float], errors: np.ndarray, leader: int) -> float:
-    """Return the leader's memory, or a longer one that does as well."""
+    """Return the leader's memory, or the longest of an expert that is about as good."""
     if memories[leader] == 0:
         return 0.0
     alike = [m for m, e in zip(memories, errors, strict=True) if e <= ALIKE * errors[leader]]

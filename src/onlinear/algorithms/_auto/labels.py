@@ -1,6 +1,6 @@
-"""What Auto knows about the labels: range, noise, outliers, and which expert leads.
+"""Label statistics of Auto: range, noise, outliers, and which expert leads.
 
-The labels' numbers stand in one array. All but the counts are relative to the first label y₁.
+They are stored in one array. All but the counts are relative to the first label y₁.
 """
 
 import math
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 RATE = 0.01  # at which σ² follows the squared errors, after a hundred rows
-ROOM, EARLY_ROOM = 0.02, 3.0  # of the labels' range, by which predictions may leave it: at least,
-# and over √t
-ABSURD = 10.0  # σ from the prediction, beyond which a label is cut,
-FINE_LABEL = 1e-3  # σ being at least this share of the labels' range,
-FINEST = 1e-24  # and σ² at least this share of its square, in what is learnt
+ROOM, EARLY_ROOM = 0.02, 3.0  # share of the labels' range by which predictions may exceed it: at
+# least, and times 1/√t
+ABSURD = 10.0  # a label farther than this many σ from the prediction is clipped,
+FINE_LABEL = 1e-3  # where σ is at least this share of the labels' range;
+FINEST = 1e-24  # in learning, σ² is at least this share of the squared range
 
-# y₁; range and mean of the labels less y₁; σ²; how many in a row were cut; how many labels and how
-# many entries of x were cut so far; the leading expert and since which row; Auto's squared loss
+# y₁; range and mean of the labels minus y₁; σ²; how many in a row were clipped; how many labels and
+# entries of x were clipped so far; the leading expert and since which row; Auto's squared loss
 FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = range(11)
 # whether one of the first rows was dropped; a fading count of outliers; the distance of the last
 # one; how many labels were not learnt
@@ -89,13 +89,13 @@ def compare_experts(labels, losses, recent, n, y, guess, middle, f):
 
 @inner
 def noise_of(labels):
-    """Return σ², kept away from 0 beside the labels' range."""
+    """Return σ², but at least a small share of the labels' squared range."""
     return max(labels[NOISE], FINEST * (labels[HIGH] - labels[LOW]) ** 2)
 
 
 @inner
 def shift_past(past, y, e):
-    """Put the label and the error of this round before those of earlier rounds."""
+    """Insert the label and error of this round in front of those of earlier rounds."""
     for i in range(past.size - 1, 1, -1):
         past[i] = past[i - 2]
     if past.size:
@@ -104,6 +104,6 @@ def shift_past(past, y, e):
 
 @inner
 def extend_range(labels, n, y):
-    """Take the label of round n into range and mean."""
+    """Update range and mean with the label of round n."""
     labels[LOW], labels[HIGH] = min(labels[LOW], y), max(labels[HIGH], y)
     labels[MEAN] += (y - labels[MEAN]) / n

@@ -1,15 +1,15 @@
-"""Numbers far from all that was seen: one of them is not believed, more of them are.
+"""Outliers in x: a single extreme value is replaced, repeated ones are accepted.
 
-An entry is absurd if it is farther than 20 deviations from its column's mean and outside of the
-range seen by more than the range itself; in a column that has shown one value only, if it is
-farther from that than a thousand times its size. The mean then stands in for it. If there was one
-within the last thousands of rows, and it is not farther than four times that one, it is taken, but
-for one at 40 deviations at most, the next at 80, and widens the range: what is real gets through,
-be it a shift or an event that comes back.
+An entry is an outlier if it is more than 20 standard deviations from its column's mean, and outside
+the range seen by more than the width of that range; in a column that has been constant, if it is
+farther from that value than a thousand times its size. An outlier is replaced by the mean. If there
+was another within the last few thousand rows, and the new one is at most four times as far away, it
+is accepted, clipped to 40 deviations (the next to 80), and widens the range. So genuine level
+shifts and recurring events are still learned.
 
 Among the first rows, where deviations mean little, the one value that is farther from the median
-than all others by a factor of 50, or by a thousand times the median if the others are all alike, is
-not believed either.
+than all others by a factor of 50, or by a thousand times the median if all others are equal, is
+replaced as well.
 """
 
 import math
@@ -18,26 +18,26 @@ from onlinear._numerics.linalg import inner
 
 __all__ = ["EARLY", "FADES", "believable", "clean", "odd_one_out", "widen"]
 
-EARLY = 10  # rows that are looked at together
-FAR = 20.0  # deviations
-STRANGE = 1e3  # times the one value seen
+EARLY = 10  # first rows, which are checked together
+FAR = 20.0  # standard deviations
+STRANGE = 1e3  # times the value of a constant column
 UNHEARD = 50.0
-FADES = 1e-4  # the rate at which an absurd number is forgotten,
-RECENT = 0.5  # and what must be left of one for the next to be believed
-ALIKE = 4.0  # if it is farther by no more than this factor
+FADES = 1e-4  # rate at which the count of outliers decays,
+RECENT = 0.5  # and the least count at which the next one is accepted
+ALIKE = 4.0  # if it is farther away by at most this factor
 
 
 @inner
 def believable(distance, absurd, last):
-    """Whether a number so far away is one of several: ``absurd`` counts them, fading."""
+    """Whether to accept an outlier at this distance; ``absurd`` is the decaying count of them."""
     return absurd >= RECENT and distance <= ALIKE * last
 
 
 @inner
 def clean(x, n, mean, spread, seen, absurd, last, out):
-    """out ← x, but for absurd entries; n rows were seen, ``seen`` is the range of each column.
+    """out ← x with outliers replaced; n rows were seen, ``seen`` is the range of each column.
 
-    ``absurd`` counts those of a column, fading, ``last`` is how far the last one was.
+    ``absurd`` is the decaying count of outliers per column, ``last`` the distance of the last one.
     """
     for j in range(x.size):
         out[j] = x[j]
@@ -56,7 +56,7 @@ def clean(x, n, mean, spread, seen, absurd, last, out):
 
 @inner
 def widen(x, first, seen):
-    """Take a row, the first or not, into the ranges seen."""
+    """Widen the ranges seen by a row."""
     for j in range(x.size):
         seen[0, j] = x[j] if first else min(x[j], seen[0, j])
         seen[1, j] = x[j] if first else max(x[j], seen[1, j])
@@ -64,7 +64,7 @@ def widen(x, first, seen):
 
 @inner
 def odd_one_out(values, order):
-    """Return the place of the value that is absurd beside the others, or −1, and their median."""
+    """Return the index of the one value far from all others, or −1, and their median."""
     n = values.size
     for i in range(n):  # sort
         a, j = values[i], i

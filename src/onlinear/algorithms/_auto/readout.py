@@ -1,4 +1,4 @@
-"""What Auto has learnt, read from its state: line, weights of the experts, regret."""
+"""Coefficients, expert weights and regret of Auto, computed from its state."""
 
 import math
 from typing import Any, NamedTuple
@@ -23,15 +23,15 @@ __all__ = ["Regret", "beliefs_of", "line_of", "names_of_experts", "regret_of", "
 
 
 class Regret(NamedTuple):
-    """Auto's loss beside its experts', on the labels as it learnt them, without the first.
+    """The losses of Auto and of its experts on the labels as clipped, without the first label.
 
     ``left_out``
-        How many labels were taken for outliers, and so neither learnt nor counted.
+        How many labels were skipped as outliers; they are not in the losses.
     ``loss``, ``experts``
-        Its squared loss, and that of each expert.
+        The squared loss of Auto, and that of each expert.
     ``weighted``, ``combination``, ``ceiling``
-        Its loss with row t divided by 2σ_t²; half the least such loss of a fixed combination v of
-        all features, with ‖v‖²/0.1 added; and the upper bound on the weighted loss that follows.
+        Auto's loss with row t divided by 2σ_t²; the least such loss of a fixed combination v of all
+        features plus ‖v‖²/0.2; and the upper bound on ``weighted`` that follows.
     """
 
     left_out: int
@@ -50,7 +50,7 @@ def names_of_experts(c: np.ndarray) -> list[str]:
 
 
 def line_of(state: Any) -> np.ndarray:
-    """Return intercept and weights in raw units; an expert's are relative to units and to y₁."""
+    """Return intercept and weights in the original units; experts work in scaled ones, minus y₁."""
     experts = state.rounds.size
     weights = state.trust @ state.V
     lines = np.zeros((experts + 1, state.W.shape[1]))
@@ -85,7 +85,7 @@ def regret_of(state: Any, c: np.ndarray) -> Regret:
 
 
 def beliefs_of(state: Any, c: np.ndarray, rows: int, columns: int) -> Beliefs:
-    """Return what Auto tells of itself."""
+    """Return the numbers that ``explain`` puts into words."""
     labels, given = state.labels, c.size - len(STANDARD)
     weights, past = weights_of_experts(state)
     memories = [math.sqrt(c_k) for c_k in c[: len(STANDARD)]] + [math.nan] * given

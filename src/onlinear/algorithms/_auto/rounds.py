@@ -1,8 +1,8 @@
-"""A round of Auto: what is known of a row before its label, and learning the label.
+"""One round of Auto: predict a row, then learn its label, at once or delayed.
 
-What is known of a row when it is predicted is its ticket: the row, the features of the combination,
-and a few numbers. A label is learnt from its row's ticket, whether it comes at once or after later
-rows.
+A ticket holds what is known about a row when it is predicted: the row, the features of the
+combination, and a few numbers. A label is learnt from the ticket of its row, whether it arrives at
+once or after later rows.
 """
 
 from onlinear._numerics.linalg import inner, kernel, reset, scale
@@ -40,13 +40,13 @@ __all__ = [
     "split_scratch",
 ]
 
-PRIOR = 0.1  # variance of the ridges' weights
-SHARE = 1e-3  # of each ridge's trust, redistributed in each round
+PRIOR = 0.1  # prior variance of the ridges' weights
+SHARE = 1e-3  # share of the mixture weights that is redistributed in each round
 MOST_LAGS = 8
 MOST_FEATURES = len(STANDARD + GIVEN) + 1 + 2 * MOST_LAGS
 
 MEANS, LABELS, RIDGES = 5, 13, 15  # places in the state: mean, labels, V
-# of a ticket, after x and the features: p̄, the range, ŷ, all less y₁; y₁, whether it was known, d
+# in a ticket after x and the features: p̄, range, ŷ, all minus y₁; y₁, whether y₁ was known, d
 MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
 
 
@@ -70,7 +70,7 @@ def split_scratch(work, d, F):
 
 @kernel
 def begin(state):
-    """Set everything but the first rows to what it is before any row."""
+    """Reset the state to that before any row, except for the stored first rows."""
     (
         t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, last, _, labels, past, V,
         T, trust, sums, losses, recent, _,
@@ -89,7 +89,7 @@ def begin(state):
 
 @inner
 def issue_ticket(state, x, u, given, tidy, ticket):
-    """ticket ← what is known of a row before its label, the prediction included."""
+    """ticket ← what is known about a row before its label, including the prediction."""
     (
         t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
         trust, _, _, _, _,
@@ -121,7 +121,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
 
 @inner
 def _learn_row(state, params, x, n, tidy, room):
-    """Clean the row, count what was cut, and take it into the units; leave it in u and given."""
+    """Replace outliers in the row and count them, update the scaling, and set u and given."""
     (
         t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
         _, _, _, _,
@@ -200,9 +200,9 @@ def learn_label(state, params, ticket, y, tidy, values, room):
 
 @inner
 def _settle_early(early, values):
-    """Replace outlying entries of the first rows, and put a row with an outlying label last.
+    """Replace outliers in the first rows, and move a row with an outlying label to the end.
 
-    Return how many entries, and the place the row had, or −1.
+    Return how many entries were replaced, and the index that row had, or −1.
     """
     rows, columns = early.shape
     entries, odd = 0, -1
