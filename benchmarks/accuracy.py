@@ -3,13 +3,14 @@
     python benchmarks/accuracy.py [--data FOLDER] [--only NAME ...] [--rows N | --quick]
                                   [--picture FILE]
 
-The folder has the sets below, or any .csv or .csv.gz of numbers under a header, in order of time,
-the target last. The first 100 rows are not scored. Contenders are those of benchmarks/peers.py. All
-but Auto run with x alone and with y_{t−1} beside it, and the better one counts (a y marks the
-latter); --lags 0 1 2 gives them y_{t−2}, too, which Auto() has. Peers run at their defaults and, as
-rows of their own ("tuned"), at the best of a grid that is printed, chosen in hindsight by set.
-Takes most of an hour. --rows N takes the first N rows of each set, with the grids and without
-trees: with 5,000 some ten minutes. --quick takes 2,000 rows, no grids and no trees: a minute.
+The folder has the data sets below, or any .csv or .csv.gz files of numbers with a header, in order
+of time, the target last. The first 100 rows are not scored. The contenders are in
+benchmarks/peers.py. All but Auto run both with x alone and with y_{t−1} added, and the better one
+counts (a y marks the latter); --lags 0 1 2 also tries y_{t−2}, which Auto() uses. Other libraries
+run at their defaults and, on separate lines ("tuned"), at the best setting of a printed grid,
+chosen in hindsight per data set. Takes most of an hour. --rows N uses the first N rows of each set,
+with grids and without trees: ten minutes for 5,000 rows. --quick uses 2,000 rows, no grids and no
+trees: a minute.
 """
 
 import argparse
@@ -31,7 +32,7 @@ DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 QUICK = 2000  # rows
 AUTOS = {"Auto()": "≤ 0.33", "Auto(lags=0)": "≤ 0.45"}  # geometric mean of error / best ridge
 TUNED = ", tuned"
-SETS = {  # origin, and the errors of the weighted ridges of x alone
+SETS = {  # origin, and the errors of the weighted ridges on x alone
     "elec2_logprice": ("Elec2, New South Wales, log price", (0.329, 0.222, 0.139)),
     "air_quality_co": ("UCI 360", (0.111, 0.099, 0.066)),
     "wind_farm_power": ("a wind farm", (0.223, 0.035, 0.032)),
@@ -58,14 +59,14 @@ class Score(NamedTuple):
         return f"{self.error:.3g}{' y' if self.lags else ''}" if self.error < np.inf else "diverged"
 
 
-Rows = dict[str, dict[str, Score]]  # of learners, of sets
+Rows = dict[str, dict[str, Score]]  # by learner, by set
 
 
 # --- sets -----------------------------------------------------------------------------------
 
 
 def find(folder: Path, only: Sequence[str]) -> dict[str, Path]:
-    """Return the sets that are known, or if none is there all tables, of those asked for."""
+    """Return the known sets in the folder, or all tables if there is none; ``only`` selects."""
     files = sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")])
     there = {path.name.removesuffix(".gz").removesuffix(".csv"): path for path in files}
     known = [name for name in SETS if name in there]
@@ -89,7 +90,7 @@ def read(path: Path, rows: int | None) -> Stream:
 
 
 def with_past(X: np.ndarray, y: np.ndarray, lags: int) -> np.ndarray:
-    """Return x with y_{t−1}, …, y_{t−lags}; before the first label, that one."""
+    """Return x with y_{t−1}, …, y_{t−lags}; before there are any, the first label."""
     past = [np.r_[np.full(lag, y[0]), y[:-lag]] for lag in range(1, lags + 1)]
     return np.column_stack([X, *past])
 
@@ -110,7 +111,7 @@ def score(contender: Contender, settings: Settings, stream: Stream, lags: int) -
     try:
         with np.errstate(all="ignore"):
             predictions = contender.run(settings, with_past(X, y, lags), y)
-    except (ArithmeticError, ValueError):  # what learners raise when numbers grow out of hand
+    except (ArithmeticError, ValueError):  # raised by learners that diverge
         return Score(np.inf, lags, settings)
     return Score(relative_error(predictions, y), lags, settings)
 
@@ -146,13 +147,13 @@ def compare(
 
 
 def mean_ranks(errors: np.ndarray) -> np.ndarray:
-    """Return the mean over columns of each row's rank; equals share theirs."""
+    """Return each row's rank, averaged over columns; ties share their rank."""
     above = (errors[:, None] > errors[None]).sum(axis=1)
     level = (errors[:, None] == errors[None]).sum(axis=1)
     return np.asarray((above + (level + 1) / 2).mean(axis=1))
 
 
-# --- what is said of them -------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------
 
 
 def in_words(settings: Settings) -> str:
@@ -180,7 +181,7 @@ def rank(rows: Rows) -> dict[str, float]:
 
 
 def report(rows: Rows, ranks: dict[str, float], names: Sequence[str]) -> None:
-    """Print the errors, what was chosen in hindsight, and who is best after Auto."""
+    """Print the errors, the settings chosen in hindsight, and the best learner except Auto."""
     curved = [row for row in rows if row not in ranks]
     missing = [contender.name for contender in CONTENDERS if not contender.is_installed()]
     timing.table(
@@ -198,7 +199,7 @@ def report(rows: Rows, ranks: dict[str, float], names: Sequence[str]) -> None:
     others = [row for row in ranks if row not in AUTOS]
     closest = {name: min(others, key=lambda row: rows[row][name].error) for name in names}
     timing.table(
-        ("best linear learner but Auto", "", "its error", "Auto() / it"),
+        ("best linear learner except Auto", "", "its error", "Auto() / it"),
         [
             (
                 name,
@@ -212,7 +213,7 @@ def report(rows: Rows, ranks: dict[str, float], names: Sequence[str]) -> None:
 
 
 def figures(rows: Rows, ranks: dict[str, float], whole: bool) -> list[tuple[str, float, str]]:
-    """Return Auto's errors over the best weighted ridge's, of x alone, and its rank."""
+    """Return Auto's errors relative to the best weighted ridge on x alone, and its rank."""
     names = list(rows["Auto()"])
     published = whole and all(name in SETS for name in names)
     ridge = {name: min(rows[ridge][name].error for ridge in RIDGES) for name in names}
@@ -251,7 +252,7 @@ def check_ridges(rows: Rows) -> None:
 
 # --- the picture ----------------------------------------------------------------------------
 
-COLOURS = {  # Okabe & Ito's, which the colour-blind can tell apart
+COLOURS = {  # Okabe & Ito's palette, safe for colour-blind readers
     "Auto": "#d55e00",
     "Standardized": "#e69f00",
     "weighted": "#000000",
@@ -262,7 +263,7 @@ COLOURS = {  # Okabe & Ito's, which the colour-blind can tell apart
     "Vowpal": "#56b4e9",
 }
 MARKERS = "osD^vP"
-RIGHT = 10.0  # errors beyond, and those that diverged, stand at the edge
+RIGHT = 10.0  # larger errors, and diverged learners, are drawn at the edge
 
 
 def draw(rows: Rows, ranks: dict[str, float], file: Path) -> None:

@@ -1,9 +1,9 @@
-"""Run the benchmarks of speed, and write what they say as a page of the documentation.
+"""Run the speed benchmarks and write their output as a page of the documentation.
 
     python benchmarks/all.py [--repeats N] [--out docs/speed.md]
 
-Tables stay tables, other output is quoted. Without --repeats each takes as many as it finds right.
-Beside the page stands a picture of how costs grow.
+Tables stay tables, other output is quoted. Without --repeats, each benchmark uses its own default.
+A picture of how costs grow is written next to the page.
 """
 
 import argparse
@@ -21,7 +21,7 @@ PICTURE = "growth.png"
 
 
 def machine() -> str:
-    """Return processor, cores and versions in a line."""
+    """Return processor, cores and versions on one line."""
     cpu = platform.processor()
     if (info := Path("/proc/cpuinfo")).exists():
         models = [line for line in info.read_text().splitlines() if line.startswith("model name")]
@@ -31,7 +31,7 @@ def machine() -> str:
 
 
 def page(output: str) -> str:
-    """Return output with its tables as they are and the rest in fences."""
+    """Return output with its tables unchanged and the rest in code fences."""
     parts = []
     for is_table, lines in groupby(output.splitlines(), lambda line: line.startswith("|")):
         text = "\n".join(lines).strip("\n")

@@ -5,7 +5,7 @@
 One thread, d = 20, and d = 100 with a tenth of the rows; each figure is typical of interleaved
 repeats. With radius = 0.1 every round ends outside the ball, and is projected. "auto", the default
 engine, takes the rows of both in bulk at d = 100. The resets are compared with those that the
-eigenvalues of Σ⁻¹ ask for, on the first rows.
+eigenvalues of Σ⁻¹ require, on the first rows.
 """
 
 from functools import partial

@@ -1,12 +1,12 @@
-"""What Auto promises, measured: the streams of the papers, one absurd number, and speed.
+"""Benchmark Auto: the streams of the papers, one corrupted number, and speed.
 
     python benchmarks/auto.py [--repeats 5] [--data FOLDER]
 
-Streams: loss after row 100, mean of three streams of 2,000 rows, beside the best of learners tuned
-in hindsight on rows as they are, and of LASERs on standardised rows. Absurd: each set of
-benchmarks/accuracy.py, its first 6,000 rows, with one label or one entry of the first or a middle
-column times 10⁶ at one of seven places; the largest loss on other rows, from row 100 on, over that
-without. Left out where the folder of the sets is not there.
+Streams: loss after row 100, mean of three streams of 2,000 rows, compared with the best learner
+tuned in hindsight on raw rows, and the best LASER on standardized rows. Corrupted: the first 6,000
+rows of each data set of benchmarks/accuracy.py, with one label, or one entry of the first or a
+middle column, multiplied by 10⁶ at one of seven rows; the figure is the largest loss on the other
+rows, from row 100 on, divided by that without. Skipped if the folder of the sets does not exist.
 """
 
 import warnings
@@ -40,7 +40,7 @@ Make = Callable[[], ol.Learner]
 
 
 def rivals() -> dict[str, Make]:
-    """Return the learners tuned on rows as they are."""
+    """Return the learners tuned on raw rows."""
     made: dict[str, Make] = {}
     for c in SPEEDS:
         made[f"LASER, c = {c:.3g}"] = partial(ol.LASER, c=c, shrink=False)
@@ -61,7 +61,7 @@ def rivals() -> dict[str, Make]:
 
 
 def papers() -> list[tuple[str, float, str]]:
-    """Compare on the streams of the papers; return the figures."""
+    """Compare learners on the streams of the papers; return the figures."""
     lines, figures = [], []
     tuned = rivals()
     standard: dict[str, Make] = {
@@ -88,20 +88,20 @@ def papers() -> list[tuple[str, float, str]]:
                 f"{free:,.0f}",
             )
         )
-        figures.append((f"{words}: given units / best on rows as they are", given / raw, "≤ 1.25"))
-        figures.append((f"{words}: free units / LASER standardised", free / standardised, "≤ 1"))
-    columns = f"best of {len(tuned)} on rows as they are", "Auto, given units"
-    timing.table(("loss", *columns, "LASER on standardised rows", "Auto"), lines)
+        figures.append((f"{words}: given units / best on raw rows", given / raw, "≤ 1.25"))
+        figures.append((f"{words}: free units / LASER standardized", free / standardised, "≤ 1"))
+    columns = f"best of {len(tuned)} on raw rows", "Auto, given units"
+    timing.table(("loss", *columns, "LASER on standardized rows", "Auto"), lines)
     return figures
 
 
 def losses(X: np.ndarray, y: np.ndarray, labels: np.ndarray, lags: int) -> np.ndarray:
-    """Return the losses on labels y of an Auto that is shown other labels."""
+    """Return the losses on labels y of an Auto that learns other labels."""
     return np.asarray((ol.replay(ol.Auto(lags=lags), X, labels).predictions - y) ** 2)
 
 
 def absurd(folder: Path) -> list[tuple[str, float, str]]:
-    """Return what one absurd number costs in each set."""
+    """Return what one corrupted number costs in each set."""
     found = []
     for name, path in find(folder, list(SETS)).items():
         X, y = read(path, ROWS)
@@ -121,7 +121,7 @@ def absurd(folder: Path) -> list[tuple[str, float, str]]:
 
 
 def speed(repeats: int) -> list[tuple[str, float, str]]:
-    """Return rows a second and the time of a round."""
+    """Return rows per second and the time of a round."""
     X, y = timing.stream(20_000, 20)
 
     def round_by_round() -> None:

@@ -2,8 +2,8 @@
 
     python benchmarks/bank.py [--repeats 7]
 
-LASERs of K settings on the same rows. Each figure is typical of interleaved repeats, so that a
-busy moment of the machine touches no single contender; two threads need two idle cores.
+LASERs of K settings on the same rows. Each figure is typical of interleaved repeats, so that a busy
+moment of the machine does not affect a single contender; two threads need two idle cores.
 """
 
 from collections.abc import Sequence

@@ -2,9 +2,9 @@
 
     python benchmarks/budget.py
 
-Two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square: in one f stays, in the
-other it moves on. The rule is that the oldest example goes. Beside it, at the same cost a round,
-Nyström features of as many landmarks, which keep what all rows said, about fewer directions.
+Two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square: in one f is fixed, in the
+other it drifts. Over the budget, the oldest example is dropped. For comparison, at the same cost
+per round, Nyström features with as many landmarks, which use all rows, in fewer directions.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def loss(model: ol.Learner | Mapped, X: np.ndarray, y: np.ndarray) -> float:
 
 def main() -> None:
     console = Console()
-    for title, turns in (("a truth that stays", 0.0), ("a truth that turns three times", 3.0)):
+    for title, turns in (("a fixed target", 0.0), ("a target that turns three times", 3.0)):
         X, y = stream(turns)
         c = 10.0 if turns else np.inf
         table = Table(title=f"{title}: mean squared error (noise {NOISE**2:g})")

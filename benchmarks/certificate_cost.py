@@ -2,12 +2,11 @@
 
     python benchmarks/certificate_cost.py [--rows 20000] [--repeats 20] [LEARNER ...]
 
-d = 20 and d = 100, with a quarter of the rows there, and a quarter of them again for learners whose
-round is O(d³); five times as many where it is O(d). Each figure is the median of the ratios of runs
-one after the other. The certificate includes the replay. Where there is a second core its accounts
-are kept in a thread beside the replay; "one core" is without. Learners whose round costs O(d) are
-timed against a given comparator too: the best one in hindsight costs O(d²) a round, whatever the
-learner does.
+d = 20, and d = 100 with a quarter of the rows; again a quarter of the rows for learners of O(d³)
+per round, and five times as many for O(d). Each figure is the median of the ratios of consecutive
+runs. The certificate includes the replay. With a second core, the bound is computed in another
+thread; "one core" is without. Learners of O(d) per round are also timed with a given comparator:
+finding the best one in hindsight costs O(d²) per round for any learner.
 """
 
 import os
@@ -48,7 +47,7 @@ def settings(name: str) -> dict[str, Any]:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Keep this process to one core, where the system can."""
+    """Restrict this process to one core, where the system supports it."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -100,7 +99,7 @@ def main() -> None:
     timing.table(("certificate / replay", *heads), lines)
     timing.targets(
         [
-            (f"{cores}largest but for those marked O(d²)", figure, f"≤ {LIMIT}")
+            (f"{cores}largest, except those marked O(d²)", figure, f"≤ {LIMIT}")
             for cores, figure in worst.items()
         ]
     )

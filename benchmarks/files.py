@@ -2,8 +2,8 @@
 
     python benchmarks/files.py [--gigabytes 2] [--columns 20] [--digits 17] [--folder DIR]
 
-The file is generated (a drifting truth, numbers of 17 digits unless said) and removed. Each
-contender is a process of its own, from its start to its end; shares are of rows a second.
+The file is generated (a drifting target, numbers of 17 digits by default) and removed. Each
+contender is a separate process, timed from start to end; shares are of rows per second.
 """
 
 import os
@@ -32,7 +32,7 @@ class Cost(NamedTuple):
 
 
 def generate(path: Path, size: float, d: int, digits: int) -> int:
-    """Write a stream whose truth drifts; return its rows."""
+    """Write a stream with drifting target weights; return its number of rows."""
     rng, w, rows = np.random.default_rng(0), np.zeros(d), 0
     with path.open("wb") as file:
         while file.tell() < size:
@@ -50,7 +50,7 @@ def generate(path: Path, size: float, d: int, digits: int) -> int:
 
 
 def cost(command: list[str]) -> Cost:
-    """Return what a process takes."""
+    """Return the time and memory of a process."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

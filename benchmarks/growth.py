@@ -4,7 +4,7 @@
 
 One thread, typical times of interleaved repeats. Each exponent is the slope of a straight line
 through the times, both axes logarithmic. Against d and n it is the time of a row; against T that of
-the whole replay. The rows have length about one at every width, so that ARCOR's resets are as rare.
+the whole replay. The rows have norm about 1 at every width, so ARCOR's resets are equally rare.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def replay(kind: Any, X: np.ndarray, y: np.ndarray, engine: Any) -> None:
 
 
 def of_width(kind: Any, engine: Any, numbers: int, d: int) -> tuple[int, timing.Run]:
-    """Return a replay of so many numbers of Σ, or in bulk of 4d rows if that is more."""
+    """Return a replay of about ``numbers``/d² rows, in bulk at least 4d."""
     rows = max(numbers // d**2, 1 if engine == "rank-one" else 4 * d)
     return rows, partial(replay, kind, *stream(rows, d), engine)
 

@@ -1,12 +1,12 @@
-"""Try to break every certificate, on a thousand hostile streams a learner.
+"""Try to break every certificate, on a thousand hostile streams per learner.
 
     python benchmarks/hostile_streams.py [--streams 1000] [LEARNER ...]
 
 Random, rotating, switching, collinear, heavy-tailed, bursting and repeated rows; in every second
-round of kinds the labels come from an adversary who sees each prediction. Each stream is certified
-against the best predictor in hindsight and against a given one (for bounds that know drift, a
-moving one) that the theorem admits. "Ended" counts streams on which the accounts left double
-precision before the last row, and said so. "Nearest" is how near the loss came to the ceiling.
+cycle through these kinds, the labels come from an adversary who sees each prediction. Each stream
+is certified against the best predictor in hindsight and against a given one (for bounds with drift,
+a moving one) that the theorem admits. "Ended" counts streams on which the bound ended early, as it
+says, because double precision was exhausted. "Nearest" is how close the loss came to the ceiling.
 """
 
 import argparse

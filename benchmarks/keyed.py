@@ -2,9 +2,9 @@
 
     python benchmarks/keyed.py [--repeats 5] [--keys 1000000] [--events 10000000]
 
-LASERs of eight inputs; events of keys drawn at random. "Keys mapped" is what a replay takes without
-finding the keys, the copies it keeps to go back to included. Two threads need two idle cores.
-Memory is what the process grows by over what it had with the rows in it, while it learns them.
+LASERs of eight inputs; the keys of events are random. "Keys mapped" is a replay without looking up
+the keys, but with the undo log. Two threads need two idle cores. Memory is by how much the process
+grows while it learns rows that are already in memory.
 """
 
 import gc
@@ -63,7 +63,7 @@ def parts(rows: int, count: int) -> list[slice]:
 
 @kernel
 def touched(place, slots, bench):  # type: ignore[no-untyped-def]
-    """Read and write the record of every event, and do no more: what memory alone takes."""
+    """Read and write the record of every event and nothing else: the cost of memory access."""
     bases, power, stride = place
     for k in range(slots.size):
         if k + AHEAD < slots.size:
@@ -93,7 +93,7 @@ def cache(keyed: ol.Keyed) -> RecordCache:
 
 
 def by_dict(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[int, ol.Learner]:
-    """Do the same as people do it now, with a learner of this package for each key."""
+    """Do the same with a dict that has a learner of this package for each key."""
     models: dict[int, ol.Learner] = {}
     for key, x, label in zip(keys.tolist(), X, y.tolist(), strict=True):
         own = models.get(key)
@@ -111,12 +111,12 @@ def one_by_one(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) 
 
 
 def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[ol.Keyed, float]:
-    """Learn the stream; return the models and how much memory was needed for it, at most."""
+    """Learn the stream; return the models and the peak memory needed."""
     small = ol.Keyed(model())
     small.replay(keys[:1000], X[:1000], y[:1000])  # compiles
     del small
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the most so far is what there is now
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak memory
     before = memory()
     keyed = ol.Keyed(model())
     for few in parts(len(X), PARTS):
@@ -125,7 +125,7 @@ def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[ol.Keyed, flo
 
 
 def same(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> bool:
-    """Whether some keys have the bits of learners run alone."""
+    """Whether the models of some keys have the bits of learners run alone."""
     for key in keys[:200].tolist():
         (rows,) = np.nonzero(keys == key)
         alone = model()

@@ -3,9 +3,9 @@
     python benchmarks/kin8nm.py [--data FOLDER]
 
 The folder has kin8nm.csv.gz, 8,192 rows of eight joint angles of a robot arm and the distance of
-its hand (OpenML 189, from the Delve archive). The truth stays, and is not linear. Each learner
-predicts every row before it sees the label; labels are taken less .7, and a column of ones is added
-for the linear learners.
+its hand (OpenML 189, from the Delve archive). The target is fixed and not linear. Each learner
+predicts every row before it sees the label; .7 is subtracted from the labels, and a column of ones
+is added for the linear learners.
 """
 
 import argparse

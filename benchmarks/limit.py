@@ -1,4 +1,4 @@
-"""Replays in bulk against what the machine can do: matrix products, memory, loops one by one.
+"""Bulk replays compared with the machine's limits: matrix products, memory, row-by-row loops.
 
     python benchmarks/limit.py [--repeats 11]
 
@@ -34,7 +34,7 @@ def replay(kind: type[ol.Learner], X: np.ndarray, y: np.ndarray, engine: Engine)
 
 
 def engines(X: np.ndarray, y: np.ndarray, fewer: int) -> Contenders:
-    """Return both learners by both engines, one by one over fewer rows."""
+    """Return both learners with both engines; row by row on fewer rows."""
     table: Contenders = {}
     for name, kind in LEARNERS.items():
         table[f"{name} bulk"] = len(X), partial(replay, kind, X, y, "bulk")
@@ -48,7 +48,7 @@ def copy(size: tuple[int, ...]) -> timing.Run:
 
 
 def at(d: int, repeats: int) -> dict[str, float]:
-    """Return µs a row, a product and a copy of Σ; slow loops have fewer rows."""
+    """Return µs per row, per product and per copy of Σ; slow loops get fewer rows."""
     rows, some, few = max(4 * d, 10**9 // d**2), max(200, 4 * 10**8 // d**2), 48 + 10**8 // d**2
     X, y = timing.stream(rows, d)
     A, B = np.random.default_rng(1).normal(size=(2, d, d))
@@ -80,7 +80,7 @@ def compare(name: str, d: int, cost: dict[str, float]) -> dict[str, float]:
 
 
 def crossover(gains: dict[int, float]) -> float:
-    """Return the least width from which on bulk is faster."""
+    """Return the smallest width from which bulk is faster."""
     won: float = np.inf
     for d in sorted(gains, reverse=True):
         if gains[d] <= 1:

@@ -1,4 +1,4 @@
-"""Recursive least squares without checks, to compare with: all give the predictions of Ridge(b=1).
+"""Recursive least squares without checks, as baselines: all predict the same as Ridge(b=1).
 
 v = Σx,  χ = xᵀv,   w ← w + v (y − xᵀw) / (1 + χ),   Σ ← Σ − vvᵀ / (1 + χ),   Σ₀ = I
 """
@@ -90,9 +90,9 @@ def _fused(X: np.ndarray, y: np.ndarray, S: np.ndarray) -> np.ndarray:
 
 
 def fused(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The fastest one by one: the update of a round and Σx of the next in one pass over Σ.
+    """The fastest row-by-row loop: one pass over Σ updates it and computes the next Σx.
 
-    It has the bits of the rank-one engine: every sum is taken in the same order.
+    It has the bits of the rank-one engine, as every sum is taken in the same order.
     """
     d = X.shape[1]
     flat = np.zeros(d * d + 8)

@@ -1,9 +1,9 @@
-"""What accuracy.py compares: each contender predicts a row, then learns it, in order.
+"""The contenders of accuracy.py; each predicts a row, then learns it, in order.
 
-Other libraries get what a careful user would give them: rows standardised on arrival with running
-statistics (as river's and scikit-learn's scalers do that learn a row before they transform it), a
-column of ones where they have no intercept, and labels in units of the first hundred, which are not
-scored. The learners of onlinear and the exponentially weighted ridges find their own units.
+Other libraries get what a careful user would give them: rows standardized on arrival with running
+statistics (like scalers that learn a row before they transform it), a column of ones where they
+have no intercept, and labels scaled by the first hundred, which are not scored. The learners of
+onlinear and the exponentially weighted ridges do their own scaling.
 """
 
 import math
@@ -26,12 +26,12 @@ Play = Callable[[np.ndarray, float], float]  # predict a row, learn its label, r
 Run = Callable[[Settings, np.ndarray, np.ndarray], np.ndarray]
 
 __all__ = ["CONTENDERS", "RIDGES", "WARM", "Contender", "Settings"]
-assert timing  # NumPy has one thread
+assert timing  # importing it limits NumPy to one thread
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A learner: how it runs over a stream with some settings, and a grid of these beside {}."""
+    """A learner: how it runs over a stream with given settings, and a grid of settings to try."""
 
     name: str
     run: Run
@@ -58,7 +58,7 @@ def ours(new: Callable[[], ol.Learner]) -> Run:
 
 @njit(cache=True)
 def _weighted_ridge(X, y, forgetting, penalty):  # type: ignore[no-untyped-def]
-    """Ridge of the weighted history, in units of the whole history, solved anew at every row."""
+    """Ridge on the weighted history, scaled by the whole history, solved anew at every row."""
     rows, d = X.shape
     n, middle, mean = 0.0, 0.0, np.zeros(d)
     C, c = np.zeros((d, d)), np.zeros(d)  # weighted sums of δδᵀ and δε, about the weighted means
@@ -95,7 +95,7 @@ def weighted_ridge(forgetting: float) -> Run:
 
 
 def on_arrival(X: np.ndarray) -> np.ndarray:
-    """Return each row less the mean of the rows so far, itself among them, over their deviation."""
+    """Return each row standardized by the rows so far, itself included."""
     n = np.arange(1.0, len(X) + 1)[:, None]
     shifted = X - X[0]
     mean = np.cumsum(shifted, axis=0) / n
@@ -104,7 +104,7 @@ def on_arrival(X: np.ndarray) -> np.ndarray:
 
 
 def row_by_row(make: Callable[[int, Settings], Play], ones: bool = False) -> Run:
-    """Return a run of what ``make(d, settings)`` returns, up to a prediction that is no number."""
+    """Return a run of ``make(d, settings)``, up to a prediction that is not a number."""
 
     def run(settings: Settings, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         Z = on_arrival(X)

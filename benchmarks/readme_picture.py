@@ -5,7 +5,7 @@
 The stream is generated, and is the one of docs/guide/first-stream.md: hourly electricity demand of
 an office, where one more degree means less demand in winter and more in summer. Each row is
 predicted before its label is learnt. No learner is given past labels. The other libraries run at
-their defaults, on rows that are standardised on arrival (benchmarks/peers.py).
+their defaults, on rows that are standardized on arrival (benchmarks/peers.py).
 """
 
 import argparse
@@ -25,11 +25,11 @@ import onlinear as ol
 OUT = Path(__file__).parent.parent / "docs" / "first-picture.png"
 ROWS, WINDOW = 4000, 200
 COLOURS = ("#d55e00", "#0072b2", "#cc79a7", "#666666")  # Okabe & Ito's, and a grey
-assert timing  # NumPy has one thread
+assert timing  # importing it limits NumPy to one thread
 
 
 def stream() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of temperature and staff, the demand, and what one degree means."""
+    """Return rows of temperature and staff, the demand, and the true effect of one degree."""
     rng = np.random.default_rng(0)
     season = np.cos(2 * np.pi * np.arange(ROWS) / ROWS)  # 1 in winter, −1 in summer
     temperature = 12 - 10 * season + 3 * rng.normal(size=ROWS)

@@ -1,4 +1,4 @@
-"""Filters on Reuters-21578: the time a topic takes, and the memory.
+"""Filters on Reuters-21578: time per topic, and memory.
 
     python benchmarks/reuters.py [--data FOLDER]
 

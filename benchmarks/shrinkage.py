@@ -2,19 +2,19 @@
 
     python benchmarks/shrinkage.py [--rows 600] [--repeats 5] [N ...]
 
-One process, one thread, typical of interleaved repeats. The rows are Gaussian; the truth has n
-weights, or ten of them that are not zero. Four ways of making the same step:
+One process, one thread, typical of interleaved repeats. The rows are Gaussian; the target has n
+nonzero weights (dense), or ten (sparse). Four implementations of the same step:
 
 - ``textbook``: aI + √D (S + xxᵀ) √D factorised row by row, as up to version 0.3;
 - ``LAPACK``: the same by NumPy and the blocked factorisation of LAPACK (dpotrf, dpotrs);
-- ``whole``: the present step, told that no weight is small: all of the matrix is factorised;
-- ``fast``: the present step.
+- ``whole``: the current step, with all weights treated as large: the whole matrix is factorised;
+- ``fast``: the current step.
 
-``difference`` is the largest between the predictions of textbook and fast, beside the largest
-prediction. The penalty is one at which the textbook step is itself reproducible: ``moved`` is the
-difference it shows when the labels change by 2e-16 of themselves. ``one round`` is the largest
-difference of the weights after one round from the same state, beside the largest weight, in rounds
-that include chaotic ones: a = 1.
+``difference`` is the largest difference between the predictions of textbook and fast, relative to
+the largest prediction. The penalty is one at which the textbook step itself is reproducible:
+``moved`` is its difference when the labels change by a relative 2e-16. ``one round`` is the largest
+difference of the weights after one round from the same state, relative to the largest weight, with
+a = 1, which includes chaotic rounds.
 """
 
 import math
@@ -122,7 +122,7 @@ def textbook_oslog(state: Any, params: Any, x: Any, y: float, work: Any) -> tupl
 
 
 def by_lapack(name: str, model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the predictions of a learner, its rounds being made by NumPy and LAPACK."""
+    """Return the predictions of a learner, with its rounds in NumPy and LAPACK."""
     n, out = X.shape[1], np.empty(len(X))
     w, S, b, first = np.ones(n), np.zeros((n, n)), np.zeros(n), True
     for t, (x, label) in enumerate(zip(X, y, strict=True)):
@@ -147,7 +147,7 @@ TEXTBOOK = {"CIRR": textbook_cirr, "OSLOG": textbook_oslog}
 
 
 def steps(name: str) -> dict[str, Step]:
-    """Return the three ways of making a learner's step."""
+    """Return three implementations of a learner's step."""
     fast: Step = ol.LEARNERS[name].algorithm.step
     whole = FunctionType(
         fast.function.__code__, {**fast.function.__globals__, "SMALL": -1.0}, "whole"
@@ -169,7 +169,7 @@ def stream(kind: str, n: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def replay(step: Step, model: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the predictions of a fresh learner whose rounds are made by this step."""
+    """Return the predictions of a new learner with this step."""
     d, out = X.shape[1], np.empty(len(X))
     state: Any = model.algorithm.init(model._params(), d)
     row, rule, _ = step.chunk(
@@ -225,7 +225,7 @@ def main() -> None:
                     raise ArithmeticError(f"LAPACK's {name} is not the textbook's")
                 lines.append(
                     (
-                        f"{name}, {kind} truth, n = {n}",
+                        f"{name}, {kind} target, n = {n}",
                         *(f"{each[way]:.1f}" for way in WAYS),
                         *(f"{each[way] / each['fast']:.1f}" for way in WAYS[:-1]),
                         f"{apart:.1e}",
@@ -234,7 +234,7 @@ def main() -> None:
                     )
                 )
                 if (name, n) == ("CIRR", 200):
-                    words = f"CIRR, {kind} truth, n = 200"
+                    words = f"CIRR, {kind} target, n = 200"
                     for way, target in (("textbook", TARGETS[kind]), ("LAPACK", ""), ("whole", "")):
                         figures.append((f"{words}: × {way}", each[way] / each["fast"], target))
                     figures.append((f"{words}: difference / 1e-12", apart / 1e-12, "≤ 1"))

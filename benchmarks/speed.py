@@ -1,11 +1,11 @@
-"""Time the learners against what people use now, in one run on this machine.
+"""Time the learners against NumPy loops and other libraries, in one run on this machine.
 
     python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 9]
 
-One thread; --rows are those at d = 20, and fewer of wider rows are taken. Each figure is typical
-of interleaved repeats. Peers that are not installed are said to be missing. Absolute times mean
-little; the ratios are the result. The loops are those of benchmarks/loops.py: as one would write
-them in NumPy, written with care, and compiled; "rank-one" is what a replay of narrow rows does.
+One thread; --rows is for d = 20, and wider rows are fewer. Each figure is typical of interleaved
+repeats. Libraries that are not installed are reported as missing. Absolute times mean little; the
+ratios are the result. The loops are those of benchmarks/loops.py: straightforward NumPy, optimized
+NumPy, and compiled; "rank-one" is the engine that a replay uses for narrow rows.
 """
 
 import os
@@ -28,7 +28,7 @@ from onlinear.bregman import lift_simplex
 Run = timing.Run
 LASER = "onlinear LASER, rank-one"
 RIVER = "river BayesianLinearRegression"
-TARGETS: dict[str, dict[int, str]] = {  # of the time of each over LASER's, by d
+TARGETS: dict[str, dict[int, str]] = {  # for the ratio of times to LASER's, by d
     "NumPy loop": {20: "≥ 45", 100: "≥ 10"},
     "careful NumPy loop": {},
     "padasip FilterRLS": {},
@@ -37,7 +37,7 @@ TARGETS: dict[str, dict[int, str]] = {  # of the time of each over LASER's, by d
 
 
 def replays(X: np.ndarray, y: np.ndarray) -> dict[str, Run]:
-    """Return every learner replaying the stream, inside its domain."""
+    """Return a replay of the stream by every learner, within its domain."""
     longest = float(np.max(np.sum(X * X, axis=1)))
     reach = float(np.max(np.abs(X)))
     settings: dict[str, dict[str, float]] = {
@@ -157,7 +157,7 @@ def seconds(programs: dict[str, str], repeats: int) -> dict[str, float]:
 
 
 def first_call(repeats: int) -> float:
-    """Return the least time of the first cached call in a new process."""
+    """Return the shortest time of the first call, from the cache, in a new process."""
     code = (
         "import time, onlinear as ol; m = ol.LASER(); t = time.perf_counter();"
         "m.learn_one([1.0] * 20, 1.0); print(time.perf_counter() - t)"
@@ -191,7 +191,7 @@ def projections(n: int) -> dict[str, tuple[int, Run]]:
 
 
 def peers(d: int, rows: int, repeats: int) -> list[tuple[str, float, str]]:
-    """Print a row each, with the ratio to LASER's, and return the ratios that matter."""
+    """Print the times and their ratios to LASER's; return the ratios to check."""
     best = timing.microseconds(contenders(rows, d), repeats)
     laser, single = best[LASER], best["onlinear LASER, one by one"]
     timing.table(

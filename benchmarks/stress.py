@@ -1,12 +1,12 @@
-"""Run ten million rounds and see that the numbers stay good.
+"""Run ten million rounds and check that the learners stay numerically stable.
 
     python benchmarks/stress.py [--rounds 10000000] [--learner LASER ...]
 
 Every second-order learner is run at d = 8 on a stationary stream and on a degenerate one (a
 constant column, a zero one, two equal ones, scales of 1e8 and 1e-8, runs of zero rows, a column
-that sleeps for long). After each block the predictions must be finite and Σ exactly symmetric and
-positive (its eigenvalues in units where its diagonal is 1). The memory of the process is read at
-the first and the last block.
+that is zero for long). After each block the predictions must be finite and Σ exactly symmetric and
+positive definite (its eigenvalues, scaled to a unit diagonal). The memory of the process is read
+after the first and the last block.
 """
 
 import argparse
@@ -48,14 +48,14 @@ def degenerate(rng: np.random.Generator, rows: int, block: int) -> tuple[np.ndar
     X[:, 4] *= 1e8
     X[:, 5] *= 1e-8
     if block % 5:
-        X[:, 6] = 0.0  # sleeps, wakes, sleeps
+        X[:, 6] = 0.0  # zero, nonzero, zero
     X[: rows // 10] = 0.0  # no excitation at all
     y = X @ np.array([1.0, 1.0, 1.0, 1.0, 1e-8, 1e8, 1.0, 1.0]) + rng.normal(size=rows)
     return X, y
 
 
 def worst_eigenvalue(model: ol.Learner) -> float:
-    """Return the least eigenvalue of Σ in units where its diagonal is 1, -1 if not symmetric."""
+    """Return the smallest eigenvalue of Σ scaled to a unit diagonal, -1 if not symmetric."""
     S = getattr(model, "covariance_", None)
     if S is None:  # the shrinkage learners keep no Σ
         return float("nan")

@@ -1,4 +1,4 @@
-"""What the benchmarks share: one thread, a stream, typical times, tables in Markdown.
+"""Helpers of the benchmarks: one thread, a stream, typical times, tables in Markdown.
 
 A benchmark imports it before NumPy, which reads the number of threads when it is loaded.
 """
@@ -18,7 +18,7 @@ Run = Callable[[], Any]
 
 
 def parser(doc: str | None, repeats: int) -> argparse.ArgumentParser:
-    """Return a parser that knows --repeats, with a script's docstring."""
+    """Return an argument parser with --repeats and a script's docstring."""
     options = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -34,7 +34,7 @@ def stream(rows: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def again(times: int, run: Run) -> Run:
-    """Return a run of so many runs, where one is too short to time."""
+    """Return a run that repeats another, which is too short to time."""
 
     def repeated() -> None:
         for _ in range(times):
@@ -55,10 +55,10 @@ def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
 
 
 def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
-    """Return seconds of each as they are when the machine is fastest, for ratios that are steady.
+    """Return the seconds of each at the machine's best speed, with stable ratios.
 
-    A machine's speed wanders, but slowly: in each repeat the times are taken beside their geometric
-    mean; the median of that over the repeats counts, times the least such mean.
+    A machine's speed varies, but slowly. In each repeat, times are divided by their geometric mean;
+    the median of this over the repeats, times the smallest such mean, is the result.
     """
     times = each(contenders, repeats)
     speed = np.exp(np.mean([np.log(several) for several in times.values()], axis=0))
@@ -68,7 +68,7 @@ def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
 
 
 def microseconds(contenders: Mapping[str, tuple[int, Run]], repeats: int) -> dict[str, float]:
-    """Return µs a row of name → (rows, what runs over them): typical ones, as above."""
+    """Return the typical µs per row, given name → (rows, a run over them)."""
     times = typical({name: run for name, (_, run) in contenders.items()}, repeats)
     return {name: times[name] / rows * 1e6 for name, (rows, _) in contenders.items()}
 
@@ -79,7 +79,7 @@ def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a Markdown table that is legible as it stands."""
+    """Print a Markdown table with aligned columns."""
     cells = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]

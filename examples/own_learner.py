@@ -1,4 +1,4 @@
-"""A learner of your own, to copy and change: the least mean squares filter, with a theorem.
+"""A template for your own learner: the least mean squares filter, with a regret bound.
 
     ŷ  = xᵀw,  w₁ = 0
     w ← w + η (y − xᵀw) x                      for rows with η‖x‖² < 2
@@ -64,7 +64,7 @@ class LMSState(NamedTuple):
 
 
 def init(params: LMSParams, d: int) -> LMSState:
-    """Begin with w = 0."""
+    """Return the initial state, w = 0."""
     return LMSState(np.zeros(1), np.zeros(d))
 
 
@@ -78,7 +78,7 @@ def step(state, params, x, y, work):
         return m, FINE
     reach = eta * dot(x, x)
     pace = eta * (y - m)
-    if not math.isfinite(pace * reach):  # refuse before anything is written
+    if not math.isfinite(pace * reach):  # refuse before the state is changed
         return reach, OVERFLOW
     if reach >= 2.0:
         return reach, DOMAIN  # rule 0 of the Algorithm; DOMAIN + 1 would be rule 1
@@ -95,7 +95,7 @@ TOO_LONG = "needs eta·‖x‖² < 2, or its steps overshoot, got eta·‖x‖²
 
 @Tally
 def bound(state, params, x, y, work):
-    """Bring the bound up to date with a row: it sees rows and labels, never the learner."""
+    """Update the bound with a row; it sees rows and labels, never the learner."""
     tally, notes, t, w, S, sums = state
     (eta,) = params
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)  # min over u of Σ v² + ‖u‖²/η
@@ -112,14 +112,14 @@ def bound(state, params, x, y, work):
 class LMS(Learner):
     """The least mean squares filter.
 
-    Costs O(d) a round.
+    Costs O(d) per round.
 
     Parameters
     ----------
     eta : float, default 0.01
         Step size, eta > 0. Rows need eta·‖x‖² < 2.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        Whether a bad row raises an error, or is skipped and counted in ``n_skipped_``.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class LMS(Learner):
     eta: float = 0.01
 
     algorithm = Algorithm(init, step, (TOO_LONG,))
-    _poor_score = True  # so slow that scikit-learn's checks are not to ask for R² > 0.5
+    _poor_score = True  # it learns too slowly for scikit-learn's check of R² > 0.5
 
     def _params(self) -> LMSParams:
         return LMSParams(number(self, "eta", above=0))
@@ -155,11 +155,11 @@ class LMS(Learner):
         )
 
 
-# --- a trial ------------------------------------------------------------------------------------
+# --- try it ------------------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Run the learner on a stream, check its bound, save it and load it."""
+    """Run the learner on a stream, check its bound, save and load it, and use it per key."""
     import onlinear as ol
 
     X, y = ol.streams.rotating(rows=5000, d=4, degrees=0.01)

@@ -1,9 +1,10 @@
-"""A folder of Parquet files as a stream: one learner a sensor, predictions in another folder.
+"""Stream a folder of Parquet files through Spark: one learner per sensor.
 
     python examples/spark_files.py [FOLDER]
 
-Files that come into FOLDER/events are read once each, whatever is killed: run it again and it goes
-on from FOLDER/checkpoint. The first time it makes some events up.
+Every file in FOLDER/events is processed exactly once, even if the query is killed: run it again and
+it continues from FOLDER/checkpoint. Predictions are written to another folder. The first run
+generates some events.
 """
 
 import os
@@ -22,7 +23,7 @@ MODEL = ol.LASER(c=100.0, shrink=False)
 
 
 def make_events(folder: Path) -> None:
-    """Write two files of events of four sensors, each with a truth of its own that turns."""
+    """Write two files of events of four sensors, each with its own rotating target weights."""
     new = folder.with_name("events being made")
     new.mkdir(parents=True, exist_ok=True)
     tables = []
@@ -32,13 +33,13 @@ def make_events(folder: Path) -> None:
         tables.append(events.assign(sensor=sensor, time=range(len(y)), y=y))
     events = pd.concat(tables).sort_values("time", ignore_index=True)
     events[:2000].to_parquet(new / "monday.parquet")
-    os.utime(new / "monday.parquet", (0, 0))  # Spark takes files by their time
+    os.utime(new / "monday.parquet", (0, 0))  # Spark reads files in the order of their times
     events[2000:].to_parquet(new / "tuesday.parquet")
-    new.rename(folder)  # all of it, or nothing
+    new.rename(folder)  # atomically
 
 
 def main(spark: SparkSession, folder: Path) -> None:
-    """Read what has come, predict and learn it, and show what the learners know."""
+    """Predict and learn the new events, and show the weights of the learners."""
     if not (folder / "events").exists():
         make_events(folder / "events")
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
@@ -46,7 +47,7 @@ def main(spark: SparkSession, folder: Path) -> None:
     query = (
         rows.writeStream.format("parquet")
         .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)  # all there is, then stop; leave it out to go on for ever
+        .trigger(availableNow=True)  # process all files, then stop; leave it out to run for ever
         .start(str(folder / "predictions"))
     )
     query.awaitTermination()
@@ -60,6 +61,6 @@ def main(spark: SparkSession, folder: Path) -> None:
 if __name__ == "__main__":
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for the workers on this machine
     builder = SparkSession.builder.master("local[2]").config(map=SETTINGS)
-    session = builder.config("spark.sql.shuffle.partitions", 4).getOrCreate()  # Spark's own is 200
+    session = builder.config("spark.sql.shuffle.partitions", 4).getOrCreate()  # default: 200
     main(session, Path(sys.argv[1] if len(sys.argv) > 1 else "spark_files"))
     session.stop()

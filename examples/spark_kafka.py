@@ -1,16 +1,16 @@
-"""A Kafka topic as a stream: one learner a sensor, predictions to another topic.
+"""Stream a Kafka topic through Spark: one learner per sensor, predictions to another topic.
 
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \
         examples/spark_kafka.py BROKERS CHECKPOINT
 
-The version behind the colon is that of Spark. Values of the topic "events" are JSON, with the
-sensor for the key of the message, so that its events stand in one partition, in order:
+The version at the end is that of Spark. Messages of the topic "events" are JSON, with the sensor as
+message key, so that the events of a sensor are in one partition, in order:
 
     {"sensor": "north", "a": 0.3, "b": -1.2, "c": 0.0, "y": 1.7}
 
-y is null, or not there, where the label is not known: the event is predicted only. Kafka takes a
-batch that is done again after a crash a second time, with the same predictions: whoever reads
-"predictions" keeps one message for each partition and offset.
+If the label is not known, y is null or absent, and the event is only predicted. After a crash, a
+batch may be written to Kafka twice, with the same predictions: readers of "predictions" should keep
+one message per partition and offset.
 """
 
 import sys
@@ -32,7 +32,7 @@ def main(brokers: str, checkpoint: str) -> None:
         .option("kafka.bootstrap.servers", brokers)
         .option("subscribe", "events")
         .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", 100_000)  # a bound on what a batch keeps in memory
+        .option("maxOffsetsPerTrigger", 100_000)  # bounds the memory of a batch
         .load()
     )
     events = messages.select(
@@ -40,7 +40,7 @@ def main(brokers: str, checkpoint: str) -> None:
     ).select("event.*", "partition", "offset")
     rows = predict_and_learn(
         events,
-        ol.LASER(c=100.0, shrink=False, on_bad="skip"),  # a message that is no JSON stops nothing
+        ol.LASER(c=100.0, shrink=False, on_bad="skip"),  # invalid JSON does not stop the query
         key="sensor",
         features=["a", "b", "c"],
         order=["partition", "offset"],

@@ -46,7 +46,7 @@ class Combination:
 
 
 class Auto:
-    """One after the other, as in the docstring of the learner."""
+    """The steps one after the other, as in the docstring of the learner."""
 
     def __init__(self, d, lags, given):
         self.d, self.lags = d, lags
@@ -168,7 +168,7 @@ def odd_one_out(values):
 
 
 def auto(X, y, lags=2, units="free"):
-    """Return what Auto predicts."""
+    """Return the predictions of Auto."""
     predictions = []
     model, early = Auto(X.shape[1], lags, units == "given"), []
     for x, label in zip(X, y, strict=True):

@@ -1,4 +1,4 @@
-"""onlinear run, started here or in a process of its own, and data for it."""
+"""Run ``onlinear run`` in this process or in another, and make data for it."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ def lines_of(X, y):
 
 
 def run(*args, stdin=None, code=0):
-    """Run the command here; return what it said."""
+    """Run the command in this process; return its output."""
     result = CliRunner().invoke(app, ["run", *map(str, args)], input=stdin)
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
@@ -45,7 +45,7 @@ def spawn(*args, **options):
 
 
 def pipe(text, *args, code=0):
-    """Run the command on standard input; return what came out."""
+    """Run the command on standard input; return its output."""
     done = subprocess.run(
         [*COMMAND, "run", "-", *map(str, args)], input=text.encode(), capture_output=True
     )

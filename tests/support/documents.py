@@ -1,4 +1,4 @@
-"""The code that a document shows, and what it says that the code prints."""
+"""Extract the code blocks of a document, and the output that they claim."""
 
 import re
 
@@ -10,7 +10,7 @@ def blocks(document: str, language: str = "python") -> list[str]:
 
 
 def shown(block: str) -> list[str]:
-    """What a block says that it prints: beside a print, or in comments below it."""
+    """The output that a block claims: in comments beside or below a print."""
     lines: list[str] = []
     below = False
     for line in block.splitlines():

@@ -49,7 +49,7 @@ def digest(decisions):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-NAMED = {"coin": coin, "RBF(gamma=2.0)": RBF(gamma=2.0)}  # parameters that no JSON is
+NAMED = {"coin": coin, "RBF(gamma=2.0)": RBF(gamma=2.0)}  # parameters that JSON cannot express
 
 
 def _made(filter: str, params: dict[str, Any]) -> Callable[..., Any]:

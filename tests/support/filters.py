@@ -51,7 +51,7 @@ def one_by_one(f, X, y):
 
 
 def described(f):
-    """Return all there is to a filter: its header, and the bits of its arrays."""
+    """Return the full state of a filter: its header, and the bits of its arrays."""
     f = copy.deepcopy(f)
     f._params.pop("seed", None)
     if hasattr(f, "_seed"):

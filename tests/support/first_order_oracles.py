@@ -1,4 +1,4 @@
-"""The first-order learners in plain formulas, and the mirror step as the minimisation it is."""
+"""Oracles: the first-order learners in plain formulas, and the mirror step as a minimisation."""
 
 import math
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Run(NamedTuple):
 
 
 def nlms(X, y, eta=0.5, epsilon=0.0):
-    """Go the share η of the way to the label, along x (which a row of zeros does not have)."""
+    """Move the prediction by the share η toward the label, along x; a zero row changes nothing."""
 
     def update(w, x, error, t):
         return w - eta * error * x / (epsilon + x @ x) if x.any() else w

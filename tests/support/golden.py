@@ -13,7 +13,7 @@ from places import ROOT
 
 
 def golden_file(name: str) -> dict[str, Any]:
-    """Return what a file of golden numbers holds."""
+    """Return the contents of a file of golden numbers."""
     return json.loads((ROOT / "tests" / "data" / "golden" / name).read_text())
 
 

@@ -1,6 +1,6 @@
-"""Streams that try to break a bound, settings inside its hypotheses, comparators inside its class.
+"""Hostile streams that try to break a bound, with settings and comparators that it allows.
 
-Everything is drawn from one generator, so that a seed names a case.
+Everything is drawn from one generator, so that a seed determines a case.
 """
 
 import math
@@ -69,7 +69,7 @@ def late_burst(rng, rows, d):
 
 
 def repeated(rng, rows, d):
-    """The same row, with labels that first agree and then turn round."""
+    """The same row, with labels that first agree and then change sign."""
     X = np.tile(rng.normal(size=d), (rows, 1))
     return X, np.where(np.arange(rows) < rng.integers(1, rows), 1.0, -1.0)
 
@@ -91,7 +91,7 @@ KINDS = (
 
 
 def adversary(make, X, y, rng):
-    """Return labels chosen after each prediction, to hurt: as far from it as the range allows."""
+    """Return labels chosen after each prediction, as far from it as the range allows."""
     model, low, high = make(), float(y.min()), float(y.max())
     chosen = np.empty_like(y)
     stubborn = rng.choice([0.0, 0.3])  # how often the label of the stream is kept
@@ -104,7 +104,7 @@ def adversary(make, X, y, rng):
 
 
 def setting(name, rng, X, y):
-    """Return parameters of a learner that X and y are in the domain of."""
+    """Return parameters of a learner for which X and y are in its domain."""
     longest, largest = float(np.max(np.sum(X * X, axis=1))), float(np.abs(y).max())
     reach, spread = float(np.abs(X).max()), float(np.max(np.ptp(X, axis=1)))
     any_size = float(10 ** rng.uniform(-2, 2))
@@ -168,7 +168,7 @@ def setting(name, rng, X, y):
 
 
 def case(name, seed):
-    """Return what makes a fresh learner, and a stream made to hurt it."""
+    """Return a function that makes the learner, and a hostile stream for it."""
     rng = np.random.default_rng([seed, sum(map(ord, name))])
     rows, d = int(rng.integers(2, 120)), int(rng.integers(1, 7))
     X, y = KINDS[seed % len(KINDS)](rng, rows, d)
@@ -219,12 +219,12 @@ def path(name, model, X, y, rng):
 
 
 def ended(proof):
-    """Whether the accounts left double precision, which is said and is not the learner's fault."""
+    """Whether the bound ended because double precision was exhausted, which is no violation."""
     return proof.failed is not None and "double precision" in proof.failed
 
 
 def broken_bounds(name, seed):
-    """Return what is wrong with the certificates of a case: nothing, it is to be hoped."""
+    """Return the violations found in the certificates of a case; there should be none."""
     make, X, y = case(name, seed)
     proof = ol.certificate(make(), X, y)
     wrong = []

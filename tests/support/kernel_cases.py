@@ -1,4 +1,4 @@
-"""The kernels that tests of kernels, of features and of learners in dual form try."""
+"""The kernels used in tests of kernels, feature maps and kernel learners."""
 
 import pytest
 from table import manhattan

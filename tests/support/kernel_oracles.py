@@ -1,4 +1,4 @@
-"""The learners in dual form, as the linear ones on features whose inner products are the kernel."""
+"""Oracles of kernel learners: linear learners on features whose inner products are the kernel."""
 
 import numpy as np
 from first_order_oracles import Run

@@ -1,4 +1,4 @@
-"""Feature maps, and learners behind them, that several test files use."""
+"""Feature maps, and learners on them, that several test files use."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """Learners broken on purpose: a wrong sign, a wrong Σ, a wrong projection.
 
-A mutant is the learner's own step with some of the kernels it calls exchanged for wrong ones; it is
-run as plain Python (the kernels stay compiled). Its guarantee is that of the sound learner.
+A mutant is the learner's own step with some of the compiled functions it calls replaced by wrong
+ones; the step itself runs as plain Python. Its guarantee is that of the correct learner.
 """
 
 from types import FunctionType
@@ -27,7 +27,7 @@ class Interpreted(Step):
 
 
 def rebound(function, **names):
-    """Return the function with some of the global names it uses meaning something else."""
+    """Return the function with some of its global names rebound."""
     function = getattr(function, "py_func", function)
     return FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__)
 
@@ -41,7 +41,7 @@ def mutant(learner, **names):
 
 
 def misset(learner, **wrong):
-    """Return the class of a learner whose step is told other parameters than it was given."""
+    """Return the class of a learner whose step gets other parameters than it was given."""
 
     def _numbers(self):
         params = self._params()

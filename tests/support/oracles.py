@@ -1,4 +1,4 @@
-"""The learners in slow textbook form, straight from the mathematics of the papers.
+"""Oracles: the learners in slow textbook form, straight from the mathematics of the papers.
 
 Each oracle takes a stream and the learner's parameters and returns a :class:`Run`. Matrices are
 inverted or solved afresh every round; nothing is updated by a rank-one formula.
@@ -16,7 +16,7 @@ from slow_projections import project_ellipsoid
 def solve(A, b):
     """Return A⁻¹b for positive definite A, scaled to a unit diagonal first.
 
-    Columns of scales 1e-3..1e3 would otherwise cost this side, the oracle, ten digits.
+    Columns of scales 1e-3..1e3 would otherwise cost the oracle ten digits.
     """
     scale = 1 / np.sqrt(np.diag(A))
     return (scale * np.linalg.solve(scale[:, None] * A * scale, (scale * b.T).T).T).T
@@ -26,7 +26,7 @@ def inv(A):
     return solve(A, np.eye(len(A)))
 
 
-# --- second order: the stationary ones, as least squares --------------------------------------
+# --- second order, stationary: as least squares -----------------------------------------------
 
 
 def weighted_least_squares(X, y, weights, prior):
@@ -89,7 +89,7 @@ def wemm(X, y, b=2.0):
     return Run(np.array(predictions), w, inv(A))
 
 
-# --- second order: the drifting ones -----------------------------------------------------------
+# --- second order, drifting ---------------------------------------------------------------------
 
 
 def crrls(X, y, forgetting=0.99, reset_every=100):

@@ -1,4 +1,4 @@
-"""What pages are tried with: names that want to be more than text, and a contest of learners."""
+"""Test data for HTML pages: names that try to inject HTML, and a comparison of learners."""
 
 import onlinear as ol
 from onlinear._evaluation.report.comparison import Contest, Entry, thinned

@@ -1,4 +1,4 @@
-"""Where the repository is, and the data sets that may lie beside it."""
+"""The paths of the repository and of data sets next to it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Compiled functions as the Python they were compiled from."""
+"""Run compiled functions as plain Python."""
 
 from types import CellType, FunctionType
 

@@ -1,4 +1,4 @@
-"""Units in slow textbook form: means and variances of all rows anew, maps as dense matrices."""
+"""An oracle of standardization: means and variances recomputed, maps as dense matrices."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from onlinear._updates import units
 
 
 class Units:
-    """The units of the columns of a stream, as rows come; u = M[1, x], or Mx."""
+    """The scaling of the columns of a stream, as rows arrive; u = M[1, x], or Mx."""
 
     def __init__(self, first_row, intercept=True):
         d = len(first_row)
@@ -59,7 +59,7 @@ class Units:
 
 
 def wake(w, S, i, variance):
-    """Give a weight its prior."""
+    """Reset a weight to its prior."""
     w[i] = 0.0
     S[i] = S[:, i] = 0.0
     S[i, i] = variance

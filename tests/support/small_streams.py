@@ -1,4 +1,4 @@
-"""Friendly and hostile streams, and how they are brought into a learner's domain."""
+"""Small streams, benign and hostile, and ways to scale them into a learner's domain."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The query that test_spark.py kills and starts again: a folder of events, predicted and learnt."""
+"""The Spark query that test_spark.py kills and restarts."""
 
 import sys
 

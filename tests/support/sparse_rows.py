@@ -1,4 +1,4 @@
-"""Sparse rows, and how what they give is compared with what dense rows give."""
+"""Sparse rows, and how their results are compared with those of dense rows."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,9 @@ from table import stream
 
 import onlinear as ol
 
-either_way = pytest.mark.parametrize("learner", [ol.NLMS, ol.Ridge])  # by entries, and as dense
+either_way = pytest.mark.parametrize(
+    "learner", [ol.NLMS, ol.Ridge]
+)  # with a sparse step, and without
 
 
 def holes(rows=40, seed=0):
@@ -20,7 +22,7 @@ def holes(rows=40, seed=0):
 
 
 def same(model, a, b):
-    """Compare numbers a learner gave for sparse and for dense rows."""
+    """Compare the results of a learner on sparse and on dense rows."""
     if model._local():
         assert_allclose(a, b, rtol=1e-12, atol=1e-15)
     else:
@@ -28,7 +30,7 @@ def same(model, a, b):
 
 
 class Foreign:
-    """A matrix of another package: its columns unsorted, (0, 2) in two parts, and a zero kept."""
+    """A matrix of another package: columns unsorted, entry (0, 2) in two parts, a stored zero."""
 
     def __init__(self):
         self.data = np.array([4.0, 0.5, 1.0, 0.25, 2.0, 0.0])

@@ -1,4 +1,4 @@
-"""A few stories as from a newswire."""
+"""A few newswire stories, as test documents."""
 
 STORIES = [
     "Wheat and corn prices rose 5.9 pct on Monday.",

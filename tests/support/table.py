@@ -8,11 +8,11 @@ from onlinear.kernels import RBF, Linear, Polynomial, register
 
 @register
 def manhattan(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A kernel of the user's own: the Laplacian one."""
+    """A user-defined kernel: the Laplacian."""
     return np.exp(-np.abs(Z - x).sum(axis=1))
 
 
-# a default that the common stream below satisfies, and one other setting
+# default parameters within whose domain the stream below is, and one other setting
 SETTINGS: dict[str, tuple[dict, dict]] = {
     "AAR": ({}, {"b": 0.1, "clip": 0.5}),
     "ARCOR": ({}, {"r": 0.3, "radius": 0.6, "thresholds": [0.4, 0.2, 0.1]}),
@@ -50,7 +50,7 @@ IDS = [f"{name}-{kind}" for name in SETTINGS for kind in ("default", "other")]
 
 
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:
-    """Return a fresh learner of a case."""
+    """Return a new learner of a case."""
     name, params = case
     return getattr(ol, name)(**{**params, **more})
 
@@ -71,7 +71,7 @@ def state(model: ol.Learner) -> bytes:
 
 
 def one_by_one(model, X, y):
-    """Return the predictions of rounds apart, each learnt after it."""
+    """Return the predictions of predict_one, each followed by learn_one."""
     predictions = np.empty(len(X))
     for i in range(len(X)):
         predictions[i] = model.predict_one(X[i])
@@ -84,7 +84,7 @@ def same_bits(a, b) -> bool:
     return np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
-NAMES = {  # what a learner's repr speaks of
+NAMES = {  # the names that occur in a learner's repr
     "inf": np.inf,
     "RBF": RBF,
     "Linear": Linear,
