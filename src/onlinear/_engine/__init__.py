@@ -1,1 +1,1 @@
-"""A step, and every loop that runs it over data."""
+"""The engine: compiles a learner's step into every loop that runs it over data."""

@@ -1,4 +1,4 @@
-"""Rounds in bulk: exact online predictions at the speed of matrix products.
+"""Bulk rounds: exact online predictions for blocks of rows, by matrix products.
 
 A second-order round is
 
@@ -15,12 +15,12 @@ same way if they take one update a row in the direction of x.
 
 The result agrees with rounds taken one by one, to rounding, as long as χ under Σ₀ is not far above
 the noise. Where it is (a vague prior, large rows), where Σ is as small as floating point allows, or
-where a rule of the learner is broken, the block ends before that row. The learner's step takes it,
-and more rows after it the more often that happens. Where blocks begin and end depends on the rows
-alone.
+where a rule of the learner is broken, the block ends before that row. The learner's step takes that
+row by itself, and more rows after it the more often that happens. Where blocks begin and end
+depends only on the rows.
 
-This module is the loop over blocks, and what a learner says of its rounds (:class:`Bulk`); one
-block is in :mod:`onlinear._engine.bulk_block`.
+This module has the loop over blocks, and :class:`Bulk`, with which a learner describes its rounds;
+one block is in :mod:`onlinear._engine.bulk_block`.
 """
 
 import math
@@ -56,12 +56,12 @@ def first_three(state):
 
 
 def no_drift(params):
-    """Σ stays between rounds."""
+    """Return no drift: Σ does not change between rounds."""
     return 0.0
 
 
 def as_many(state, params, X, y, start, rows):
-    """Plan a block of all the rows there are."""
+    """Plan a block of all rows."""
     return rows
 
 
@@ -71,21 +71,21 @@ def always(state, params, x, y, m, beside):
 
 
 def nothing(state, params, X, start, rows):
-    """Leave the state as the block leaves it."""
+    """Do nothing at the end of a block."""
 
 
 def none_beside(state, params):
-    """Σ is the only matrix (a tuple cannot be empty in compiled code)."""
+    """Return no other matrix than Σ (in a tuple, which cannot be empty in compiled code)."""
     return (belief(state)[2],), 0
 
 
 def no_turn(params, k, chi):
-    """There is no other matrix."""
+    """Stand for ``turn_other`` of a learner that has no other matrix."""
     return 0.0, 1.0, True
 
 
 class Bulk(NamedTuple):
-    """What a learner says of its rounds, so that they can be taken in bulk.
+    """How a learner describes its rounds, so that they can be run in bulk.
 
     ``turn(params, j, m, chi, y)``
         The j-th round of a block: returns the prediction, h, k, and whether to go on.
@@ -94,17 +94,16 @@ class Bulk(NamedTuple):
     ``drift(params)``
         What is added to Σ's diagonal before every round but the first.
     ``plan(state, params, X, y, start, rows)``
-        How many of the next rows can be a block, as far as the learner knows beforehand.
+        How many of the next rows can form a block, as far as the learner can tell in advance.
     ``accept(state, params, x, y, m, beside)``
-        Whether to TAKE the row, to LEAVE it to the step, or to take it as the last, after which
-        ``close`` will RENEW Σ and the other matrices. w is that after the row. Accounts are kept
-        here.
-        ``beside`` is (χ, the wings of the other matrices, the row's place in them, memory of the
-        block).
+        Whether to TAKE the row, to LEAVE it to the step, or to take it as the last row of the
+        block, because ``close`` will RENEW Σ and the other matrices. The w of the state is that
+        after the row. Tallies are updated here. ``beside`` is (χ, the wings of the other matrices,
+        the row's index in them, memory of the block).
     ``close(state, params, X, start, rows)``
-        Finish the block, t, w and the matrices being those after its last row.
+        Finish the block; t, w and the matrices are those after its last row.
     ``others(state, params)``
-        The matrices beside Σ, and how many of them to take along.
+        The other matrices that are updated with Σ, and how many of them to update.
     ``turn_other(params, k, chi)``
         For the k-th of these, given its χ = xᵀAx: h, σ of A ← A + σ·h·Ax xᵀA, and whether to go on.
     """
@@ -133,12 +132,12 @@ class Space(NamedTuple):
 
 
 def grain(d: int) -> int:
-    """Return how many rows make a block; found by measurement."""
+    """Return how many rows a block has; found by measurement."""
     return 24 if d < 96 else 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
 
 
 def space(d: int) -> Space:
-    """Return scratch for blocks of width d, with a matrix beside Σ."""
+    """Return scratch for blocks of width d, with room for one more matrix besides Σ."""
     rows = grain(d)
     return Space(
         X=aligned(rows, d),
@@ -152,7 +151,7 @@ def space(d: int) -> Space:
 
 
 def _placeholder(*arguments):
-    """Stand for a function of the learner or the engine, put in when a template is compiled."""
+    """Placeholder for a function that is bound when a template is compiled."""
     raise NotImplementedError
 
 
@@ -160,12 +159,12 @@ one = keep = settle = belief = plan = close = others = block = _placeholder
 
 
 def bulk(state, params, X, y, work, labelled, out, start, stop):
-    """Rounds start..stop of a table in blocks; rows that no block can take are taken one by one.
+    """Run rounds start..stop of a table in blocks, and rows that fit no block one by one.
 
-    ``pace`` holds how many rows to take one by one now, how many the next time, and the most rows a
-    block may have, which depends on how early the last ones ended. The last block may end after
-    ``stop``, so that it does not matter where the engine stops in between. Only the lower triangles
-    of matrices are up to date, until a row is taken by itself, or the table ends.
+    ``pace`` holds how many rows to run one by one now, how many the next time, and the most rows a
+    block may have, which depends on how early the last blocks ended. The last block may end after
+    ``stop``, so that results do not depend on where the engine pauses. Only the lower triangles of
+    matrices are up to date until a row is run by itself, or the table ends.
     """
     table, space, pace = X
     _, _, S = belief(state)

@@ -1,11 +1,11 @@
-"""One block of rows by matrix products, as rounds one by one would; see :mod:`.bulk`.
+"""One block of rows by matrix products, with the results of single rounds; see :mod:`.bulk`.
 
-A block is taken in leaves of a few rows. ``numbers`` has a column for each row of the block: its
-prediction before the row is learnt, the value to give out, how far it moves the weights, xᵀΣ₀x, and
-what rounding can make of that.
+A block is processed in leaves of a few rows. ``numbers`` has a column for each row of the block:
+xᵀw before the row is learnt, the prediction to return, how far the row moves the weights, xᵀΣ₀x,
+and a bound on the rounding error of that.
 
 The functions without a decorator are templates: ``turn``, ``accept`` and the other functions of a
-learner (:class:`onlinear._engine.bulk.Bulk`) are put in when they are compiled.
+learner (:class:`onlinear._engine.bulk.Bulk`) are bound when they are compiled.
 """
 
 import math
@@ -26,15 +26,16 @@ from onlinear._numerics.linalg import ROUNDING, axpy, kernel, shift
 
 __all__ = ["LEAVE", "RENEW", "ROUGH", "TAKE", "block", "decide_leaf", "learn_leaf"]
 
-VAGUE = 1e5  # χ under Σ₀ above this many times the noise of the round costs too many digits,
-COLLAPSED = 1e3  # and so does one above this many times what is left of it, noise included,
-SPARE = 1e5  # or χ left below this many times what rounding can make of it,
-TINY = 1e-280  # or below this, where numbers have fewer digits
+# a round is left to the step, to keep its digits, if
+VAGUE = 1e5  # χ under Σ₀ is above this many times the noise of the round,
+COLLAPSED = 1e3  # or above this many times the sum of the present χ and the noise,
+SPARE = 1e5  # or χ after the row is below this many times its rounding error,
+TINY = 1e-280  # or χ is below this, where floats have fewer digits
 
 LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
 
-# the order of a sum is the compiler's to choose here, as it is BLAS's in the products
+# the compiler may reorder this sum, as BLAS may in the products
 in_any_order = partial(kernel, fastmath={"reassoc"})
 
 
@@ -49,7 +50,7 @@ def _sum_of_products(a, b):
 
 @in_any_order
 def _copy(x, diagonal, a, copy, p):
-    """Copy a row in, begin its p with a·x; return xᵀ(diagonal + a)x, not finite if x is not."""
+    """copy ← x, p ← a·x; return xᵀ(diagonal + a)x, which is not finite if x is not."""
     s = 0.0
     for i in range(diagonal.size):
         copy[i] = x[i]
@@ -60,7 +61,7 @@ def _copy(x, diagonal, a, copy, p):
 
 @kernel
 def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
-    """Copy the rows in and begin P with what drift adds; return how many are finite."""
+    """Copy the rows to X and set P to what drift adds; return how many rows are finite."""
     d = S.shape[0]
     for i in range(d):
         diagonal[i] = S[i, i]
@@ -81,7 +82,7 @@ def _prior(X, P, rows, d, numbers):
 
 @kernel(inline="always")
 def _safe(chi, m, y, value, h, move, prior, rough):
-    """Whether a round loses few digits when it is put off: it is clear of rounding, and finite."""
+    """Whether a round can be deferred without losing digits: χ is far above its rounding error."""
     noise = 1.0 - h * chi  # r/(r + χ)
     clear = chi * noise > SPARE * rough and chi > TINY
     clear = clear or (rough == 0.0 and chi == 0.0)
@@ -92,7 +93,7 @@ def _safe(chi, m, y, value, h, move, prior, rough):
 
 
 def _placeholder(*arguments):
-    """Stand for a function of the learner or the engine, put in when a template is compiled."""
+    """Placeholder for a function that is bound when a template is compiled."""
     raise NotImplementedError
 
 
@@ -101,7 +102,7 @@ decide = learn = _placeholder
 
 
 def decide_leaf(params, y, start, done, n, count, space):
-    """Go through the rounds of a leaf by its small matrices; return how many can be put off."""
+    """Run the scalar part of the rounds of a leaf; return how many of them can be deferred."""
     _, _, numbers, _, _, main, wings = space
     G = main[2]
     for j in range(n):
@@ -127,7 +128,7 @@ def decide_leaf(params, y, start, done, n, count, space):
 
 
 def learn_leaf(state, params, y, out, start, done, taken, space):
-    """Move the weights row by row; return how many rows are taken, and what becomes of the last."""
+    """Update the weights row by row; return how many rows are taken, and the fate of the last."""
     X, _, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     d, weights = S.shape[0], w.size
@@ -153,7 +154,7 @@ def learn_leaf(state, params, y, out, start, done, taken, space):
 
 
 def block(state, params, table, y, out, start, rows, space):
-    """Take up to so many rows as a block; return how many, and whether the next is the step's."""
+    """Run up to ``rows`` rows as a block; return how many, and whether the step takes the next."""
     X, W, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     matrices, count = others(state, params)

@@ -1,4 +1,4 @@
-"""A step compiled into every loop that runs it; each form is made on first use.
+"""``CompiledStep``: a step compiled into each loop that runs it, on first use.
 
 The loops are templates in :mod:`onlinear._engine.loops` and :mod:`onlinear._engine.bulk`: the step
 is bound to the names they call, and the whole is compiled.
@@ -25,7 +25,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def bound(template: Callable[..., Any], **names: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a template with the functions that stand behind some of its names put in."""
+    """Return a template with some of its global names bound to other functions."""
     names = {name: inlined(function) for name, function in names.items()}
     return FunctionType(template.__code__, {**template.__globals__, **names}, template.__name__)
 
@@ -66,7 +66,7 @@ class CompiledStep:
     def with_bulk(
         cls, bulk: Bulk, settle: Callable[..., None] = loops.settle
     ) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step whose rounds can be taken in bulk; ``settle`` does what it defers."""
+        """Decorate a step that can run in bulk; ``settle`` finishes what a round has deferred."""
         return lambda function: cls(function, 3, bulk, settle)
 
     def work(self, d: int) -> np.ndarray:
@@ -75,7 +75,7 @@ class CompiledStep:
         return np.zeros((rows, d))
 
     def _compiled(self, template: Callable[..., Any], options: dict[str, Any], **names: Any) -> Any:
-        """Compile a loop with some of its global names bound anew."""
+        """Compile a loop with some of its global names bound to other functions."""
         module = str(self.function.__module__).replace(".", "_")
         name = f"{template.__name__}_{module}_{self.function.__name__}"
         with_it = [template, self.settle, self._keep, *filter(callable, self.in_bulk or ())]
@@ -86,7 +86,7 @@ class CompiledStep:
     def one(self) -> Any:
         """The compiled round: ``one(state, params, x, y, work, labelled) -> (value, rule)``.
 
-        It is short and keeps Python's lock, so threads may share its scratch.
+        It is short and holds the GIL, so threads may share its scratch.
         """
         inner = bound(loops.one, step=self.function)
         return self._compiled(loops.single, {}, one=inlined(inner), settle=inlined(self.settle))
@@ -133,7 +133,7 @@ class CompiledStep:
     def each(self) -> Any:
         """The compiled round of stacked models; see :func:`loops.each`.
 
-        It keeps Python's lock, as ``one``.
+        It holds the GIL, like ``one``.
         """
         return self._compiled(loops.each, {}, one=self.one)
 
@@ -146,8 +146,8 @@ class CompiledStep:
     def around(self, loop: Callable[..., Any]) -> Any:
         """Compile a loop of another module, which calls ``one`` and ``settle``, with this step.
 
-        Rounds that can be taken in bulk are short: LLVM inlines them into the loop, and the result
-        is a tenth faster than if Numba does.
+        Steps that can run in bulk are short: LLVM inlines them into the loop, which is a tenth
+        faster than inlining by Numba.
         """
         if loop not in self._around:
             inner = bound(loops.one, step=self.function)

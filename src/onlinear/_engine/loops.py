@@ -1,9 +1,8 @@
 """The loops over data, as templates: a learner's step is compiled into each of them.
 
-``step``, ``settle`` and ``keep`` stand for the functions of a step, which
-:class:`onlinear._engine.step.Step` puts in their place. Rounds that can be taken in blocks of rows
-have their loop in :mod:`onlinear._engine.bulk`, those of many keys in
-:mod:`onlinear._wrappers.keyed.event_loop`.
+``step``, ``settle`` and ``keep`` are placeholders for the functions of a step;
+:class:`onlinear._engine.step.Step` replaces them. The loop over blocks of rows is in
+:mod:`onlinear._engine.bulk`, that over many keys in :mod:`onlinear._wrappers.keyed.event_loop`.
 """
 
 import math
@@ -28,12 +27,12 @@ __all__ = [
 
 
 def step(state, params, x, y, work):
-    """Stand for the learner's step in the templates below."""
+    """Placeholder for the learner's step in the templates below."""
     raise NotImplementedError
 
 
 def settle(state, work):
-    """Do what the step has deferred to the next round: nothing, unless the step says otherwise."""
+    """Finish what the step has deferred to the next round; nothing by default."""
 
 
 def one(state, params, x, y, work, labelled):
@@ -51,12 +50,12 @@ def one(state, params, x, y, work, labelled):
 
 
 def keep(out, i, value, state):
-    """Record what a round gave: the prediction."""
+    """Record the result of a round: the prediction."""
     out[i] = value
 
 
 def keep_tally(out, i, value, state):
-    """Record what a round gave: the first array of the state."""
+    """Record the result of a round: the first array of the state."""
     tally = state[0]
     for j in range(tally.size):
         out[j, i] = tally[j]
@@ -70,7 +69,7 @@ def single(state, params, x, y, work, labelled):
 
 
 def chunk(state, params, X, y, work, labelled, out, start, stop):
-    """Rounds start..stop of an array, outcomes into ``out``, until a row breaks a rule."""
+    """Run rounds start..stop of an array, results to ``out``, until a row breaks a rule."""
     for i in range(start, stop):
         label = y[i] if labelled else math.nan
         value, rule = one(state, params, X[i], label, work, labelled)
@@ -83,7 +82,7 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
 
 
 def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
-    """Rounds start..stop of sparse rows, written out as dense ones, as many at a time as fit.
+    """Run rounds start..stop of sparse rows, converted to dense ones, as many at a time as fit.
 
     This loop is not compiled; ``chunk`` is.
     """
@@ -101,7 +100,7 @@ def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
 
 
 def gathered(state, params, X, y, work, labelled, out, start, stop):
-    """Rounds start..stop of sparse rows by a local step: it sees a row's entries and their state.
+    """Run rounds start..stop of sparse rows by a local step, on the nonzero columns only.
 
     The state is t and one vector of the width of x, or two.
     """
@@ -130,9 +129,9 @@ def gathered(state, params, X, y, work, labelled, out, start, stop):
 
 
 def each(state, params, x, y, work, labelled, where, values, rules):
-    """One round of every model of a stack; return how many refuse the row.
+    """Run one round of every model of a stack; return how many refuse the row.
 
-    What model k gives, a prediction or what breaks a rule, goes to place where[k].
+    The result of model k, a prediction or the value that breaks a rule, goes to index where[k].
     """
     refused = 0
     for k in range(where.size):
@@ -145,7 +144,7 @@ def each(state, params, x, y, work, labelled, where, values, rules):
 
 
 def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, last, start, stop):
-    """Rounds start..stop of the models first..last of a stack, model by model.
+    """Run rounds start..stop of the models first..last of a stack, model by model.
 
     Model k writes its predictions in row where[k] of ``out``. A row that breaks a rule is marked in
     ``bad`` if the model skips it, and still predicted if it can be, else its prediction is NaN. If

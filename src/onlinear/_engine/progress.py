@@ -1,4 +1,4 @@
-"""A progress bar for long work on a terminal, and none in a pipe."""
+"""A progress bar for long work, shown on terminals only."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ __all__ = ["bar", "hushed"]
 
 PATIENCE = 2.0  # seconds before a progress bar appears
 
-_hushed = False  # whether a bar of the whole is drawn elsewhere
+_hushed = False  # whether bars are suppressed
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def hushed() -> Iterator[None]:
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that takes the row reached; on a terminal it draws a bar after a while."""
+    """Yield a function to call with the row reached; on a terminal it draws a bar after a while."""
     if _hushed or not sys.stderr.isatty() or parent_process() is not None:
         yield lambda row, rows: None
         return

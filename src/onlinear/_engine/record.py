@@ -1,4 +1,4 @@
-"""A state as one flat record in memory, and views of it as arrays."""
+"""A learner's state as one flat array, and views of its parts."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ import numpy as np
 
 __all__ = ["LINE", "before_matrix", "joined", "views"]
 
-LINE = 64  # bytes of a cache line: matrices whose rows cross lines cost a fifth more
+LINE = 64  # bytes of a cache line: unaligned matrices are a fifth slower
 
 
 def before_matrix(arrays: Sequence[np.ndarray]) -> int:
-    """Return how many numbers lie before the first matrix if the arrays follow one another."""
+    """Return how many numbers are before the first matrix in the concatenated arrays."""
     before = 0
     for array in arrays:
         if array.ndim == 2:
@@ -20,7 +20,7 @@ def before_matrix(arrays: Sequence[np.ndarray]) -> int:
 
 
 def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the arrays one after another in one new vector, the first matrix on a cache line."""
+    """Return the concatenated arrays, with the first matrix aligned to a cache line."""
     size = sum(array.size for array in arrays)
     flat = np.empty(size + LINE // 8)
     first = -(flat.ctypes.data + 8 * before_matrix(arrays)) % LINE // 8
@@ -31,7 +31,7 @@ def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def views(record: np.ndarray, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return views of the parts of a record, with the shapes of the arrays."""
+    """Return views of the parts of a record, with the shapes of these arrays."""
     parts, first = [], 0
     for array in arrays:
         parts.append(record[first : first + array.size].reshape(array.shape))

@@ -1,8 +1,8 @@
-"""Many records of one layout in one block of memory, and one of them inside compiled code.
+"""Many records of the same layout in one block of memory, for banks of learners.
 
-A block holds K records of the same arrays, one after the other; the first matrix of each begins
-with a cache line. Its arrays have a leading axis, the record: ``arrays[j]`` has the shape (K,) +
-shape of the j-th array. What a step is given of record k, its state or its parameters, is
+A block holds K records of the same arrays, one after another; the first matrix of each is aligned
+to a cache line. Its arrays have the record as a leading axis: ``arrays[j]`` has the shape (K,) +
+shape of the j-th array. In compiled code, the state or parameters of record k are
 ``at(arrays, k)``.
 """
 
@@ -23,7 +23,7 @@ NUMBER = 8  # bytes: every array begins at a multiple of it
 class RecordBlock:
     """Room for ``count`` records, each with arrays of the shapes and kinds of ``like``.
 
-    There are at least two records, with a gap after each. So a view of them is never contiguous,
+    There are at least two records, with a gap after each. So views of them are never contiguous,
     and Numba compiles for one kind of array, whatever the number of records.
     """
 
@@ -59,7 +59,7 @@ class RecordBlock:
 
 
 def at(arrays: tuple[np.ndarray, ...], k: int) -> tuple[Any, ...]:
-    """Return record k of a block's arrays, as arrays, or as numbers where it has one number.
+    """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
 
     Compiled code knows these arrays to be contiguous, which it does not know of a view.
     """
@@ -80,7 +80,7 @@ def _parts(typing_context, arrays, k):
     ]
 
     def generate(context, builder, signature, values):
-        from numba.np.arrayobj import populate_array  # slow, and loaded anyway when Numba compiles
+        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
 
         given, index = values
         parts = []

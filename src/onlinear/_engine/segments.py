@@ -1,12 +1,12 @@
 """Memory for millions of small records that grows without moving the records in it.
 
-Records stand in segments, blocks of memory for a fixed number of them; when all are full, a segment
-is added. One number of each record, such as the first of a matrix, begins a cache line. Compiled
-code finds record ``slot`` by its address: :func:`where` returns it, :func:`numbers_at` makes a
-vector of the numbers there, :func:`moved` makes arrays like others there, and :func:`ask_for`
-prefetches what is needed soon.
+Records are stored in segments, blocks of memory for a fixed number of records; when all are full, a
+segment is added. One number of each record, such as the first of a matrix, is aligned to a cache
+line. Compiled code finds record ``slot`` by its address: :func:`where` returns it,
+:func:`numbers_at` returns the vector there, :func:`moved` returns arrays like given ones there, and
+:func:`ask_for` prefetches what is needed soon.
 
-Beside each intrinsic stands its plain form, for ``NUMBA_DISABLE_JIT=1``.
+Each intrinsic has a plain Python form, for ``NUMBA_DISABLE_JIT=1``.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from onlinear._numerics.jit import CompiledFunction, inner, intrinsic
 
 __all__ = ["Segments", "ask_for", "copied", "moved", "numbers_at", "where"]
 
-BYTES = 1 << 26  # of a segment, at least a record
+BYTES = 1 << 26  # of a segment, which holds at least one record
 
 
 def _numbers_at(address, count, shape=None):
@@ -44,7 +44,7 @@ def numbers_at(typing_context, address, count):
     kind = types.Array(types.float64, 1, "C")
 
     def generate(context, builder, signature, values):
-        from numba.np.arrayobj import populate_array  # slow, and loaded anyway when Numba compiles
+        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
 
         address, count = values
         array = context.make_array(kind)(context, builder)
@@ -58,7 +58,7 @@ def numbers_at(typing_context, address, count):
 
 @intrinsic(without_jit=_moved)
 def moved(typing_context, arrays, bytes):
-    """Return arrays like these, this many bytes from where they are."""
+    """Return arrays like these, at addresses shifted by this many bytes."""
 
     def generate(context, builder, signature, values):
         given, bytes = values
@@ -132,9 +132,9 @@ def _put_number(bases, power, stride, slots, j, numbers):
 
 
 class Segments:
-    """Records of ``size`` numbers, and which places are free.
+    """Storage for records of ``size`` numbers, and a list of free slots.
 
-    A segment holds ``at_once`` records at most. The number after the first ``before`` begins a
+    A segment holds at most ``at_once`` records. Number ``before`` of each record is aligned to a
     cache line.
     """
 
@@ -174,7 +174,7 @@ class Segments:
             return
         slots = np.sort(slots)
         if slots[-1] == self._used - 1 and slots[-1] - slots[0] == slots.size - 1:
-            self._used = int(slots[0])  # as if they had never been taken
+            self._used = int(slots[0])  # the last slots: as if they had never been taken
         else:
             self._free.append(slots)
 
@@ -194,7 +194,7 @@ class Segments:
             self.place = bases, *self.place[1:]
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
-        """Return copies of records, a row each."""
+        """Return copies of records, one row each."""
         rows = np.empty((slots.size, self.size))
         _gather(*self.place, slots, rows)
         return rows

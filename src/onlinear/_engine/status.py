@@ -1,4 +1,4 @@
-"""What a step says of a row: fine, or which rule it breaks; and where a run stopped."""
+"""Status codes of a step: FINE, or the rule that a row breaks; and the outcome of a run."""
 
 from typing import NamedTuple
 

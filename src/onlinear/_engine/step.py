@@ -1,4 +1,4 @@
-"""A step: one definition of a round, compiled into every way of running it.
+"""``Step``: one definition of a round, compiled into every loop that runs it.
 
 A step is a plain function of one round,
 
@@ -6,8 +6,8 @@ A step is a plain function of one round,
 
 where ``state`` is a tuple of float64 arrays changed in place, ``params`` a tuple of numbers (or
 arrays), ``work`` scratch rows of the width of x. With ``y = nan`` there is no label yet: predict,
-touch nothing. ``rule`` is FINE and ``value`` the prediction, or ``rule`` says which rule the row
-breaks and ``value`` the offending number; a step decides that before it writes anything.
+change nothing. ``rule`` is FINE and ``value`` the prediction, or ``rule`` is the rule that the row
+breaks and ``value`` the offending number; a step checks the rules before it writes anything.
 
 The loops it is compiled into are in :mod:`onlinear._engine.loops`, those over blocks of rows in
 :mod:`onlinear._engine.bulk`; :mod:`onlinear._engine.compiled_step` puts them together.
@@ -48,7 +48,7 @@ __all__ = [
 
 FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
-WRITTEN_OUT = 1 << 15  # numbers of sparse rows written out as dense ones at a time
+WRITTEN_OUT = 1 << 15  # how many numbers of sparse rows are made dense at a time
 ENGINES = ("auto", "rank-one", "bulk")
 
 
@@ -59,7 +59,7 @@ class Step(CompiledStep):
     """
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
-        """Return the compiled rounds for such a table, and the table as they take it."""
+        """Return the compiled loop for such a table, and the table in the form it takes."""
         if isinstance(X, np.ndarray):
             X = to_read(X)
             if in_bulk and self.in_bulk is not None:
@@ -75,7 +75,7 @@ class Step(CompiledStep):
         ), X
 
     def takes_bulk(self, X: np.ndarray | Rows, engine: str, owner: str) -> bool:
-        """Whether to take the rows of a table in bulk; ``engine`` may demand it, or forbid it."""
+        """Whether to run a table in bulk; ``engine`` may require it or forbid it."""
         if engine not in ENGINES:
             raise ValueError(f"replay needs engine to be one of {ENGINES}, got {engine!r}")
         if self.in_bulk is None or not isinstance(X, np.ndarray):
@@ -88,7 +88,7 @@ class Step(CompiledStep):
         return engine == "bulk" or (engine == "auto" and pays)
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
-        """Return an array for what the rounds give."""
+        """Return an array for the results of the rounds."""
         return np.empty(rows)
 
     def compile(
@@ -120,7 +120,7 @@ class Step(CompiledStep):
         in_bulk: bool = False,
         room: Callable[[], tuple[Any, np.ndarray]] | None = None,
     ) -> np.ndarray:
-        """Run the rounds of a table in blocks short enough that Ctrl-C is answered at once.
+        """Run the rounds of a table, in blocks short enough that Ctrl-C takes effect quickly.
 
         ``refused`` is called with a row that broke a rule. It raises, or returns to have the row
         skipped; a skipped row is still predicted if it can be, else its prediction is NaN. A step
@@ -155,24 +155,24 @@ def next_block(block: int, seconds: float) -> int:
     """Return how many rows to run next, after a block that took this many seconds."""
     if seconds < BLOCK_SECONDS:
         return block * 2
-    return max(FIRST_BLOCK, block // 2)  # rounds take longer the more examples a learner keeps
+    return max(FIRST_BLOCK, block // 2)  # rounds of kernel learners get slower and slower
 
 
 class Tally(Step):
-    """A step that keeps accounts: its result is the first array of its state, after every row."""
+    """A step that updates a tally, the first array of its state, which is its result per row."""
 
     _keep = staticmethod(loops.keep_tally)
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
-        """Return an array for the first array of the state after each round, a column a round."""
+        """Return an array for the tally after each round, one column per round."""
         return np.empty((state[0].size, rows))
 
 
 class InTurn(Tally):
-    """Accounts in several parts; in bulk, each part takes all rows before the next part begins.
+    """A tally in several parts; in bulk, each part runs all rows before the next part begins.
 
     So a block of one part need not end where a block of another does. The parts share the state,
-    and each keeps its own figures. Row by row, the step does what the parts do one after the other.
+    and each records its own entries. Row by row, the step does what the parts do in sequence.
     """
 
     def __init__(self, function: Callable[..., Any], parts: Sequence[Tally]) -> None:
@@ -193,7 +193,7 @@ class InTurn(Tally):
 
         def rounds(state, params, X, y, work, labelled, out, start, stop):
             for k, (call, table) in enumerate(zip(calls, tables, strict=True)):
-                if reached[k] <= stop:  # a block may have gone beyond it
+                if reached[k] <= stop:  # a block may have ended after stop
                     reached[k], rule, value = call(
                         state, params, table, y, work, labelled, out, reached[k], stop
                     )
@@ -217,7 +217,7 @@ class Prepared(Step):
 
     def one(self, state, params, x, y, work, labelled):
         """One round; see :func:`loops.one`."""
-        work = np.zeros_like(work)  # not shared: Python may let another thread in
+        work = np.zeros_like(work)  # not shared: the Python function may release the GIL
         if finite(x):
             self.before(state, x, work)
         return self.compiled(state, params, x, y, work, labelled)

@@ -12,8 +12,8 @@ __all__ = ["Rows", "to_read"]
 def to_read(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array.
 
-    Compiled code is given all tables so; otherwise it would be compiled twice, for users' arrays
-    that may be written and for those that may not.
+    Compiled code gets all tables as read-only; otherwise it would be compiled twice, for users'
+    arrays that are writable and for those that are not.
     """
     array = array.view()
     array.flags.writeable = False
@@ -22,10 +22,10 @@ def to_read(array: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A sparse table (CSR): the entries of row i stand at ``indptr[i]:indptr[i+1]``.
+    """A sparse table (CSR): the entries of row i are at ``indptr[i]:indptr[i+1]``.
 
-    In a row the columns rise, none comes twice, and there is at least one: a stored zero changes
-    nothing. Compiled code reads the arrays without checking them, so :meth:`checked` makes them.
+    In each row the columns increase, without duplicates, and there is at least one entry (a stored
+    zero changes nothing). Compiled code does not check this, so create tables by :meth:`checked`.
     """
 
     data: np.ndarray  # float64
@@ -37,7 +37,7 @@ class Rows:
     def checked(
         cls, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]
     ) -> Self:
-        """Return the rows of any CSR matrix; those out of order are put in order in new arrays."""
+        """Return a CSR matrix as rows; entries out of order are sorted into new arrays."""
         rows, d = shape
         sizes = indptr[1:] - indptr[:-1]
         if sizes.size != rows or indptr[0] != 0 or sizes.min() < 0:
@@ -68,7 +68,7 @@ class Rows:
         return x
 
     def write(self, start: int, end: int, room: np.ndarray) -> None:
-        """Write rows start, …, end − 1 to the first ones of a dense table."""
+        """Write rows start, …, end − 1 to the first rows of a dense table."""
         room[: end - start] = 0.0
         entries = slice(self.indptr[start], self.indptr[end])
         row = np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
@@ -81,7 +81,7 @@ class Rows:
 
 
 def _rises(indices: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether the columns rise in every row."""
+    """Whether the columns increase in every row."""
     rises = indices[1:] > indices[:-1]
     firsts = indptr[1:-1]
     rises[firsts[(firsts > 0) & (firsts < indices.size)] - 1] = True
@@ -91,9 +91,9 @@ def _rises(indices: np.ndarray, indptr: np.ndarray) -> bool:
 def _ordered(
     data: np.ndarray, indices: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the entries row by row, column by column; those of one place are summed in turn."""
+    """Return the entries sorted by row and column; duplicates are summed in their order."""
     row = np.repeat(np.arange(sizes.size), sizes)
-    order = np.lexsort((indices, row))  # stable: entries of one place stay in turn
+    order = np.lexsort((indices, row))  # stable: duplicates stay in order
     row, indices = row[order], indices[order]
     new = (np.diff(row, prepend=-1) > 0) | (np.diff(indices, prepend=-1) != 0)
     sums = np.bincount(np.cumsum(new) - 1, weights=data[order])
@@ -101,5 +101,5 @@ def _ordered(
 
 
 def _sums(sizes: np.ndarray) -> np.ndarray:
-    """Return where each of some parts begins, and where the last ends."""
+    """Return where parts of these sizes begin, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)])

@@ -1,4 +1,4 @@
-"""Threads: several compiled calls at once, and how many threads BLAS may use."""
+"""Run compiled calls in threads, and limit the threads of BLAS."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ from onlinear._numerics.blas import load
 
 __all__ = ["BLAS_THREADS_PAY", "Crew", "beside", "blas_threads", "usable_cores"]
 
-BLAS_THREADS_PAY = 768  # columns from which blocks of rows gain by BLAS's own threads
+BLAS_THREADS_PAY = 768  # columns from which BLAS's own threads speed up blocks
 
-PAUSE = 0.1  # seconds between two looks at what runs
+PAUSE = 0.1  # seconds between two polls of running calls
 
 T = TypeVar("T")
 
@@ -25,12 +25,12 @@ def usable_cores() -> int:
     """Return how many cores this process may use."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not everywhere
+    except AttributeError:  # not available on every platform
         return os.cpu_count() or 1
 
 
 class Crew:
-    """A number of threads, started when first needed; leaving the context waits for all of them."""
+    """A thread pool, started when first needed; leaving the context waits for all threads."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -50,9 +50,9 @@ class Crew:
         meanwhile: Callable[[], None] | None = None,
         stop: Callable[[], None] | None = None,
     ) -> list[T]:
-        """Run the calls and return what they return; none still runs when this returns or raises.
+        """Run the calls and return their results; none still runs when this returns or raises.
 
-        ``meanwhile`` is called now and then while they run, ``stop`` to tell them to end.
+        ``meanwhile`` is called from time to time while they run; ``stop`` tells them to end.
         """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)
@@ -78,22 +78,22 @@ class Crew:
 
 @cache
 def _blas() -> Any:
-    """Return the controller of the threads of SciPy's BLAS (and of no other, if it has its own)."""
+    """Return the thread controller of SciPy's BLAS (and of no other BLAS, if SciPy has its own)."""
     load()
     libraries = ThreadpoolController().select(user_api="blas")
     own = [each.filepath for each in libraries.lib_controllers if "scipy.libs" in each.filepath]
     return libraries.select(filepath=own) if own else libraries
 
 
-_held = False  # whether BLAS is held to one thread
+_held = False  # whether BLAS is limited to one thread
 
 
 @contextlib.contextmanager
 def blas_threads(d: int) -> Iterator[None]:
-    """Hold BLAS to one thread for blocks of rows of width d, if more would slow it down.
+    """Limit BLAS to one thread for blocks of rows of width d, if more would slow it down.
 
-    Only the main thread does so: OpenBLAS does not always obey the others. Within the context they
-    have one thread too. (A generator, so that it ends wherever an interrupt falls.)
+    Only the main thread sets the limit, since OpenBLAS does not always obey other threads; within
+    the context it holds for them too. (A generator, so that it is undone after any interrupt.)
     """
     global _held
     if d >= BLAS_THREADS_PAY or _held or threading.current_thread() is not threading.main_thread():
@@ -111,8 +111,8 @@ def blas_threads(d: int) -> Iterator[None]:
 def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T]]:
     """Run a call in a thread while the block runs.
 
-    The call reports the row it has reached now and then; that ends the call once the block has
-    ended, when its result has been asked for or is not wanted.
+    The call is given a function to report the row it has reached. Once the block has ended without
+    needing the result, that function raises, which ends the call.
     """
     ended = threading.Event()
 
@@ -135,7 +135,7 @@ def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T
 
 
 def _settle(futures: Sequence[Future[Any]]) -> None:
-    """Wait for what was begun, even if Ctrl-C is pressed meanwhile: it writes to our memory."""
+    """Wait for running calls, even after Ctrl-C: they write to shared memory."""
     for future in futures:
         future.cancel()
     while not all(future.done() for future in futures):

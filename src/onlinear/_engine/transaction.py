@@ -1,4 +1,4 @@
-"""All or nothing: if a block fails or is interrupted, everything is put back as it was."""
+"""Transactions: if a block fails or is interrupted, the previous state is restored."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -8,16 +8,16 @@ __all__ = ["Restorable", "all_or_nothing", "uninterrupted"]
 
 
 class Restorable(Protocol):
-    """What can be put back as it was."""
+    """An object whose state can be restored."""
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts everything back as it is now; it may be called twice."""
+        """Return a function that restores the present state; it may be called twice."""
         ...
 
 
 @contextlib.contextmanager
 def all_or_nothing(*parts: Restorable) -> Iterator[None]:
-    """Put the parts back as they were if the block raises, also on Ctrl-C.
+    """Restore the parts if the block raises, also on Ctrl-C.
 
     >>> class Counter:
     ...     n = 0
@@ -43,7 +43,7 @@ def all_or_nothing(*parts: Restorable) -> Iterator[None]:
 def uninterrupted(work: Callable[[], object]) -> None:
     """Do work that restores something, from the start again whenever Ctrl-C interrupts it.
 
-    It is called while an error is on its way to the caller, so no interrupt is lost.
+    It is called while an error propagates to the caller, so no interrupt is lost.
     """
     while True:
         try:
