@@ -213,7 +213,7 @@ def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
         "Losses",
         "The verdict: in part",
         SECTIONS[2],
-        "What else was seen",
+        "Further findings",
     ]
     assert page.count("data:image/svg+xml;base64,") == 2
     for file in ("arcor-fig-2-1.svg", "arcor-fig-2-2.pdf"):

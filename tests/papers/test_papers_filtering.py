@@ -109,7 +109,7 @@ def test_rcv1_is_run_if_it_is_there_and_never_fetched(wire):
     assert asked == [("rcv1", False)]
     assert outcome.tables[0].heading == "RCV1: 399 stories, 40 words, 2 filtering tasks"
     assert [table.heading for table in outcome.tables[1:]] == ["F of each topic"]
-    assert "399 stories were run and not 70,000" in outcome.remarks[-1]
+    assert "399 stories were run, not 70,000" in outcome.remarks[-1]
     assert outcome.numbers["RIDGE-FULL"] > 0.5  # each topic has a word of its own
 
 

@@ -1,8 +1,8 @@
-"""The figures and tables of the five papers, run again, each with a verdict.
+"""Reproductions of the figures and tables of the five papers, each with a verdict.
 
-One module for each figure or table: its docstring says what the paper claims, what is run and which
-reading of the text decides; its ``run`` returns the numbers, the pictures and what holds.
-``onlinear paper NAME`` runs one and writes its page, ``onlinear paper --all`` all of them.
+There is one module per figure or table. Its docstring says what the paper claims, what is run, and
+how unclear passages are interpreted; its ``run`` returns the numbers, the pictures and which claims
+hold. ``onlinear paper NAME`` runs one and writes its page, ``onlinear paper --all`` all of them.
 
 >>> from onlinear import papers
 >>> study = papers.Study(repeats=2)

@@ -1,1 +1,1 @@
-"""What every figure and table of the papers is run and shown with."""
+"""The harness that runs the figures and tables of the papers and writes their pages."""

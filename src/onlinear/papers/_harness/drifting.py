@@ -1,4 +1,4 @@
-"""What both papers on drift do: parameters tuned on one stream, losses averaged over others."""
+"""Experiments on drift: tune parameters on one stream, average losses over other streams."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -30,19 +30,19 @@ __all__ = [
 Stream = dict[str, Any]  # arguments of streams.paired
 Families = Mapping[str, Sequence[Learner]]
 
-POINTS = 100  # of a curve
-FEW = 10  # repeats of other readings, at the most
+POINTS = 100  # points of a curve
+FEW = 10  # most repeats for other interpretations
 
 
 class LossCurves(NamedTuple):
-    """Learners after tuning, and their cumulative losses, repeats × points, at some rounds."""
+    """Cumulative losses of tuned learners, repeats × points, at some rounds."""
 
-    tuned: dict[str, str]  # the parameters that were chosen, in words
+    tuned: dict[str, str]  # the chosen parameters, as text
     losses: dict[str, np.ndarray]
     rounds: np.ndarray
 
     def total(self, name: str) -> float:
-        """Return the mean loss of all rounds."""
+        """Return the mean total loss."""
         return float(self.losses[name][:, -1].mean())
 
 
@@ -55,14 +55,14 @@ class _Trial(NamedTuple):
 
 
 def powers(least: float, most: float, step: float = 0.5) -> list[float]:
-    """Return powers of ten from 10^least to 10^most, the exponents so far apart."""
+    """Return powers of ten from 10^least to 10^most, with exponents ``step`` apart."""
     return [float(f"{10.0**k:.3g}") for k in np.arange(least, most + step / 2, step)]
 
 
 def compared(
     study: Study, streams: Sequence[Stream], families: Families, repeats: int | None = None
 ) -> list[LossCurves]:
-    """Tune each family on a stream of its own kind, then run the best on the repeats' streams."""
+    """Tune each family on a separate stream, then run the best on the streams of the repeats."""
     seeds = study.seeds[:repeats]
     tuning = [
         _Trial(stream, study.tuning_seed, learners)
@@ -89,7 +89,7 @@ def compared(
 
 
 def _words(best: Learner, family: Sequence[Learner]) -> str:
-    """Return the parameters in which a family differs."""
+    """Return the parameters that vary within a family, as text."""
     params = [learner.get_params() for learner in family]
     varied = {key: sorted({each[key] for each in params}) for key in params[0] if key != "on_bad"}
     chosen = best.get_params()
@@ -101,7 +101,7 @@ def _words(best: Learner, family: Sequence[Learner]) -> str:
 
 
 def _best(trial: _Trial) -> Learner:
-    """Return the learner that loses least."""
+    """Return the learner with the lowest loss."""
     return trial.learners[int(_losses(trial, 1)[-1].argmin())]
 
 
@@ -113,7 +113,7 @@ def _losses(trial: _Trial, points: int) -> np.ndarray:
 
 
 def _at(stream: Stream, points: int = POINTS) -> np.ndarray:
-    """Return the rounds that have a point, the last one always."""
+    """Return the rounds at which curves have points, including the last."""
     rows = stream["rows"]
     return np.arange(rows, 0, -max(1, rows // points))[::-1]
 
@@ -124,21 +124,21 @@ def spread(losses: np.ndarray) -> float:
 
 
 def below(curves: LossCurves, one: str, *others: str) -> bool:
-    """Tell whether one loses less than every other in the mean, beyond the chance of the draw.
+    """Return whether one learner's mean loss is significantly lower than that of all others.
 
-    Losses are compared stream by stream; the mean difference has to exceed its 95 % interval.
+    Losses are compared stream by stream; the mean difference must exceed its 95 % interval.
     """
     apart = [curves.losses[other] - curves.losses[one] for other in others]
     return all(each[:, -1].mean() > spread(each) for each in apart)
 
 
 def shown(curves: LossCurves, *names: str) -> str:
-    """Return mean losses in words."""
+    """Return mean losses as text."""
     return ", ".join(f"{name} {curves.total(name):,.0f}" for name in names or curves.losses)
 
 
 def undecided(curves: LossCurves, one: str, *others: str) -> str:
-    """Return in words against whom the draw decides: the mean is less, but not beyond chance."""
+    """Return, as text, the learners against which a lower mean is not significant."""
     close = [
         name
         for name in others
@@ -147,13 +147,13 @@ def undecided(curves: LossCurves, one: str, *others: str) -> str:
     return f" ({one} against {' and '.join(close)}: too few streams to tell)" if close else ""
 
 
-# --- what is shown of it ------------------------------------------------------------------------
+# --- tables and pictures ------------------------------------------------------------------------
 
 
 def picture(
     titles: Iterable[str], curves: Sequence[LossCurves], rows: int = 1, beside: str | None = None
 ) -> Picture:
-    """Return a panel for each stream, and one below it with losses over those of one learner."""
+    """Return a picture: one panel per stream, and below it losses relative to one learner."""
     columns = len(curves) // rows
     figure, axes = pictures.new(rows + bool(beside), columns, height=2.5, sharex=True)
     for k, (title, each) in enumerate(zip(titles, curves, strict=True)):
@@ -172,21 +172,21 @@ def picture(
             pictures.plain(place, "", "round", "" if k else f"the same / that of {beside}")
             place.axhline(1, color="black", lw=0.8)
             place.set_ylim(0.65, 1.5)
-        words += f" Below: divided by that of {beside} on the same stream, as far as it is near."
+        words += f" Below: divided by that of {beside} on the same stream, where it is close."
     handles = axes.flat[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=6)
     return Picture(figure, words)
 
 
 def totals(titles: Iterable[str], curves: Sequence[LossCurves]) -> Table:
-    """Return a table of the total losses, with what each learner was tuned to."""
+    """Return a table of the total losses, with the tuned parameters."""
     rows = [
         (title, name, each.tuned[name], f"{each.total(name):,.0f}", f"± {spread(losses):,.0f}")
         for title, each in zip(titles, curves, strict=True)
         for name, losses in each.losses.items()
     ]
     columns = ("stream", "learner", "tuned to", "loss", "95 %")
-    note = "* is an end of the grid."
+    note = "* marks an end of the grid."
     return Table("Total squared loss", columns, rows, note, words=3)
 
 
@@ -208,12 +208,12 @@ def readings(
     otherwise: Mapping[str, Stream],
     families: Families,
 ) -> list[Table]:
-    """Tune and run everything again under other readings; return a table for each stream."""
+    """Tune and run everything again under other interpretations; return a table per stream."""
     other = [
         (title, name, {**stream, **changed})
         for title, stream in streams.items()
         for name, changed in otherwise.items()
-        if "pairs" not in changed or "switch_every" in stream  # else it changes nothing
+        if "pairs" not in changed or "switch_every" in stream  # otherwise it would change nothing
     ]
     curves = compared(study, [stream for _, _, stream in other], families, FEW)
     tables = []

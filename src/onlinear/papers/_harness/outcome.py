@@ -1,4 +1,4 @@
-"""What a run says of a paper's claims: numbers, pictures, and a verdict."""
+"""The outcome of a reproduction: claims, numbers, pictures and a verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ Verdict = Literal["reproduced", "in part", "not reproduced"]
 
 
 class Claim(NamedTuple):
-    """One statement: a short name, its words, whether it holds, and what was found.
+    """One claim: a short name, its wording, whether it holds, and what was found.
 
-    It is a paper's, or ours: a correction, or what one would ask next. The verdict is on the
-    paper's alone.
+    It is the paper's, or ours: a correction, or a follow-up question. The verdict depends on the
+    paper's claims only.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Claim(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A figure, and a caption that says what is to be seen."""
+    """A figure and its caption."""
 
     figure: "Figure"
     caption: str
@@ -37,13 +37,13 @@ class Picture(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a run."""
+    """The results of a run."""
 
     claims: Sequence[Claim]
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
-    numbers: dict[str, float] = field(default_factory=dict)  # by name, for tests and for others
-    remarks: Sequence[str] = ()  # what the numbers add to the docstring: skipped parts, findings
+    numbers: dict[str, float] = field(default_factory=dict)  # by name, for tests and the JSON file
+    remarks: Sequence[str] = ()  # additions to the docstring: skipped parts, findings
 
     @property
     def verdict(self) -> Verdict:

@@ -1,4 +1,4 @@
-"""The pages: one for each figure or table, and an index of all that are in a folder."""
+"""Write the HTML pages of figures and tables, and an index of those in a folder."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def write(folder: Path, name: str, outcome: Outcome, study: Study) -> None:
         drawings.append(Drawing("", caption, svg))
         files[stem] = caption
     claim, protocol, reading = (Words(heading, sections[heading]) for heading in SECTIONS)
-    seen = [Words("What else was seen", "\n\n".join(outcome.remarks))] if outcome.remarks else []
+    seen = [Words("Further findings", "\n\n".join(outcome.remarks))] if outcome.remarks else []
     links = Links("", [("all figures and tables", INDEX), *_files(name, files)[1:]])
     tables = [*outcome.tables, *_verdict(outcome)]
     parts: list[Part] = [claim, protocol, *drawings, *tables, reading, *seen, links]
@@ -48,13 +48,13 @@ def write(folder: Path, name: str, outcome: Outcome, study: Study) -> None:
 
 
 def write_not_run(folder: Path, name: str, why: str) -> None:
-    """Put down why a figure or table could not be run, unless there is a page of an earlier run."""
+    """Record why a figure or table could not be run, unless an earlier run left a page."""
     if not (folder / f"{name}.json").exists():
         _put(folder, name, {"verdict": "not run", "why": why})
 
 
 def write_index(folder: Path) -> Path:
-    """Write a page with the verdicts and pictures of all that is in the folder; return its path."""
+    """Write the index: verdicts and pictures of all results in the folder; return its path."""
     rows, parts = [], []
     for name in NAMES:
         record = _got(folder, name)
@@ -75,13 +75,13 @@ def write_index(folder: Path) -> Path:
 
 
 def _shown(folder: Path, name: str, heading: str, record: dict[str, Any]) -> list[Part]:
-    """Return what the index has of a figure or table."""
+    """Return the index's section on a figure or table."""
     if record["verdict"] == "not run":
         return [Words(heading, record["why"])]
     parts: list[Part] = [Links(heading, _files(name, record["pictures"]))]
     for stem, caption in record["pictures"].items():
         drawing = folder / f"{stem}.svg"
-        if drawing.exists():  # it may have been taken away
+        if drawing.exists():  # it may have been deleted
             parts.append(Drawing("", caption, drawing.read_bytes()))
     return parts
 
@@ -94,11 +94,11 @@ def _files(name: str, pictures: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _verdict(outcome: Outcome) -> list[Table]:
-    """Return what holds of the paper's claims, and of ours."""
+    """Return the tables of the paper's claims and of ours."""
     tables = []
     for heading, column, ours in (
         (f"The verdict: {outcome.verdict}", "what the paper says", False),
-        ("Beyond the paper", "corrected, or asked besides", True),
+        ("Beyond the paper", "corrections and further questions", True),
     ):
         rows = [
             (claim.words, "holds" if claim.holds else "does not hold", claim.found)
@@ -111,7 +111,7 @@ def _verdict(outcome: Outcome) -> list[Table]:
 
 
 def _setting(study: Study) -> str:
-    quick = ", a quick look at less data, of which not all that is said below is true" * study.quick
+    quick = ", a quick run on less data, for which not all statements below are true" * study.quick
     return f"{study.repeats} repeats from seed {study.seed}{quick}, onlinear {__version__}"
 
 
@@ -121,7 +121,7 @@ def _put(folder: Path, name: str, record: dict[str, Any]) -> None:
 
 
 def _got(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return what an earlier or this run put down."""
+    """Return the record that this or an earlier run wrote."""
     try:
         record: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:

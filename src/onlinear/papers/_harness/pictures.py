@@ -1,4 +1,4 @@
-"""How figures look: for print, in vectors, told apart without colours."""
+"""The style of figures: vector graphics for print, legible without colours."""
 
 import functools
 import io
@@ -20,9 +20,9 @@ __all__ = ["LOOKS", "NORMAL_95", "Stroke", "band", "drawn", "new", "plain", "sty
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-WIDTH = 7.0  # inches: the width of a page's text
-NORMAL_95 = 1.959964  # deviations of the mean on either side
-TRUE_TYPE = 42  # fonts in a PDF that editors can read
+WIDTH = 7.0  # inches, the text width of a page
+NORMAL_95 = 1.959964  # standard errors on either side of the mean
+TRUE_TYPE = 42  # embeds fonts that PDF editors can read
 
 
 class Stroke(NamedTuple):
@@ -33,7 +33,7 @@ class Stroke(NamedTuple):
     marker: str
 
 
-# the same place in all three, so that a print in grey can be read too
+# colour, dash and marker change together, so that a print in grey is legible too
 LOOKS = tuple(
     Stroke(colour, dashes, marker)
     for colour, dashes, marker in zip(
@@ -69,7 +69,7 @@ STYLE: dict[Any, Any] = {
 
 
 def styled(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Let what a function draws have this look."""
+    """Apply this style to everything a function draws."""
 
     @functools.wraps(function)
     def inside(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -81,9 +81,9 @@ def styled(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @styled
 def new(rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) -> tuple[Figure, Any]:
-    """Return a figure as wide as a page's text, each row so many inches high, and its axes.
+    """Return a figure of the page's text width, with rows of this height in inches, and its axes.
 
-    Options are those of ``Figure.subplots``; axes are an array even if there is one only.
+    Options are those of ``Figure.subplots``; axes are always an array.
     """
     figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
     FigureCanvasSVG(figure)
@@ -92,7 +92,7 @@ def new(rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) ->
 
 @styled
 def drawn(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
-    """Return the figure as a file."""
+    """Return the figure as the bytes of a file."""
     file = io.BytesIO()
     date = {"svg": "Date", "pdf": "CreationDate"}[form]
     figure.savefig(file, format=form, metadata={date: None})
@@ -100,7 +100,7 @@ def drawn(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
 
 
 def plain(axes: "Axes", title: str, across: str, up: str) -> None:
-    """Give axes their words."""
+    """Set the title and labels of axes."""
     axes.set_title(title)
     axes.set_xlabel(across)
     axes.set_ylabel(up)

@@ -1,4 +1,4 @@
-"""Which figures and tables there are, and where each is run."""
+"""The list of reproducible figures and tables, and the module of each."""
 
 import importlib
 import inspect
@@ -39,14 +39,14 @@ class Script(NamedTuple):
 
 
 class ScriptText(NamedTuple):
-    """What the docstring of a script says: its title, and the text of each of ``SECTIONS``."""
+    """The parts of a script's docstring: its title, and the text of each of ``SECTIONS``."""
 
     title: str
     sections: dict[str, str]
 
 
 def known(name: str) -> str:
-    """Return a name as it is in ``NAMES``: dots and underscores are as good as dashes."""
+    """Return the spelling of a name in ``NAMES``; dots and underscores count as dashes."""
     plain = re.sub(r"[._ ]", "-", name.lower())
     if plain not in NAMES:
         raise ValueError(f"there is no figure or table {name!r}; there are {', '.join(NAMES)}")
@@ -65,7 +65,7 @@ def script(name: str) -> Script:
 
 
 def words(of: Script) -> ScriptText:
-    """Return the text of a script, taken apart; a paragraph is one line."""
+    """Split the docstring of a script into its parts; each paragraph becomes one line."""
     title, *parts = re.split(r"\n\n(.+)\n-{3,}\n", of.text)
     texts = ["\n\n".join(" ".join(each.split()) for each in re.split("\n\n", p)) for p in parts]
     return ScriptText(title.rstrip("."), dict(zip(texts[::2], texts[1::2], strict=True)))

@@ -1,4 +1,4 @@
-"""What a script is given: how often to repeat, where data are, and hands to work with."""
+"""``Study``: how a figure or table is run: repeats, seeds, data folder, worker processes."""
 
 import gc
 import os
@@ -25,27 +25,27 @@ Result = TypeVar("Result")
 
 
 def _nothing(done: int, of: int) -> None:
-    """Tell nobody."""
+    """Do not show any progress."""
 
 
 @dataclass
 class Study:
-    """How a figure or table is to be run.
+    """How to run a figure or table.
 
     Parameters
     ----------
     repeats : int, default 100
         How many random streams are averaged over.
     seed : int, default 0
-        The first of their seeds. Parameters are tuned on a stream of their own.
+        The seed of the first stream. Parameters are tuned on a separate stream.
     quick : bool, default False
-        A look in seconds: less data where a script takes long, so that figures differ.
+        A run of seconds: less data where a script takes long, so the numbers differ.
     folder : Path, optional
-        Where real data sets are; see :func:`onlinear.streams.load`.
+        The folder of real data sets; see :func:`onlinear.streams.load`.
     download : bool, default True
         Whether real data sets may be fetched from their public sources.
     advance : callable, optional
-        Told how many of how many pieces of work are done.
+        Called with the number of finished tasks and the total.
     """
 
     repeats: int = 100
@@ -62,7 +62,7 @@ class Study:
 
     @property
     def tuning_seed(self) -> int:
-        """The seed of the stream that parameters are tuned on: none of the repeats has it."""
+        """The seed of the stream for tuning, which is none of the repeats'."""
         return self.seed + 1_000_000
 
     @property
@@ -71,9 +71,10 @@ class Study:
         return range(self.seed, self.seed + self.repeats)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return the work on each item, in order, in several processes if there are.
+        """Return the results of ``work`` on each item, in order, in several processes if possible.
 
-        The work is a function of a module (or a partial of one), its items are not too large.
+        ``work`` is a module-level function or a partial of one; items are pickled, so keep them
+        small.
         """
         items = list(items)
         if self._pool is None:
@@ -84,13 +85,13 @@ class Study:
             return results
         futures = [self._pool.submit(work, item) for item in items]
         for done, future in enumerate(as_completed(futures), 1):
-            future.result()  # raises what the work raised, at once
+            future.result()  # raises an error of the work immediately
             self.advance(done, len(items))
         return [future.result() for future in futures]
 
     @contextmanager
     def hands(self, processes: int) -> Iterator[None]:
-        """Let work be done by so many processes; they end with the context, however it ends."""
+        """Run work in so many processes within this context; they end with it in any case."""
         if processes < 2:
             yield
             return
@@ -107,11 +108,11 @@ class Study:
         finally:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-            gc.collect()  # its semaphores go with it, though the command ends without a goodbye
+            gc.collect()  # frees its semaphores, as the command exits without cleanup
 
 
 def _serve() -> None:
-    """Leave Ctrl-C to the process that started this one, end when it does, keep to one core."""
+    """Prepare a worker: ignore Ctrl-C, end with the parent process, use one core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

@@ -66,7 +66,7 @@ READINGS: Mapping[str, Stream] = {
 
 
 def named(q: float) -> str:
-    """Return what ARCOR with that q is called."""
+    """Return the name of ARCOR with that q."""
     return f"ARCOR, q = {q:g}"
 
 
@@ -84,7 +84,7 @@ def families(coarse: bool) -> dict[str, Sequence[Learner]]:
 
 
 def run(study: Study) -> Outcome:
-    """Run both panels, and both again under other readings."""
+    """Run both panels, and again under other interpretations."""
     rows = {"rows": 800} if study.quick else {}
     tried = families(study.quick)
     panels = {name: {**stream, **rows} for name, stream in PANELS.items()}
@@ -134,7 +134,7 @@ def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
 
 
 def _gap(panel: str, slug: str, curves: LossCurves) -> Claim:
-    """Return whether AROWR loses more than NLMS, and NLMS than ARCOR, in each quarter."""
+    """Return the claim that the gaps between AROWR, NLMS and ARCOR grow in each quarter."""
     best = min(map(named, SEVERAL_Q), key=curves.total)
     at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]
     gaps = {

@@ -1,4 +1,4 @@
-"""What a data set of Jamil & Bouchachia's Table 3 shows: as they ran it, and as it should be."""
+"""Results on a data set of Jamil & Bouchachia's Table 3: as they ran it, and corrected."""
 
 import time
 from collections.abc import Mapping
@@ -40,32 +40,32 @@ __all__ = [
     "zeros",
 ]
 
-KEPT = {"ISE": [0, 1, 2, 3, 5, 6, 7], "F-16": [*range(10), 38]}  # by CIRR and OSLOG
+KEPT = {"ISE": [0, 1, 2, 3, 5, 6, 7], "F-16": [*range(10), 38]}  # columns kept by CIRR and OSLOG
 GONE = [25, 29, 31, 33]  # removed from F-16 for AAR and ORR
 RATES = {"ISE": 1e-5, "F-16": 1.55e-6}
 A = 1e-5
-NOTHING = 1e-100  # below which a weight is 0: it underflows there in a few rounds
-REACH = 100.0  # how far a parameter is moved to see how sensitive a learner is,
-STARTS = 40  # how many first rows a selection is made from
-MULTIPLES = 10.0 ** np.arange(-2, 2.25, 0.5)  # and the steps there
+NOTHING = 1e-100  # smaller weights count as 0: they underflow in a few rounds
+REACH = 100.0  # the factor by which a parameter is changed to test sensitivity
+STARTS = 40  # how many different first rows a selection starts from
+MULTIPLES = 10.0 ** np.arange(-2, 2.25, 0.5)  # the multiples of the tuned value that are tried
 
 
 class SetSeen(NamedTuple):
-    """What a data set shows."""
+    """The results on a data set."""
 
     rows: int
-    paper: dict[str, Row]  # as the paper ran it, slips included
-    right: dict[str, Row]  # with the paper's constant, without slips,
-    fair: dict[str, float]  # RMSE, tuned,
-    going: dict[str, float]  # and with what was learnt in the first quarter
+    paper: dict[str, Row]  # as the paper ran it, errors included
+    right: dict[str, Row]  # with the paper's constant, without its errors
+    fair: dict[str, float]  # RMSE, tuned
+    going: dict[str, float]  # RMSE, tuned, continuing from the first quarter
     chosen: dict[str, ol.Learner]
-    tuned_to: dict[str, str]  # the same in words
+    tuned_to: dict[str, str]  # the same as text
     curves: dict[str, np.ndarray]  # RMSE of the rounds so far, paper's constant
     by_parameter: dict[str, tuple[np.ndarray, np.ndarray]]  # parameters and RMSE
 
 
 def look(name: str, X: np.ndarray, y: np.ndarray, every: int) -> SetSeen:
-    """Return what a data set shows; of the values of a each ``every``-th is tried."""
+    """Return the results on a data set; every ``every``-th value of a is tried."""
     early, known, rest, labels = split(X, y)
     few = np.ascontiguousarray(rest[:, KEPT[name]])
     ogd = ol.OGD(eta=RATES[name], on_bad="skip")
@@ -98,7 +98,7 @@ def look(name: str, X: np.ndarray, y: np.ndarray, every: int) -> SetSeen:
 
 
 def slips() -> list[ol.Learner]:
-    """Return AAR and ORR as the paper ran them."""
+    """Return AAR and ORR with the errors of the paper's code."""
     return [MisusedInverse(a=A, form="sums", shrink=True), MisusedInverse(a=A)]
 
 
@@ -112,7 +112,7 @@ def parameter(learner: ol.Learner) -> tuple[str, float]:
 def _by_parameter(
     chosen: Mapping[str, ol.Learner], X: np.ndarray, y: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the RMSE of each algorithm around its tuned parameter; ε of ONS stays."""
+    """Return the RMSE of each algorithm around its tuned parameter; ε of ONS is fixed."""
     found = {}
     for name, learner in chosen.items():
         moved, value = parameter(learner)
@@ -123,25 +123,25 @@ def _by_parameter(
 
 
 def sensitivity(seen: SetSeen, name: str) -> float:
-    """Return how many times the RMSE grows at most if the parameter is moved."""
+    """Return the largest factor by which the RMSE grows if the parameter is changed."""
     return float(np.max(seen.by_parameter[name][1]) / seen.fair[name])
 
 
 def weights(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the weights of a fresh learner after the rows."""
+    """Return the weights of a new learner after the rows."""
     bank = ol.Bank([learner], threads=1)
     ol.replay(bank, X, y)
     return bank[0].coef_
 
 
 def zeros(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> set[int]:
-    """Return the columns that are not 0 throughout, but have no weight after the rows."""
+    """Return the columns that are not constantly 0, but have weight 0 after the rows."""
     nothing = np.abs(weights(learner, X, y)) < NOTHING
     return set(np.flatnonzero(nothing & X.any(axis=0)).tolist())
 
 
 def kept(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> set[int]:
-    """Return the columns that have a weight after the rows."""
+    """Return the columns with a nonzero weight after the rows."""
     return set(np.flatnonzero(np.abs(weights(learner, X, y)) >= NOTHING).tolist())
 
 

@@ -1,4 +1,4 @@
-"""What a stream of Friedman's function shows of Jamil & Bouchachia's Table 2 and its text."""
+"""Results on streams of Friedman's function, for Jamil & Bouchachia's Table 2 and its text."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -30,7 +30,7 @@ SIZES = 10.0 ** np.arange(1, 7)
 WRONG = 1000.0
 ROUNDS = np.unique(np.geomspace(20, 30_576, 40).astype(int))
 
-GIVEN: dict[str, ol.Learner] = {  # the paper's constants, without slips
+GIVEN: dict[str, ol.Learner] = {  # the paper's constants, without its errors
     "AAR": ol.AAR(b=0.1),
     "ORR": ol.Ridge(b=0.5),
     "CIRR": ol.CIRR(a=0.5),
@@ -40,10 +40,10 @@ GIVEN: dict[str, ol.Learner] = {  # the paper's constants, without slips
 
 
 class StreamSeen(NamedTuple):
-    """What one stream shows."""
+    """The results on one stream."""
 
-    paper: dict[str, Row]  # as the paper ran it, slips included
-    right: dict[str, float]  # RMSE with the paper's constants, without slips,
+    paper: dict[str, Row]  # as the paper ran it, errors included
+    right: dict[str, float]  # RMSE with the paper's constants, without its errors
     fair: dict[str, float]  # tuned,
     four: dict[str, float]  # with the significant inputs alone,
     six: dict[str, float]  # with the others alone,
@@ -55,7 +55,7 @@ class StreamSeen(NamedTuple):
 
 
 def look(X: np.ndarray, y: np.ndarray, every: int) -> StreamSeen:
-    """Return what a stream shows; of the values of a each ``every``-th is tried."""
+    """Return the results on a stream; every ``every``-th value of a is tried."""
     early, known, rest, labels = split(X, y)
     fair, tried = tuned(early, known, every), grids(early, known, every)
     given = {**GIVEN, "ONS": fair["ONS"]}
@@ -119,5 +119,5 @@ def by_input(X: np.ndarray, y: np.ndarray) -> Table:
 
 
 def draw(seed: int, rows: int, every: int) -> StreamSeen:
-    """Return what a stream of Friedman's function shows."""
+    """Return the results on a new stream of Friedman's function."""
     return look(*ol.streams.friedman(rows=rows, seed=seed), every)

@@ -1,14 +1,14 @@
-"""AAR and ORR with the slips that give the rows Jamil & Bouchachia print for them.
+"""AAR and ORR with the programming errors that explain Jamil & Bouchachia's printed rows.
 
     ŷ = wᵀx, or wᵀx / (1 + xᵀAx) for AAR          A₀ = aI,  b₀ = 0
-    A ← (A + xxᵀ)⁻¹       "turned": A is inverted in every round, and added to as if it were not
+    A ← (A + xxᵀ)⁻¹       "turned": A is inverted in every round, but updated as if it were not
     A ← A + xxᵀ           "sums": A is never inverted
     b ← b + yx
     w ← Ab
 
 With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a these would be online ridge regression and AAR. Not for use:
-they are here to show where the printed numbers come from. As learners they need no loop of their
-own.
+they show where the printed numbers come from. They are learners so that :func:`onlinear.replay` can
+run them.
 
 B is A⁻¹ in the turned form, so that a round costs O(d²): the two swap their parts, A ← B − Bxxᵀ B /
 (1 + xᵀBx), B ← A + xxᵀ.
@@ -46,7 +46,7 @@ class MisusedState(NamedTuple):
 
 
 def init(params: MisusedParams, d: int) -> MisusedState:
-    """Begin with A = aI."""
+    """Return the initial state, A = aI."""
     return MisusedState(
         np.zeros(1), np.zeros(d), params.a * np.eye(d), np.eye(d) / params.a, np.zeros(d)
     )
@@ -80,18 +80,18 @@ def step(state: Any, params: Any, x: Any, y: Any, work: Any) -> Any:
 
 
 class MisusedInverse(Learner):
-    """Ridge regression that takes a matrix for its inverse.
+    """Ridge regression that confuses a matrix with its inverse.
 
     Parameters
     ----------
     a : float, default 1.0
-        The matrix begins as a·I, a > 0.
+        The initial matrix is a·I, a > 0.
     form : {"turned", "sums"}, default "turned"
         Whether it is inverted in every round, or in none.
     shrink : bool, default False
         Whether predictions are divided by 1 + xᵀAx, as AAR's are.
     on_bad : {"raise", "skip"}, default "raise"
-        Whether a row that breaks a rule raises, or is counted in ``n_skipped_`` and left out.
+        Whether a bad row raises an error, or is skipped and counted in ``n_skipped_``.
     """
 
     a: float = 1.0

@@ -12,12 +12,12 @@ from onlinear.papers.cirr.protocol import LEARNERS, ONLINE
 
 __all__ = ["by_parameter", "near_and_far", "over_time", "side_by_side", "struck_and_excess"]
 
-Series = Mapping[str, Mapping[str, float]]  # by what they are, and by learner
+Series = Mapping[str, Mapping[str, float]]  # by name of the series, and by learner
 FORMS = ("o", "s", "D", "^")
 
 
 def _dots(ax: Axes, series: Series) -> None:
-    """Draw the values of each learner below each other; the first series as rings."""
+    """Draw the values of each learner on one line; the first series as rings."""
     at = {name: len(LEARNERS) - 1 - k for k, name in enumerate(LEARNERS)}
     for k, (label, values) in enumerate(series.items()):
         shown = [name for name in LEARNERS if name in values]
@@ -45,7 +45,7 @@ def _below(figure: Figure, ax: Axes, columns: int) -> None:
 
 
 def _powers(axis: str, ax: Axes, *ticks: float) -> None:
-    """Let an axis be logarithmic; on one of few powers of ten, say which ticks have numbers."""
+    """Make an axis logarithmic; ``ticks``, if given, are the labelled ones."""
     ax.set(**{f"{axis}scale": "log"})
     if ticks:
         of = ax.xaxis if axis == "x" else ax.yaxis
@@ -56,7 +56,7 @@ def _powers(axis: str, ax: Axes, *ticks: float) -> None:
 
 
 def near_and_far(series: Series) -> Figure:
-    """Draw all values, and beside it those that are near the least."""
+    """Draw all values, and next to it those near the smallest."""
     figure, ((far, near),) = new(1, 2, 3.1)
     for ax in (far, near):
         _dots(ax, series)
@@ -80,7 +80,7 @@ def struck_and_excess(
     figure, ((left, right),) = new(1, 2, 2.9)
     for k, (look, name) in enumerate(zip(LOOKS, ONLINE, strict=False)):
         band(left, sizes, struck[name], name, look)
-        left.lines[-1].set_markevery((k % 3, 3))  # curves that coincide have their marks in turns
+        left.lines[-1].set_markevery((k % 3, 3))  # markers alternate where curves coincide
         band(right, rounds[: excess[name].shape[1]], excess[name], name, look)
     for ax in (left, right):
         _powers("x", ax)

@@ -1,4 +1,4 @@
-"""What is shown of Jamil & Bouchachia's Table 3: its printed numbers beside those of the run."""
+"""Tables and pictures for Jamil & Bouchachia's Table 3: printed numbers and those of the run."""
 
 from collections.abc import Mapping
 
@@ -45,7 +45,7 @@ def remarks(seen: Mapping[str, SetSeen]) -> list[str]:
 def tables(
     seen: Mapping[str, SetSeen], hidden: Mapping[str, float], times: Mapping[str, float]
 ) -> list[Table]:
-    """Return the printed table beside the run's, and what comes out without slips."""
+    """Return the printed table next to the run's, and the results without the errors."""
     tables = []
     for which, each in seen.items():
         printed = PRINTED[which]

@@ -1,4 +1,4 @@
-"""What Tables 2 and 3 of Jamil & Bouchachia share: measures, the protocol, and how to tune."""
+"""Shared by Tables 2 and 3 of Jamil & Bouchachia: measures, the protocol, and tuning."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -59,7 +59,7 @@ def row(y: np.ndarray, predictions: np.ndarray) -> Row:
 
 
 def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
-    """Return the root of the mean squared error."""
+    """Return the root mean squared error."""
     return _run(y, predictions).rmse
 
 
@@ -81,7 +81,7 @@ def apart(printed: str, value: float) -> float:
 
 
 def agrees(printed: str, value: float) -> bool:
-    """Whether a value is within one unit of the last printed digit: rounded, or cut."""
+    """Whether a value is within one unit of the last printed digit, rounded or truncated."""
     return apart(printed, value) <= 1.0
 
 
@@ -94,7 +94,7 @@ def split(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 def predicted(
     learners: Sequence[ol.Learner], X: np.ndarray, y: np.ndarray, threads: int | None = 1
 ) -> np.ndarray:
-    """Return the predictions of fresh copies of the learners, one in each row.
+    """Return the predictions of new copies of the learners, one row each.
 
     A row that OGD refuses, because its step would overshoot, is predicted but not learnt.
     """
@@ -102,7 +102,7 @@ def predicted(
 
 
 def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return what least squares with an intercept says of the rows that it is fitted to."""
+    """Return the in-sample predictions of least squares with an intercept."""
     Z = np.column_stack([np.ones(len(y)), X])
     best = ol.hindsight.BestFixed()
     best.learn_many(Z, y)
@@ -110,7 +110,7 @@ def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Learner]]:
-    """Return the learners to choose from; of the values of a each ``every``-th."""
+    """Return the learners to choose from, with every ``every``-th value of a."""
     longest, power = float(np.max(np.sum(X**2, axis=1))), float(np.mean(y**2))
     penalties = PENALTIES[::every].tolist()
     return {
@@ -128,7 +128,7 @@ def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Lea
 
 
 def tuned(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, ol.Learner]:
-    """Return of each algorithm the fresh learner whose parameters lost least on the rows."""
+    """Return, for each algorithm, a new learner with the parameters of lowest loss on the rows."""
     chosen = {}
     for name, learners in grids(X, y, every).items():
         losses = np.sum((y - predicted(learners, X, y)) ** 2, axis=1)
@@ -160,7 +160,7 @@ def printed_beside(
     caption: str,
     within: slice,
 ) -> Table:
-    """Return a table of some measures, the paper's beside those of the run."""
+    """Return a table of some measures, the paper's next to those of the run."""
     columns = [f"{name}, {whose}" for name in MEASURES[within] for whose in ("paper", "here")]
     rows = []
     for name, values in printed.items():
@@ -171,7 +171,7 @@ def printed_beside(
 
 
 def misprinted(printed: str, value: float) -> bool:
-    """Whether a value agrees with a printed one but for its sign or a power of ten.
+    """Whether a value agrees with a printed one except for its sign or a power of ten.
 
     >>> misprinted("2.41e-1", 0.02408), misprinted("2.95e-4", -2.947e-4), misprinted("1.2", 1.4)
     (True, True, False)
@@ -181,7 +181,7 @@ def misprinted(printed: str, value: float) -> bool:
 
 
 def differing(printed: Mapping[str, Sequence[str]], found: Mapping[str, Row]) -> str:
-    """Return the cells that are more than one unit of the last printed digit apart, in words."""
+    """Return, as text, the cells that differ by more than one unit of the last printed digit."""
     slips: list[str] = []
     others: list[str] = []
     for name in found:

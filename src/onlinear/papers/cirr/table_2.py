@@ -102,13 +102,13 @@ PRINTED = {
     "ONS": ("2.66", "0.72", "2.06", "-1.55", "0.11", "1.77"),
     "BLUE": ("2.63", "0.72", "2.03", "-1.56", "0.10", "1.75"),
 }
-SAME = ("CIRR", "OSLOG", "BLUE")  # rows that are to come out as printed, with nothing fitted
-WEIGHTS = (7, 7, 0, 10, 5, 0, 0, 0, 0, 0)  # what the text says they are, about
+SAME = ("CIRR", "OSLOG", "BLUE")  # rows expected as printed, with nothing fitted
+WEIGHTS = (7, 7, 0, 10, 5, 0, 0, 0, 0, 0)  # approximate values in the text
 CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the other's
 
 
 def run(study: Study) -> Outcome:
-    """Return the table as the paper ran it and as it should be, and the two experiments."""
+    """Return the table as the paper ran it and corrected, and the two experiments."""
     every = 4 if study.quick else 1
     rows = 4000 if study.quick else 40_768
     streams = study.map(partial(draw, rows=rows, every=every), study.seeds)
@@ -204,7 +204,7 @@ def _claims_of_rows(
 
 
 def _claim_of_superiority(streams: Sequence[StreamSeen], fair: Mapping[str, float]) -> Claim:
-    """Return the claim that the new learners are better, all being tuned."""
+    """Return the claim that the new learners are better, with all learners tuned."""
     strong = [fair["CIRR"], fair["OSLOG"]]
     ratios = np.array([[seen.fair[n] for n in ("AAR", "ORR", "CIRR", "OSLOG")] for seen in streams])
     gain = ratios[:, 2:].max(axis=1) / ratios[:, :2].min(axis=1)

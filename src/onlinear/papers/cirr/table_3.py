@@ -76,7 +76,7 @@ it. Counted by weights that do next to nothing, with the floor, the lead is smal
 weights too, of attributes so small that its steps have not reached them. Those that are exactly 0
 are of attributes that are 0 but for rows it skipped. Both counts are given.
 
-The list of ISE's inputs names the Bovespa index twice. One of the eight columns is in truth the
+The list of ISE's inputs names the Bovespa index twice. One of the eight columns is actually the
 index of Istanbul in lira, which is the label up to the exchange rate of the day: without it the
 error about doubles for all learners, and none is clearly better than the others.
 """
@@ -119,12 +119,12 @@ from onlinear.streams import load
 
 __all__ = ["PRINTED", "run"]
 
-SAME = ("CIRR", "OSLOG", "BLUE")  # rows that are to come out as printed, with nothing fitted
+SAME = ("CIRR", "OSLOG", "BLUE")  # rows expected as printed, with nothing fitted
 CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the other's
 
 
 def run(study: Study) -> Outcome:
-    """Return the table as the paper ran it and as it should be, and what was selected."""
+    """Return the table as the paper ran it and corrected, and the selected attributes."""
     every = 2 if study.quick else 1
     data = {
         "ISE": load("istanbul_stock_exchange", study.folder, study.download),
@@ -176,7 +176,7 @@ def _values(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[Cl
 
 
 def _printed_rows(seen: Mapping[str, SetSeen]) -> list[Claim]:
-    """Return the claims about the rows that are to come out as printed."""
+    """Return the claims about the rows expected as printed."""
     same = {
         which: all(
             agrees(PRINTED[which][name][k], each.paper[name][k]) for name in SAME for k in (0, 1)
@@ -240,7 +240,7 @@ def _failures(seen: Mapping[str, SetSeen]) -> list[Claim]:
 
 
 def _best(seen: Mapping[str, SetSeen]) -> list[Claim]:
-    """Return the claims that CIRR predicts best, all being tuned."""
+    """Return the claims that CIRR predicts best, with all learners tuned."""
     ise, f16 = seen["ISE"], seen["F-16"]
     return [
         Claim(
@@ -297,7 +297,7 @@ def _no_label_in_disguise(ise: SetSeen, hidden: Mapping[str, float]) -> Claim:
 
 
 def _selected(which: str, data: Data, study: Study) -> list[Claim]:
-    """Return the claims about what is selected on the first quarter, and how firmly."""
+    """Return the claims about the selection on the first quarter, and its stability."""
     X, y = split(data.X, data.y)[:2]
     said = set(KEPT[which])
     cirr, oslog = ol.CIRR(a=A, floor=0.0), ol.OSLOG(a=A, floor=0.0)

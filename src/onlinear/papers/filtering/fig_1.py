@@ -74,12 +74,12 @@ from onlinear.papers.filtering.newswire_pictures import balance, by_topic
 __all__ = ["run"]
 
 PAPER = {"RIDGE-FULL": ".68", "Perceptron": ".61", "RIDGE-FIL": ".59", "STAP": "poor"}
-PRETTY_WELL = 0.8  # of the F of RIDGE-FULL
-BALANCED = 0.1  # precision and recall are less apart than this
+PRETTY_WELL = 0.8  # share of the F of RIDGE-FULL
+BALANCED = 0.1  # largest difference of precision and recall
 
 
 def run(study: Study) -> Outcome:
-    """Run the filters on every task, on RCV1 or on what stands in for it."""
+    """Run the filters on every task, on RCV1 or its substitute."""
     source = _source(study)
     fewer = source._replace(labelled=True)
     twice = source.name == "reuters21578" and not study.quick
@@ -107,7 +107,7 @@ def run(study: Study) -> Outcome:
 
 
 def _source(study: Study) -> NewsSource:
-    """Return RCV1 if it is there, what stands in for it if not."""
+    """Return RCV1 if it is available, else its substitute."""
     if not study.quick:
         source = NewsSource("rcv1", study.folder)
         try:
@@ -221,7 +221,7 @@ def _numbers(prefix: str, found: Mapping[str, Scores]) -> dict[str, float]:
 
 
 def _remarks(source: NewsSource, task: Tasks, found: Mapping[str, Scores]) -> list[str]:
-    """Return what of the paper's data is missing, and where false alarms come from."""
+    """Return remarks on missing data of the paper, and on the false alarms."""
     first, second = found["RIDGE-FIL"].alarms.mean(axis=0)
     remarks = [
         f"A topic has {task.Y.sum(axis=0).mean():,.0f} relevant stories on average. RIDGE-FIL has "
@@ -234,6 +234,6 @@ def _remarks(source: NewsSource, task: Tasks, found: Mapping[str, Scores]) -> li
         )
     elif len(task.Y) < STORIES:
         remarks.append(
-            f"{len(task.Y):,} stories were run and not {STORIES:,}: the memory holds no more."
+            f"{len(task.Y):,} stories were run, not {STORIES:,}: memory is too small for more."
         )
     return remarks

@@ -1,4 +1,4 @@
-"""News stories as filtering tasks: a topic each, TF-IDF vectors, and what filters reach on them.
+"""News stories as filtering tasks, one per topic: TF-IDF vectors, and the scores of filters.
 
 Cesa-Bianchi, Conconi & Gentile (2003), section 4.1.
 """
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTERS", "STORIES", "NewsSource", "Scores", "Tasks", "scores", "tasks"]
 
-STORIES = 70_000  # of RCV1, the first
-SHARE = (0.01, 0.05)  # of the stories that have the topic
-PARTS = 20  # of the stream, after each of which F is taken
+STORIES = 70_000  # the first of RCV1
+SHARE = (0.01, 0.05)  # of stories with the topic
+PARTS = 20  # of the stream, after each of which F is computed
 
 
 class NewsSource(NamedTuple):
@@ -32,9 +32,9 @@ class NewsSource(NamedTuple):
     name: str  # "rcv1" or "reuters21578"
     folder: Path | None = None
     download: bool = False
-    first: int | None = None  # so many stories of the beginning, or all
+    first: int | None = None  # how many stories from the beginning, None: all
     labelled: bool = False  # only stories that have a topic at all
-    topics: int | None = None  # so many of the most frequent, or all
+    topics: int | None = None  # how many of the most frequent, None: all
 
 
 class Tasks(NamedTuple):
@@ -47,7 +47,7 @@ class Tasks(NamedTuple):
 
 @cache
 def tasks(source: NewsSource) -> Tasks:
-    """Return the stories that have a word, and the topics that 1 to 5 % of them have."""
+    """Return the non-empty stories, and the topics of 1 to 5 % of them."""
     if source.name == "rcv1":
         X, has, names = _rcv1(source)
     else:
@@ -62,9 +62,9 @@ def tasks(source: NewsSource) -> Tasks:
 
 
 def _rcv1(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
-    """Return vectors, labels and topics of RCV1: as many of the first stories as can be factored.
+    """Return vectors, labels and topics of RCV1: as many of the first stories as memory allows.
 
-    RIDGE-FULL keeps n²/2 numbers of n stories, and is refused half of the memory.
+    RIDGE-FULL keeps n²/2 numbers for n stories, and may use half of the memory.
     """
     most = min(source.first or STORIES, int(math.sqrt(physical_memory() / 8)))
     X, Y, topics = streams.load("rcv1", source.folder, source.download)
@@ -76,7 +76,7 @@ def _reuters(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     try:
         from onlinear.text import CorpusTfidf
     except ImportError as error:
-        raise streams.DataNotFoundError(f"stories cannot be made vectors: {error}") from None
+        raise streams.DataNotFoundError(f"stories cannot be vectorized: {error}") from None
 
     texts, topics = streams.load("reuters21578", source.folder, source.download)
     chosen = [i for i, each in enumerate(topics) if each or not source.labelled][: source.first]
@@ -85,7 +85,7 @@ def _reuters(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     return CorpusTfidf().fit_transform([texts[i] for i in chosen]), has, names
 
 
-# by name, for so many stories and a seed: the last one decides by chance
+# by name, given the number of stories and a seed; the last one is randomized
 FILTERS: dict[str, Callable[[int, int], Filter]] = {
     "RIDGE-FULL": lambda stories, seed: ol.RidgeFilter(c=0.0, feedback="full"),
     "Perceptron": lambda stories, seed: ol.Perceptron(),
@@ -97,7 +97,7 @@ FILTERS: dict[str, Callable[[int, int], Filter]] = {
 
 
 class Scores(NamedTuple):
-    """What a filter reached on each topic, and the mean F of the stream so far."""
+    """The scores of a filter on each topic, and its mean F over the stream so far."""
 
     f: np.ndarray
     late: np.ndarray  # F in the second half

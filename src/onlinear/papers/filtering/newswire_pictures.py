@@ -1,4 +1,4 @@
-"""Pictures of filters on news stories: F by topic, precision beside recall, F as stories come."""
+"""Pictures of filters on news stories: F by topic, precision and recall, F over time."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from onlinear.papers.filtering.newswire import PARTS, Scores, Tasks
 
 __all__ = ["balance", "by_topic"]
 
-UPRIGHT = 12  # topics up to which their names stand side by side
+UPRIGHT = 12  # topics up to which their names fit side by side
 
 
 @styled

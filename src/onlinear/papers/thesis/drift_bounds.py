@@ -1,4 +1,4 @@
-"""What the thesis' section 6.1 compares: the orders of two bounds, as functions of the drift.
+"""The orders of the bounds of LASER and ARCOR as functions of the drift (thesis, section 6.1).
 
 V is the sum of squared steps of the comparator, V′ that of the steps; LASER's bound is of the order
 T^{2/3}V^{1/3}, that of ARCOR √(TV′)·ln T. Everything is in logarithms, since the two cross where T
@@ -24,18 +24,18 @@ __all__ = [
     "price_of_6_8",
 ]
 
-STEEPEST = 1e6  # decays beyond this are taken for a single step
+STEEPEST = 1e6  # larger decays count as a single step
 LARGEST = 700.0  # e to this fits in a double
 
 
 def closed_form(T: int, kappa: float) -> tuple[float, float]:
-    """Return what Σ_{t<T} t^−κ is said to be at most, κ ≠ 1: as printed, and put right."""
+    """Return the bound on Σ_{t<T} t^−κ, κ ≠ 1: as printed, and corrected."""
     printed = ((T - 1) ** (1 - kappa) - 1) / (1 - kappa)
     return printed, ((T - 1) ** (1 - kappa) - kappa) / (1 - kappa)
 
 
 def log_closed_form(log_T: float, kappa: float) -> float:
-    """Return ln of the closed form that is right, 1 + (T^{1−κ} − 1)/(1 − κ), ln T being large."""
+    """Return ln of the corrected closed form, 1 + (T^{1−κ} − 1)/(1 − κ), for large ln T."""
     share = 1 - kappa
     if share == 0:
         return math.log1p(log_T)
@@ -69,7 +69,7 @@ def only_laser() -> float:
 
 
 def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: float) -> float:
-    """Return what (6.9) lets LASER's loss exceed that of a comparator of length 1 by, X being 1.
+    """Return the bound (6.9) on LASER's regret against comparators of length 1, for X = 1.
 
     b = εc, so that ε/(1 − ε) is b/(c − b); ``log_det`` is ln|D_T/b|.
     """
@@ -78,7 +78,7 @@ def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: f
 
 
 def price_of_6_8(rows: int = 1000) -> dict[str, tuple[float, float, float]]:
-    """Return c, LASER's loss and what (6.9) allows, for c as printed in (6.8) and put right.
+    """Return c, LASER's loss and the bound (6.9), for c as printed in (6.8) and corrected.
 
     x = 1 and y = u_t, rising evenly from −1 to 1; d = X = Y = b = 1.
     """

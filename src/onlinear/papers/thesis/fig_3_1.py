@@ -65,7 +65,7 @@ WORDS = {"Forster": "Forster", "case 2": "WEMM, case 2, a = 1/(1 − χ)"}
 
 
 class Found(NamedTuple, Generic[Number]):
-    """What one game shows, in one repeat or in all of them."""
+    """The findings of one game, in one repeat or in all of them."""
 
     misfit: Number
     alpha: Number  # of (3.7), the factor of y² in G
@@ -78,7 +78,7 @@ class Found(NamedTuple, Generic[Number]):
 
 
 def look(this: Game, said: float) -> Found[float]:
-    """Return what a game shows, beside what the learner said."""
+    """Return the findings of a game, given the learner's prediction."""
     optimal, value = solve(this)
     label, _ = this.worst(optimal)
     tries = np.linspace(-this.bound, this.bound, 9)
@@ -95,7 +95,7 @@ def look(this: Game, said: float) -> Found[float]:
 
 
 def play(seed: int) -> tuple[float, dict[str, Found[float]]]:
-    """Return what AAR says in one repeat, and what each game shows."""
+    """Return AAR's prediction in one repeat, and the findings of each game."""
     given = prefix(seed)
     cut, own = predictions(given)
     of = games(given).items()
@@ -106,7 +106,7 @@ def run(study: Study) -> Outcome:
     """Return the shapes of the three games, and where their optimal predictions are."""
     said, shown = zip(*study.map(play, study.seeds), strict=True)
     of = {
-        name: Found(*np.array([tuple(each[name]) for each in shown]).T)  # a repeat in each place
+        name: Found(*np.array([tuple(each[name]) for each in shown]).T)  # one entry per repeat
         for name in shown[0]
     }
     cut = int(np.sum(np.abs(said) == Y))

@@ -98,7 +98,7 @@ def families(coarse: bool) -> dict[str, Sequence[Learner]]:
 
 
 def run(study: Study) -> Outcome:
-    """Run all four panels, and sets 1 and 2 again under other readings."""
+    """Run all four panels, and sets 1 and 2 again under other interpretations."""
     rows = {"rows": 600} if study.quick else {}
     tried = families(study.quick)
     sets = {name: {**stream, **rows} for name, stream in SETS.items()}
@@ -122,7 +122,7 @@ def _claim(
     *names: str,
     ours: bool = False,
 ) -> Claim:
-    """Return a claim about sets of data by their numbers, with the totals that decide it."""
+    """Return a claim about data sets, given by number, with the totals that decide it."""
     found = "; ".join(
         f"set {k}: {shown(c, *names)}{undecided(c, *names) if names else ''}" for k, c in of.items()
     )

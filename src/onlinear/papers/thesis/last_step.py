@@ -1,8 +1,8 @@
-"""The last round as a game: a prediction, a label chosen to hurt, and the best u in hindsight.
+"""The last round as a min-max game: a prediction, an adversarial label, the best u in hindsight.
 
     G(y, ŷ) = (y − ŷ)² − (least cost of any u with label y − that with label 0)
 
-The costs are b‖u‖² + Σ a_t(y_t − uᵀx_t)², asked of the library's best predictor in hindsight.
+The costs are b‖u‖² + Σ a_t(y_t − uᵀx_t)², computed with the library's best predictor in hindsight.
 Moroshko, thesis (3.2) and (3.7).
 """
 
@@ -30,7 +30,7 @@ __all__ = [
 
 B, ROWS = 2.0, 100
 Y = 10.0  # Forster's bound on the labels, as in the figure
-FREE = 100.0  # how far labels go that are not bounded
+FREE = 100.0  # the range of labels that stands for "no bound"
 LABELS = np.linspace(-FREE, FREE, 41)
 SURPLUS = (1.5, 3.0, 10.0)  # the last weight of case 1, in units of case 2's
 
@@ -49,7 +49,7 @@ class Prefix(NamedTuple):
 
 
 class Game(NamedTuple):
-    """The last round: the best u pays slope·y + bend·y² if the label is y, beside the label 0."""
+    """The last round: the best u's cost for label y, minus that for 0, is slope·y + bend·y²."""
 
     slope: float
     bend: float
@@ -62,7 +62,7 @@ class Game(NamedTuple):
         return value
 
     def worst(self, prediction: float) -> tuple[float, float]:
-        """Return the label that is best for the adversary, and G there."""
+        """Return the adversary's best label, and G there."""
         inside = minimize_scalar(
             lambda y: -self.value(y, prediction),
             bounds=(-self.bound, self.bound),
@@ -112,7 +112,7 @@ def games(given: Prefix) -> dict[str, Game]:
 
 
 def solve(of: Game) -> tuple[float, float]:
-    """Return the prediction whose worst case is least, and G there."""
+    """Return the prediction with the smallest worst case, and G there."""
     best = minimize_scalar(
         lambda prediction: of.worst(prediction)[1],
         bounds=(-of.bound, of.bound),
@@ -122,7 +122,7 @@ def solve(of: Game) -> tuple[float, float]:
 
 
 def predictions(given: Prefix) -> tuple[float, float]:
-    """Return what AAR, cut to [−Y, Y], and WEMM predict of the last row."""
+    """Return the predictions of AAR, cut to [−Y, Y], and WEMM for the last row."""
     forster, wemm = ol.AAR(b=B, clip=Y), ol.WEMM(b=B)
     for model in (forster, wemm):
         ol.replay(model, given.X, given.y)

@@ -10,7 +10,7 @@ from onlinear.papers.thesis.last_step import Game, Y
 __all__ = ["Panel", "sections", "surfaces"]
 
 Panel = tuple[str, Game, float]  # a title, a game, and its optimal prediction
-LEVEL = 1e-5  # values that differ by less are equally high
+LEVEL = 1e-5  # values that differ by less count as equal
 
 
 def surfaces(panels: list[Panel]) -> Figure:
@@ -60,7 +60,7 @@ def sections(panels: list[Panel]) -> Figure:
 
 
 def _dot(ax: Axes, this: Game, prediction: float, far: float, colour: str) -> None:
-    """Mark the most that the adversary can reach, where that is in the picture."""
+    """Mark the maximum over the adversary's labels, where it is in the picture."""
     best, most = this.worst(prediction)
     for label in {best, -this.bound, this.bound}:
         if abs(label) <= far and most - this.value(label, prediction) < LEVEL:

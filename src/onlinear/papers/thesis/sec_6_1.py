@@ -58,12 +58,12 @@ from onlinear.papers.thesis.drift_streams import DECAYS, DRIFTS, STEPS, Bounds, 
 
 __all__ = ["run"]
 
-POWERS = (8, 9, 10, 20, 50, 100, 1e3, 1e4, 1e5)  # of ten: lengths of streams
-FARTHEST = POWERS[-1] * np.log(10)  # ln T where "asymptotically" is looked at
+POWERS = (8, 9, 10, 20, 50, 100, 1e3, 1e4, 1e5)  # lengths of streams, as powers of ten
+FARTHEST = POWERS[-1] * np.log(10)  # ln T that stands for "asymptotically"
 
 
 def run(study: Study) -> Outcome:
-    """Return the formulas beside what they say, and the bounds on drifting streams."""
+    """Check the formulas numerically, and the bounds on drifting streams."""
     rows = 1_000 if study.quick else 10_000
     lengths = (rows // 10, rows)
     items = [(drift, T, seed) for T in lengths for seed in study.seeds for drift in DRIFTS]

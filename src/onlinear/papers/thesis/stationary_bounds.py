@@ -1,8 +1,8 @@
 """The bounds of the thesis' Table 4.1, evaluated on a stream.
 
-They are bounds on the regret against u, the learner's loss less that of u, for rows of length at
+They are bounds on the regret against u, the learner's loss minus that of u, for rows of length at
 most 1. L is the loss of u, S the largest of its losses, A the largest of the learner's, Y the
-largest label and U what a learner has to know ‖u‖ to be at most.
+largest label, and U a bound on ‖u‖ that the learner must know.
 
 Moroshko, thesis Table 4.1.
 """
@@ -18,7 +18,7 @@ __all__ = ["Seen", "bounds", "printed"]
 
 
 class Seen(NamedTuple):
-    """What the bounds are made of, after some rounds."""
+    """The quantities in the bounds, after some rounds."""
 
     losses: np.ndarray  # of u, by round
     norm: float  # ‖u‖, and U

@@ -13,7 +13,7 @@ __all__ = ["pictures", "tables"]
 
 
 def tables(of: dict[str, Curves]) -> list[Table]:
-    """Return bounds and regrets at T, what bounds are made of, and the last row on one example."""
+    """Return bounds and regrets at T, the quantities in them, and the last row on one example."""
     return [_bounds_table(of), _regrets_table(of), _sizes_table(of), _last_row()]
 
 
@@ -98,6 +98,6 @@ def _regrets_picture(of: dict[str, Curves], rows: int) -> Picture:
 
 
 def _legend(empty: Axes, of: Axes) -> None:
-    """Put the names of the curves where there is no panel."""
+    """Put the legend where there is no panel."""
     empty.set_axis_off()
     empty.legend(*of.get_legend_handles_labels(), loc="center")

@@ -1,4 +1,4 @@
-"""Streams with a fixed target, and what learners lose and bounds allow on them."""
+"""Streams with a fixed target, and the losses and bounds of learners on them."""
 
 from typing import NamedTuple
 
@@ -62,7 +62,7 @@ def stream(kind: Kind, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 def checkpoints(rows: int) -> np.ndarray:
-    """Return the rounds looked at: ten for each power of ten, from 10 on."""
+    """Return the rounds to evaluate: ten per power of ten, from 10 on."""
     return np.asarray(np.rint(10 ** np.arange(1, np.log10(rows) + 0.05, 0.1)), dtype=int)
 
 
@@ -87,7 +87,7 @@ def look(rows: int, item: tuple[str, int]) -> Curves:
 
 
 def one_row(b: float) -> tuple[float, Seen]:
-    """Return WEMM's regret on x = y = 1 against the best u in hindsight, and what is seen of u."""
+    """Return WEMM's regret on x = y = 1 against the best u, and the quantities in the bounds."""
     proof = ol.certificate(ol.WEMM(b=b), [[1.0]], [1.0])
     u = 1 / b  # the least of b·u² + a(1 − u)² with a = b/(b − 1)
     loss = (1 - u) ** 2

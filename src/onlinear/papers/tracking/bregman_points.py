@@ -45,7 +45,7 @@ class Geometry(NamedTuple):
 
 
 class Projected(NamedTuple):
-    """Both sides of Theorem 2 for one w, and what else is said of it; or arrays, of many."""
+    """Both sides of Theorem 2 for one w, and related quantities; or arrays for many w."""
 
     whole: Any  # D(u, w)
     parts: Any  # D(u, p) + D(p, w), p on Γ
@@ -145,8 +145,8 @@ def projected(geometry: Geometry, rng: Random) -> Projected:
 def figure_3(w: Vector, alpha: float, *, printed: bool) -> tuple[Vector, int]:
     """Return v* of Figure 3, line by line, and how many components its medians looked at.
 
-    Lines 8 and 15 are as printed, or without the α/n below the bar, as in Claim 1. As printed, line
-    11 may look for the least of no components at all: a ValueError.
+    Lines 8 and 15 are as printed, or without the α/n in the denominator, as in Claim 1. As printed,
+    line 11 may take the minimum of an empty set: a ValueError.
     """
     floor = alpha / w.size
     below = floor if printed else 1.0

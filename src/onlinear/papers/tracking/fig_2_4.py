@@ -56,7 +56,7 @@ from onlinear.papers.tracking.bregman_points import GEOMETRIES, Projected, figur
 
 __all__ = ["run"]
 
-EQUAL = 1e-9  # relative: what rounding leaves of an equality, with room
+EQUAL = 1e-9  # relative tolerance for equality
 DRAWS = (5.0, 1.0, 0.3)  # parameters of the Dirichlet distributions
 MOST = 40  # weights that Figure 3 is given
 BINS = 10  # of α
@@ -70,12 +70,12 @@ class Lifting(NamedTuple):
     lifted: Any  # whether a weight is below the floor
     wrong: Any  # as printed
     none: Any  # as printed: no result
-    gap: Any  # put right: how far from the projection
-    looks: Any  # put right: at how many weights the medians look, in n
+    gap: Any  # corrected: distance from the projection
+    looks: Any  # corrected: weights the medians look at, in multiples of n
 
 
 def run(study: Study) -> Outcome:
-    """Draw Figs 2 and 4, try Theorem 2 on random points, and Fig 3 as printed and put right."""
+    """Draw Figs 2 and 4, check Theorem 2 on random points, and Fig 3 as printed and corrected."""
     tried = study.map(partial(_tried, points=25 if study.quick else 100), study.seeds)
     sides = Projected(*np.concatenate([points for points, _ in tried], axis=1).T)
     cases = Lifting(*np.concatenate([some for _, some in tried], axis=1).T)

@@ -1,4 +1,4 @@
-"""Statements of Herbster & Warmuth (2001) that are false as printed, each beside its true form."""
+"""Counterexamples to statements of Herbster & Warmuth (2001), with their corrected forms."""
 
 import math
 from typing import NamedTuple
@@ -12,7 +12,7 @@ __all__ = ["Counterexample", "counterexamples"]
 
 
 class Counterexample(NamedTuple):
-    """A statement left ≤ right, on one example, as printed and put right."""
+    """A statement left ≤ right, on one example, as printed and corrected."""
 
     name: str
     statement: str
@@ -23,12 +23,12 @@ class Counterexample(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether it is true of the example as printed."""
+        """Whether it holds for the example as printed."""
         return self.printed[0] <= self.printed[1]
 
 
 def counterexamples() -> list[Counterexample]:
-    """Return the counterexamples, computed."""
+    """Compute and return the counterexamples."""
     return [_box(), _exponent_12(), _exponent_13(), _beyond(), _tail()]
 
 

@@ -1,4 +1,4 @@
-"""Pictures for Herbster & Warmuth (2001): losses below their ceilings, and what a shift costs."""
+"""Pictures for Herbster & Warmuth (2001): losses, upper bounds, and the cost of a shift."""
 
 from collections.abc import Sequence
 
@@ -50,7 +50,7 @@ def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
 
 
 def prices(lengths: Sequence[int], runs: Sequence[Priced]) -> Picture:
-    """Draw what a shift costs against how long the target had stayed before."""
+    """Draw the cost of a shift against how long the target had been fixed before."""
     mean = np.mean([run.prices for run in runs], axis=0)
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.5, sharey=True)
@@ -93,7 +93,7 @@ def tunings(
         rounds = BLOCK * (0.5 + np.arange(recovery.shape[2]))
         for j, (name, look) in enumerate((("free", FREE), ("projected", KEPT), ("afresh", TARGET))):
             band(axes[0, 0], rounds, recovery[:, j], name, look)
-        plain(axes[0, 0], "EG after a shift,\ntruth outside of the set", "round after it", "")
+        plain(axes[0, 0], "EG after a shift,\ntarget outside of the set", "round after it", "")
         axes[0, 0].set_ylabel("squared error")
         axes[0, 0].legend()
         mean = by_width.mean(axis=0)

@@ -1,4 +1,4 @@
-"""What is run for Herbster & Warmuth (2001): their learners, free and kept in a set, and shifts."""
+"""Experiments for Herbster & Warmuth (2001): learners with and without projection, and shifts."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -27,13 +27,13 @@ __all__ = [
 ALPHA = 0.01  # the share of C-EG and C-EGU where no theorem sets it
 WIDTH, SHIFTS = 20, 9
 CURVE = 200  # points of a curve
-HARM = 0.5  # how much the input of the next target takes from the label
+HARM = 0.5  # weight with which the input of the next target lowers the label
 LENGTH = 10.0  # of a target outside of the ball
 BLOCK = 50  # rounds that a recovery is averaged over
 
 
 class Setting(NamedTuple):
-    """A theorem, a stream that has its hypotheses, and its learner, kept in the set and free."""
+    """A theorem, a stream that satisfies it, and its learner, projected and free."""
 
     theorem: str
     stream: dict[str, Any]
@@ -77,7 +77,7 @@ SETTINGS = (
 
 
 class Bounded(NamedTuple):
-    """A learner's losses so far and its ceiling, at some rounds; and whether it always held."""
+    """A learner's cumulative loss and ceiling at some rounds; and whether it always held."""
 
     rounds: np.ndarray
     curves: np.ndarray  # kept, free, of the target, ceiling
@@ -110,7 +110,7 @@ PASTS = ("truth in the set", "truth outside")
 
 
 class Priced(NamedTuple):
-    """What one shift costs, and how EG recovers from it."""
+    """The cost of one shift, and how EG recovers from it."""
 
     prices: np.ndarray  # by learner, past, rounds before the shift, and free or kept
     recovery: np.ndarray  # EG free, kept, begun afresh: mean losses of blocks after the shift
@@ -119,8 +119,8 @@ class Priced(NamedTuple):
 def priced(seed: int, lengths: Sequence[int]) -> Priced:
     """Let the target shift after so many rounds, and return what the past costs after that.
 
-    That is the loss after the shift less that of the same learner begun afresh there. Rows after
-    the shift are the same for all lengths.
+    That is the loss after the shift minus that of a new learner started there. Rows after the shift
+    are the same for all lengths.
     """
     longest = max(lengths)
     prices = np.empty((len(LEARNERS), len(PASTS), len(lengths), 2))
@@ -189,7 +189,7 @@ def over_shares(seed: int, shares: Sequence[float], rows: int) -> np.ndarray:
 
 
 def attained(rows: int = 200) -> float:
-    """Return loss / ceiling of Theorem 14 where labels answer the learner: y = 2u − w, u = ±1."""
+    """Return loss / ceiling of Theorem 14 for adaptive labels: y = 2u − w, u = ±1."""
     learner, X = ol.GD.from_range(X=1.0, radius=1.0), np.ones((rows, 1))
     u, y = np.where(np.arange(rows) % 2, -1.0, 1.0), np.empty(rows)
     for t in range(rows):

@@ -76,7 +76,7 @@ from onlinear.papers.tracking.shifting_runs import (
 __all__ = ["run"]
 
 ROWS = 2000
-GROWN = 2.0  # times: a price grows if it does so with a past four times as long
+GROWN = 2.0  # a price counts as growing if a fourfold past makes it this many times larger
 BOUNDS = (  # of SETTINGS
     ("theorem-14", "The loss of C-GD is at most (43) (Theorem 14)"),
     (
@@ -95,7 +95,7 @@ BOUNDS = (  # of SETTINGS
 
 
 def run(study: Study) -> Outcome:
-    """Hold losses against ceilings on shifting streams; price shifts with and without a set."""
+    """Compare losses with bounds on shifting streams; measure the cost of shifts."""
     lengths = [50 * 2**k for k in range(6 if study.quick else 7)]
     widths = [8, 32, 128] if study.quick else [8, 16, 32, 64, 128, 256]
     shares = list(np.geomspace(1e-4, 1, 5 if study.quick else 13))
@@ -168,7 +168,7 @@ def _printed(case: Counterexample) -> Claim:
 
 def _shifts(price: np.ndarray) -> list[Claim]:
     """Return the claims on prices by learner, past, rounds before the shift, free or projected."""
-    last, before = price[:, :, -1], price[:, :, -3]  # a past of four times the other
+    last, before = price[:, :, -1], price[:, :, -3]  # the first past is four times as long
     kept = last[:, :, 1] < GROWN * np.maximum(before[:, :, 1], 1.0)
     grown = last[1:, 1, 0] / before[1:, 1, 0]
     return [
