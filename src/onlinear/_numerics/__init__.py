@@ -1,1 +1,1 @@
-"""Compiled arithmetic: linear algebra, vector loops, BLAS and the JIT; knows no learner."""
+"""Compiled numerical kernels: linear algebra, vector loops, BLAS, and just-in-time compilation."""

@@ -1,8 +1,8 @@
 """Matrix products of SciPy's BLAS, called from compiled code.
 
-A call adds some thirty nanoseconds to the work. Arrays are stored row by row; BLAS reads columns,
-so what it takes for A is our Aᵀ. Loading SciPy takes a moment: :func:`load` is called before the
-first function that needs it is compiled or read from the cache.
+A call has an overhead of about thirty nanoseconds. Arrays are stored by rows, but BLAS expects
+columns, so it sees our A as Aᵀ. Importing SciPy is slow: :func:`load` is called only before the
+first function that needs BLAS is compiled or read from the cache.
 """
 
 import ctypes
@@ -19,12 +19,12 @@ from onlinear._numerics.jit import intrinsic, kernel
 
 __all__ = ["add_product", "add_squares", "load", "product", "products_with"]
 
-SIGNATURES = {  # of the Fortran routines: characters, integers, doubles, and addresses of arrays
+SIGNATURES = {  # arguments of the Fortran routines: characters, integers, doubles, array addresses
     "dgemm": "cciiidpipidpi",
     "dsymm": "cciidpipidpi",
     "dsyrk": "cciidpidpi",
 }
-NO, YES = ord("N"), ord("T")  # whether BLAS is to transpose
+NO, YES = ord("N"), ord("T")  # whether BLAS transposes
 LEFT, TRIANGLE = ord("L"), ord("U")  # the triangle BLAS calls upper is our lower one
 NUMBA = {"c": types.int64, "i": types.int64, "d": types.float64, "p": types.uint64}
 WIDTHS = {"c": ir.IntType(8), "i": ir.IntType(32)}
@@ -38,19 +38,19 @@ def _symbol(name: str) -> str:
 
 @cache
 def _address(name: str) -> int:
-    """Return where a routine of SciPy's BLAS is in this process."""
+    """Return the address of a routine of SciPy's BLAS in this process."""
     return int(get_cython_function_address("scipy.linalg.cython_blas", name))
 
 
 @cache
 def load() -> None:
-    """Tell the compiler where SciPy's BLAS is in this process."""
+    """Tell the compiler the addresses of SciPy's BLAS routines in this process."""
     for name in SIGNATURES:
         llvmlite.binding.add_symbol(_symbol(name), _address(name))
 
 
 def _routine(name: str) -> Any:
-    """Return a Fortran routine as a function of compiled code; numbers are passed by address."""
+    """Return a Fortran routine as a function for compiled code; it passes numbers by address."""
     kinds = SIGNATURES[name]
 
     def plain(*arguments):
@@ -92,7 +92,7 @@ def _at(A, row):
 
 @kernel(inline="always")
 def _pitch(A):
-    """Return how many numbers lie between the beginnings of two rows."""
+    """Return the stride between rows, in numbers."""
     return A.strides[0] // 8
 
 

@@ -1,4 +1,4 @@
-"""The Cholesky factor A = UᵀU of a symmetric matrix, and solving with it."""
+"""Cholesky factorisation A = UᵀU of a symmetric matrix, and triangular solves."""
 
 import math
 
@@ -12,21 +12,21 @@ BAND = 16  # rows of cholesky(), a multiple of four
 
 @kernel
 def cholesky(A, least, slack):
-    """A ← U with A = UᵀU, U upper triangular (what is left below the diagonal means nothing).
+    """A ← U with A = UᵀU, U upper triangular (the entries below the diagonal are meaningless).
 
-    A pivot below ``least``, a bound known for them, or below ``slack`` times its entry of the
-    diagonal, where it is rounding, is raised to it. With both 0 nothing is raised. Returns whether
-    A, so raised, is positive definite.
+    A pivot below ``least``, a known lower bound, or below ``slack`` times its diagonal entry, where
+    it is only rounding error, is raised to that limit; with both 0 nothing is raised. Returns
+    whether A, with its pivots raised, is positive definite.
 
-    Rows are taken in fours, from each of which four rows above are subtracted at a time, for a
-    band of fours while the rows above are at hand.
+    Rows are processed four at a time: four rows of U are subtracted from four rows below, for a
+    band of such rows while the rows of U are in cache.
     """
     n = A.shape[0]
     whole = n - n % 4
     for k in range(1, n):
-        A[k, 0] = max(least, slack * A[k, k])  # the least its pivot may be, kept out of the way
+        A[k, 0] = max(least, slack * A[k, k])  # the lower limit of its pivot, stored out of the way
         for j in range(max(4, k - k % 4), k):
-            A[k, j] = 0.0  # below the diagonal, in the way of the rows taken with it
+            A[k, j] = 0.0  # below the diagonal, but within its group of four rows
     for first in range(0, whole, BAND):
         end = min(first + BAND, whole)
         for i in range(0, first, 4):
@@ -53,7 +53,7 @@ def cholesky(A, least, slack):
 
 @kernel
 def _subtract_four_from_four(A, i, k):
-    """Subtract from rows k..k+3 of A, from column k on, what rows i..i+3 of U account for."""
+    """Subtract the contribution of rows i..i+3 of U from rows k..k+3 of A, from column k on."""
     p, q, r, s = A[i, k:], A[i + 1, k:], A[i + 2, k:], A[i + 3, k:]
     e, f, g, h = A[k, k:], A[k + 1, k:], A[k + 2, k:], A[k + 3, k:]
     p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
@@ -70,7 +70,7 @@ def _subtract_four_from_four(A, i, k):
 
 @kernel
 def _finish_row(A, first, k, lowest):
-    """Subtract rows first..k−1 of U from row k and divide it by the root of its pivot."""
+    """Subtract rows first..k−1 of U from row k, and divide row k by the root of its pivot."""
     for i in range(first, k):
         axpy(-A[i, k], A[i, k:], A[k, k:])
     pivot = max(A[k, k], lowest)

@@ -1,4 +1,4 @@
-"""One observation of a Gaussian belief: Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, safe against rounding."""
+"""Rank-one covariance update, Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, safe against rounding errors."""
 
 import math
 
@@ -17,13 +17,13 @@ __all__ = [
     "shift_and_round",
 ]
 
-LARGEST_STEP = 1e4  # observe() divides an observation whose xᵀΣx/r exceeds this
-ROUNDING = 1e-15  # of a sum of products, times their number: five to ten units in the last place
+LARGEST_STEP = 1e4  # observe() splits an observation whose xᵀΣx/r exceeds this
+ROUNDING = 1e-15  # relative error of a sum of products per term: five to ten units in last place
 
 
 @along
 def _gained(gain, root, v, u):
-    """v times the gain, and u = v times its root."""
+    """Return v times the gain, and u = v times the root of the gain."""
     return gain * v, root * v
 
 
@@ -33,23 +33,23 @@ def observe(S, x, v, chi, r, u):
 
     The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and with them the sign of
     Σ once χ/r nears 1e16. An observation of weight one is the same as several whose weights sum to
-    one, so a large one is taken in parts, each with χ/r ≤ 1e4. Once χ is down to its own rounding,
-    Σ is as small in that direction as floating point can express beside its other entries; it is
-    left there, or it would lose its sign. ``u`` is scratch.
+    one, so a large one is split into parts, each with χ/r ≤ 1e4. Once χ has shrunk to its own
+    rounding error, Σ is as small in that direction as floating point can express next to its other
+    entries; it is left there, or it would lose its sign. ``u`` is scratch.
     """
     observe_given(S, x, v, chi, r, rounding_of(S, x), u)
 
 
 @kernel
 def observe_given(S, x, v, chi, r, rough, u):
-    """Do as :func:`observe`, given a bound on what rounding can make of χ."""
+    """Do as :func:`observe`, given a bound ``rough`` on the rounding error of χ."""
     if observe_later(S, x, v, chi, r, rough, u):
         subtract_square(u, S)
 
 
 @short
 def observe_later(S, x, v, chi, r, rough, u):
-    """Do the same, but leave Σ ← Σ − uuᵀ to the caller if it returns True."""
+    """Do the same, but if it returns True, the caller has to do Σ ← Σ − uuᵀ."""
     if clear(chi, r, rough):
         _weigh(v, chi, r, 1.0, u)
         return True
@@ -59,7 +59,7 @@ def observe_later(S, x, v, chi, r, rough, u):
 
 @kernel(inline="always")
 def clear(chi, r, rough):
-    """Whether one step is enough: χ/r is not too large, and what is left of χ is not rounding."""
+    """Whether one step is enough: χ/r is not too large, and the new χ is not rounding error."""
     return chi <= LARGEST_STEP * r and chi * r > rough * (r + chi)
 
 
@@ -93,9 +93,9 @@ def _weigh(v, chi, r, part, u):
 
 @short
 def rounding_of(S, x):
-    """Return what rounding can make of xᵀΣx: a share of Σ x_i²Σ_ii, which bounds it.
+    """Return a bound on the rounding error of xᵀΣx: a share of its upper bound Σ x_i²Σ_ii.
 
-    (Writes Σ's diagonal as it is.)
+    (It writes Σ's diagonal, unchanged.)
     """
     return shift_and_round(0.0, S, x)
 

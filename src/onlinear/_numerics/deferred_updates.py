@@ -1,11 +1,11 @@
-"""What a block of rows does to one matrix: the products of :mod:`onlinear._engine.bulk`.
+"""Deferred rank-one updates of a symmetric matrix, used by :mod:`onlinear._engine.bulk`.
 
-A symmetric matrix A takes rank-one updates A ← A + σ·h·vvᵀ, v = Ax, one a row; σ is −1 for a
-covariance and +1 for a matrix that grows. They are deferred: P begins as XA₀, u = √h·v, and
+Each row updates a symmetric matrix by A ← A + σ·h·vvᵀ, v = Ax; σ is −1 for a covariance and +1 for
+a matrix that grows. The updates are deferred: P begins as XA₀, u = √h·v, and
 
-    leaf       G = PXᵀ of a few rows, from which row by row come xᵀAx and what the row takes out of
+    leaf       G = PXᵀ for a few rows, which gives xᵀAx row by row and the effect of each row on
                those after it; then U = TP, T small and triangular
-    push       P ← P + σ(XUᵀ)U for rows to come
+    push       P ← P + σ(XUᵀ)U for later rows
     fold       A ← A₀ + σUᵀU at the end of the block
 """
 
@@ -34,7 +34,7 @@ LEAF = 8  # rows
 
 
 class Wing(NamedTuple):
-    """Scratch for one matrix; ``chi`` is xᵀAx of every row, ``root`` the √h of it."""
+    """Scratch for one matrix; ``chi`` is xᵀAx of every row, ``root`` is √h of every row."""
 
     P: np.ndarray
     U: np.ndarray
@@ -45,7 +45,7 @@ class Wing(NamedTuple):
 
 
 def wing(rows: int, d: int) -> Wing:
-    """Return scratch for blocks of so many rows of width d."""
+    """Return scratch for blocks of this many rows of width d."""
     large, small = (aligned(rows, d) for _ in range(2)), (aligned(LEAF, LEAF) for _ in range(2))
     P, U = large
     G, T = small
@@ -53,7 +53,7 @@ def wing(rows: int, d: int) -> Wing:
 
 
 def aligned(rows: int, d: int) -> np.ndarray:
-    """Return rows of at least d numbers that begin with a cache line, spread over the cache."""
+    """Return rows of at least d numbers, aligned to cache lines and spread over cache sets."""
     pitch = -(-d // 8) * 8
     if pitch % 512 == 0:
         pitch += 8
@@ -101,13 +101,13 @@ def _add_rows(a, X, rows, d, beta, P):
 
 @kernel
 def gram(wing, X, done, rows, d):
-    """Begin a leaf of so many rows: G[s, t] ← p_sᵀx_t."""
+    """Begin a leaf of this many rows: G[s, t] ← p_sᵀx_t."""
     blas.product(wing[0], done, rows, X, done, rows, d, wing[2])
 
 
 @kernel
 def eliminate(wing, j, rows, done, h, sign):
-    """Take row j of the leaf out of those after it, and record its χ and √h.
+    """Eliminate row j of the leaf from the rows after it, and record its χ and √h.
 
     Leaves u_jᵀx_s in G[j, s] for the s after j.
     """
@@ -117,7 +117,7 @@ def eliminate(wing, j, rows, done, h, sign):
         f = sign * h * G[j, s]
         for i in range(s, rows):
             G[s, i] += f * G[j, i]
-    root[done + j] = h**0.5  # only now: the next row's χ need not wait for it
+    root[done + j] = h**0.5  # done last: the next row's χ does not depend on it
     for s in range(j + 1, rows):
         G[j, s] *= root[done + j]
 
@@ -147,7 +147,7 @@ def expand(wing, done, rows, sign, d):
 
 @kernel
 def push(wing, X, W, done, span, rows, sign, d):
-    """Correct P of the next rows for the last ``span`` ones; W is scratch."""
+    """Update P of the next rows by the last ``span`` rows; W is scratch."""
     P, U, _, _, _, _ = wing
     blas.product(X, done, rows, U, done - span, span, d, W)  # W = XUᵀ
     blas.add_product(sign, W, rows, U, done - span, span, d, 1.0, P, done)
@@ -161,7 +161,7 @@ def fold(wing, A, rows, sign, d):
 
 @kernel
 def mirror(A):
-    """Copy the lower triangle to the upper one, in squares that stay in cache."""
+    """Copy the lower triangle to the upper one, in tiles that fit in cache."""
     d = A.shape[0]
     for top in range(0, d, 32):
         for left in range(0, top + 1, 32):

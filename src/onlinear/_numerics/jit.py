@@ -1,7 +1,7 @@
-"""How functions are compiled, and how compiled code is kept between processes.
+"""Just-in-time compilation with Numba, and the cache of compiled code on disk.
 
-With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python, and what only a compiler
-can do, an :func:`intrinsic`, has a plain function beside it.
+With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python functions, and each
+:func:`intrinsic`, which generates LLVM code, has a plain Python equivalent.
 """
 
 import hashlib
@@ -31,23 +31,23 @@ __all__ = [
 ]
 
 PLAIN = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # nothing is compiled
-VERSIONED = {"builtins", "functools", "llvmlite", "math", "numba", "numpy"}  # by Numba's cache
+VERSIONED = {"builtins", "functools", "llvmlite", "math", "numba", "numpy"}  # in Numba's cache key
 
 
 def _interpreted(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Stand for ``kernel`` where nothing is compiled."""
+    """Replace ``kernel`` if nothing is compiled."""
     if function is None:
         return _interpreted
     function.py_func = function  # type: ignore[attr-defined]
     return function
 
 
-# Kernels keep no reference counts: a round is too short to pay for them. So nothing inside a step
-# or a kernel may allocate; np.max, np.abs and array expressions do, and do not compile.
-# Entry points that nobody uses are not compiled: C's, and for what only compiled code calls
-# Python's too (calling an inner kernel from Python crashes the process).
-# Every option is given: what is left out, Numba takes from the caller in which it first meets the
-# kernel, and what other callers get then depends on what ran before.
+# Kernels do not count references: a round is too short to pay for that. So nothing inside a step or
+# kernel may allocate memory; np.max, np.abs and array expressions do, and fail to compile.
+# Unused entry points are not compiled: those for C, and for inner kernels also those for Python
+# (calling an inner kernel from Python crashes the process).
+# Every option is given explicitly: Numba takes a missing one from the caller that compiles the
+# kernel first, so that the result would depend on what ran before.
 kernel: Any = _interpreted
 if not PLAIN:
     kernel = partial(
@@ -59,13 +59,13 @@ if not PLAIN:
         _nrt=False,
     )
 inner: Any = partial(kernel, no_cpython_wrapper=True)
-short: Any = partial(kernel, forceinline=True)  # a call would take as long as the work
+short: Any = partial(kernel, forceinline=True)  # a call would take longer than the work
 
 
 def within(function: Any) -> Any:
-    """Return a kernel that is inlined into its caller: for what every round of few columns does.
+    """Return a kernel that is inlined into its caller: for work that every short round does.
 
-    Elsewhere a call is enough, and machine code takes time to make.
+    Other kernels are called, since inlining makes compilation slower.
     """
     return short(getattr(function, "py_func", function))
 
@@ -87,11 +87,11 @@ def compiled(
     options: dict[str, Any],
     **names: Any,
 ) -> Any:
-    """Compile a template with some of its global names bound anew.
+    """Compile a template with some of its global names bound to other functions.
 
-    Numba keeps the result on disk under the template's file and the name given here, so the name
-    carries a mark of the sources (see :func:`fingerprint`). Without a mark it is compiled anew in
-    each process, as everything is where no folder for the cache is writable.
+    Numba caches the result on disk under the template's file and the name given here, so the name
+    contains a hash of the sources (see :func:`fingerprint`). Without a hash it is compiled again in
+    each process, as everything is if no cache folder is writable.
     """
     name = f"{name}_{mark}"
     function = FunctionType(template.__code__, {**template.__globals__, **names}, name)
@@ -109,7 +109,7 @@ def compiled(
 
 
 def _silent(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that warns of no overflow, as compiled code does not."""
+    """Return a function without overflow warnings, like compiled code."""
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
@@ -120,7 +120,7 @@ def _silent(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class CompiledFunction:
-    """A function of this package called from Python, compiled on first use; it frees the lock."""
+    """A function called from Python, compiled on first use; it releases the GIL."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -136,12 +136,12 @@ class CompiledFunction:
         return self._compiled(*arguments)
 
 
-Kept = CompiledFunction  # until Keyed uses the new name
+Kept = CompiledFunction  # the name that Keyed uses
 
 
 @cache
 def _foundation() -> bytes:
-    """Return a hash of the sources that all compiled code is made of: arithmetic and loops."""
+    """Return a hash of the sources that all compiled code depends on: numerics and loops."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     for package in ("_numerics", "_engine"):
@@ -153,11 +153,11 @@ def _foundation() -> bytes:
 def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
     """Hash the sources a compiled function depends on; None if they cannot be found.
 
-    Those are the files of all it reaches, itself or through what it calls, and of ``others`` that
-    are compiled with it; and this package's arithmetic and loops. A function typed at a prompt has
-    no file. Numba's disk cache looks only at the file of the compiled function; with the hash in
-    the name, an edit of a kernel or of a file a step imports from can never be answered with the
-    code from before it, and an edit elsewhere compiles nothing anew.
+    These are the files of everything it calls, directly or indirectly, and of the ``others`` that
+    are compiled with it, and this package's numerics and loops. A function typed at a prompt has no
+    file. Numba's disk cache checks only the file of the compiled function; with the hash in the
+    name, editing a kernel or a file that a step imports always recompiles it, and editing any other
+    file recompiles nothing.
     """
     code = function.__code__
     if not Path(code.co_filename).is_file():
@@ -174,7 +174,7 @@ def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> st
 
 
 def _reached(value: Any, seen: set[int]) -> set[bytes]:
-    """Return the files and constants a step depends on, itself or through what it calls."""
+    """Return the files and constants that a step depends on, directly or indirectly."""
     value = getattr(value, "py_func", value)  # of a compiled function
     value = getattr(value, "_defn", value)  # of one of Numba's intrinsics
     if id(value) in seen or _foreign(value):
@@ -198,7 +198,7 @@ def _reached(value: Any, seen: set[int]) -> set[bytes]:
 
 
 def _foreign(value: Any) -> bool:
-    """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache knows."""
+    """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache checks."""
     name = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
     return isinstance(value, (type, BuiltinFunctionType, np.ufunc)) or (
         isinstance(value, (FunctionType, ModuleType)) and str(name).split(".")[0] in VERSIONED

@@ -1,8 +1,8 @@
-"""Linear algebra that steps are written with, in the papers' words: one place to import it from.
+"""Linear algebra for steps: re-exports the numerical kernels from one module.
 
 :mod:`~onlinear._numerics.vectors`, :mod:`~onlinear._numerics.matrices`,
 :mod:`~onlinear._numerics.covariance` and :mod:`~onlinear._numerics.cholesky` hold the functions,
-:mod:`~onlinear._numerics.jit` says how they are compiled.
+:mod:`~onlinear._numerics.jit` compiles them.
 """
 
 from onlinear._numerics.cholesky import cholesky, solve_lower, solve_upper

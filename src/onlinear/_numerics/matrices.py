@@ -1,8 +1,8 @@
 """Operations on symmetric matrices: products with a vector, rank-one updates, the diagonal.
 
-Every kernel sums in one fixed order, where the order matters, and uses no fast-math, so that a step
-gives the same bits whichever way it is run. Matrices are stored in full;
-loops run along rows and in "axpy form", which is vectorised without changing the order of any sum.
+Every kernel has a fixed order of summation and no fast-math, so that a step gives the same bits
+however it is run. Matrices are stored in full; loops run along rows in "axpy form", which is
+vectorised without changing the order of any sum.
 """
 
 from onlinear._numerics.jit import kernel, short
@@ -23,25 +23,25 @@ __all__ = [
 
 @along
 def _added_four(a, b, c, d, p, q, r, s, out):
-    """The sum of four rows, each times a number, to out."""
+    """Add four rows, each times a number, to out."""
     return out + ((a * p + b * q) + (c * r + d * s))
 
 
 @along
 def _added_eight(a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w, out):
-    """The same of eight rows, summed as twice four."""
+    """Do the same for eight rows, summed as twice four."""
     return (out + ((a * p + b * q) + (c * r + d * s))) + ((e * t + f * u) + (g * v + h * w))
 
 
 @along
 def _four_less(a, b, c, d, u, p, q, r, s):
-    """Four rows, less u times a number each."""
+    """Subtract u times a number from each of four rows."""
     return p - a * u, q - b * u, r - c * u, s - d * u
 
 
 @along
 def _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out):
-    """The same, and then their sum, each times another number, to out."""
+    """Do the same, then add the rows, each times another number, to out."""
     p, q, r, s = p - e * u, q - f * u, r - g * u, s - h * u
     return p, q, r, s, out + ((a * p + b * q) + (c * r + d * s))
 
@@ -71,7 +71,7 @@ def trace(S):
 
 @kernel
 def symv(S, x, out):
-    """out ← Sx for symmetric S, eight rows at a time, summed as by fours."""
+    """out ← Sx for symmetric S, eight rows at a time, summed in groups of four."""
     n = x.size
     eights, fours = n - n % 8, n - n % 4
     for j in range(n):
@@ -91,7 +91,7 @@ def symv(S, x, out):
 
 @kernel
 def symv_both(S, T, x, out, other):
-    """out ← Sx and other ← Tx in one go, each as :func:`symv` sums it."""
+    """out ← Sx and other ← Tx in one pass, summed as in :func:`symv`."""
     n = x.size
     whole = n - n % 4
     for j in range(n):
@@ -136,9 +136,9 @@ def subtract_square(u, S):
 
 @kernel
 def subtract_square_and_multiply(u, S, x, out):
-    """S ← S − uuᵀ and out ← Sx in one pass; the bits of one after the other.
+    """S ← S − uuᵀ and out ← Sx in one pass, with the same bits as one after the other.
 
-    Their number must be a multiple of four.
+    The number of rows must be a multiple of four.
     """
     n = x.size
     for j in range(n):

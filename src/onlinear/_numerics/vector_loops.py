@@ -1,9 +1,9 @@
-"""Loops along vectors, eight numbers at a time.
+"""SIMD loops over vectors, eight numbers at a time.
 
-A rule says what becomes of one number, such as ``y + a * x``; :func:`along` turns it into a loop
-over whole vectors, for compiled code. The compiler's own loops take 16 numbers at a time and the
-rest one by one, which is most of a vector of eight or twenty; these take eight, then four, two and
-one. No sum changes its order, so the bits are those of a plain loop.
+A rule gives the result for one element, such as ``y + a * x``; :func:`along` turns it into a loop
+over whole vectors, for compiled code. The compiler's own loops process 16 numbers at a time and the
+rest one by one, which is most of a vector of eight or twenty; these process eight, then four, two
+and one. No sum changes its order, so the bits are those of a plain loop.
 """
 
 import inspect
@@ -23,11 +23,11 @@ NUMBER, INTEGER = ir.DoubleType(), ir.IntType(64)
 
 
 def along(rule: Callable[..., Any]) -> Any:
-    """Return a loop over whole vectors, from a rule for one number of each.
+    """Return a loop over whole vectors, from a rule for one element of each.
 
-    What the rule returns, a number or several, is written to the last vectors. The first vector
-    says how many numbers there are; scalars come before vectors. Two vectors are the same one, or
-    do not overlap.
+    The rule returns one or several numbers, which are written to the last vectors. The length is
+    that of the first vector; scalars come before vectors. Two vectors must be the same, or must not
+    overlap.
     """
     names = list(inspect.signature(rule).parameters)
 
@@ -50,7 +50,7 @@ def along(rule: Callable[..., Any]) -> Any:
     typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, parameter) for name in ("context", *names)]
     )
-    typed.py_func = plain  # type: ignore[attr-defined]  # without a compiler, and to notice changes
+    typed.py_func = plain  # type: ignore[attr-defined]  # for plain Python, and for the fingerprint
     return intrinsic(without_jit=plain)(typed)
 
 
@@ -59,7 +59,7 @@ def _several(value: Any) -> tuple[Any, ...]:
 
 
 class Lanes:
-    """Numbers side by side in one register, with the arithmetic of a rule."""
+    """Several numbers in one SIMD register, with the operators that rules use."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self._builder, self.value = builder, value
@@ -78,7 +78,7 @@ class Lanes:
 
 
 class _Loop:
-    """Writes the code of a loop."""
+    """Generates the LLVM code of a loop."""
 
     def __init__(self, rule: Callable[..., Any], kinds: Sequence[Any]) -> None:
         self._rule, self._kinds = rule, kinds
@@ -86,7 +86,7 @@ class _Loop:
         self._widths = WIDTHS if together else (1,)
 
     def __call__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
-        """Write it."""
+        """Generate the code."""
         first = len(values) - len(self._kinds)
         vectors = [
             context.make_array(kind)(context, builder, value)
@@ -107,7 +107,7 @@ class _Loop:
     def _some(
         self, builder: Any, scalars: Sequence[Any], vectors: Sequence[Any], j: Any, w: int
     ) -> None:
-        """Apply the rule to numbers j, j + 1, …, so many of them."""
+        """Apply the rule to elements j, j + 1, …, one register of them."""
         places = [_place(builder, vector, j, w) for vector in vectors]
         numbers = [builder.load(place, align=8) for place in places]
         new = _several(self._rule(*(Lanes(builder, value) for value in (*scalars, *numbers))))
@@ -116,7 +116,7 @@ class _Loop:
 
 
 def _place(builder: Any, vector: Any, j: Any, w: int) -> Any:
-    """Return where numbers j, j + 1, … of a vector stand."""
+    """Return the address of elements j, j + 1, … of a vector."""
     stride = builder.extract_value(vector.strides, 0)
     if w == 1:
         return cgutils.pointer_add(builder, vector.data, builder.mul(j, stride))

@@ -1,7 +1,7 @@
 """Operations on vectors: dot, axpy, norm and the like.
 
-Every kernel sums in one fixed order, where the order matters, and uses no fast-math, so that a step
-gives the same bits whichever way it is run.
+Every kernel has a fixed order of summation and no fast-math, so that a step gives the same bits
+however it is run.
 """
 
 import math
@@ -40,7 +40,7 @@ def dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@short(fastmath={"reassoc"})  # the sum is 0 or no number, in whatever order
+@short(fastmath={"reassoc"})  # the sum is 0 or NaN, in any order
 def finite(a):
     """Whether every entry is finite: an infinity or NaN times zero is not zero."""
     total = 0.0
@@ -77,7 +77,7 @@ def extremes(a):
 
 @short
 def clipped(a, limit):
-    """Return a cut to [−limit, limit]."""
+    """Return a clipped to [−limit, limit]."""
     return min(max(a, -limit), limit)
 
 

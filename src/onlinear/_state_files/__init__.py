@@ -1,1 +1,1 @@
-"""State files: the format on disk, learners to and from it, keys as bytes."""
+"""State files: the format on disk, saving and loading learners, encoding of keys."""

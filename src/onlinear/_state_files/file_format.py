@@ -1,12 +1,12 @@
-r"""State files: a header of JSON, raw numbers and a checksum; nothing in them is executed.
+r"""The format of state files: a JSON header, raw numbers and a checksum; no code, no pickle.
 
     onlinear 1\n            the kind of file, and the version of this layout
     {...}\n                 JSON: name and parameters of the learner; names, shapes, types of arrays
     <numbers>               the arrays, little-endian, one after the other; float64 by default
     <32 bytes>              SHA-256 of everything before
 
-A file is written under a temporary name, flushed to disk and renamed: after a crash there is the
-old file or the new one, complete.
+A file is written under a temporary name, flushed to disk and renamed: after a crash there is either
+the old file or the new one, complete.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ KINDS: dict[str, Any] = {"f8": np.dtype("<f8"), "i8": np.dtype("<i8"), "u1": np.
 
 
 class StateFileError(ValueError):
-    """A file that is truncated, altered, from a newer version, or no state file at all."""
+    """A file that is truncated, altered, from a newer version, or not a state file at all."""
 
 
 class Pieces(NamedTuple):
@@ -65,7 +65,7 @@ def _kind(array: np.ndarray | Pieces) -> str:
 
 
 def _parts(first: bytes, arrays: Mapping[str, np.ndarray | Pieces]) -> Iterable[bytes | memoryview]:
-    """Yield the bytes of a file but for its checksum: the header, then the arrays."""
+    """Yield the bytes of a file without its checksum: the header, then the arrays."""
     yield first
     for array in arrays.values():
         little = KINDS[_kind(array)]
@@ -74,7 +74,7 @@ def _parts(first: bytes, arrays: Mapping[str, np.ndarray | Pieces]) -> Iterable[
 
 
 def replace(path: Path, content: bytes | Iterable[bytes | memoryview]) -> None:
-    """Write a file so that a reader sees the old content or the new, also after a crash."""
+    """Write a file so that a reader sees either the old or the new content, also after a crash."""
     beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with beside.open("xb") as file:
@@ -88,10 +88,10 @@ def replace(path: Path, content: bytes | Iterable[bytes | memoryview]) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             beside.unlink()
-        if isinstance(error, OSError):  # name the file that was asked for
+        if isinstance(error, OSError):  # name the given file, not the temporary one
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
-    if os.name == "posix":  # the rename is on disk only when the directory is
+    if os.name == "posix":  # the rename is on disk only once the directory is flushed
         directory = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(directory)
@@ -150,7 +150,7 @@ def mapped(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.n
 
 
 def _bytes(path: Path) -> np.ndarray:
-    """Return the bytes of a file, which are read when they are used."""
+    """Return the bytes of a file, memory-mapped if possible."""
     if path.stat().st_size == 0 or not path.is_file():  # empty, or a pipe
         return np.frombuffer(path.read_bytes(), dtype=np.uint8)
     return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))

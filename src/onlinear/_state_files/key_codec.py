@@ -1,4 +1,4 @@
-"""Keys and ids as bytes and back, for state files and databases.
+"""Encode keys and ids as bytes, and decode them, for state files and databases.
 
 Keys that are equal in Python (1, 1.0, True) have the same bytes.
 """
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-TIMES = np.datetime64, np.timedelta64  # their item() may be a plain number
+TIMES = np.datetime64, np.timedelta64  # their item() may be a plain integer
 
 
 class MissingKeyError(ValueError):
@@ -64,13 +64,13 @@ def _missing(key: Any) -> bool:
         return any(part is not None and _missing(part) for part in key)
     try:
         return key is None or bool(key != key)
-    except (TypeError, ValueError, ArithmeticError):  # pandas.NA is neither true nor false
+    except (TypeError, ValueError, ArithmeticError):  # bool(pandas.NA) raises
         return True
 
 
 def encoded(key: Hashable) -> bytes:
     """Return a canonical key as bytes."""
-    if isinstance(key, np.generic) and not isinstance(key, TIMES):  # inside a tuple
+    if isinstance(key, np.generic) and not isinstance(key, TIMES):  # a NumPy scalar inside a tuple
         key = key.item()
     if isinstance(key, str):
         return b"s" + key.encode("utf-8", "surrogatepass")
@@ -117,14 +117,14 @@ def decoded(code: bytes) -> Any:
 
 
 def joined(keys: list[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return keys as two arrays for a file: their bytes one after another, and their lengths."""
+    """Return keys as two arrays for a file: their concatenated bytes, and their lengths."""
     codes = [encoded(key) for key in keys]
     lengths = np.array([len(code) for code in codes], dtype=np.int64)
     return np.frombuffer(b"".join(codes), dtype=np.uint8), lengths
 
 
 def parted(text: np.ndarray, lengths: np.ndarray) -> list[Any]:
-    """Return the keys that :func:`joined` made arrays of."""
+    """Return the keys that :func:`joined` encoded."""
     if np.any(lengths < 1) or lengths.sum() != text.size:
         raise ValueError("the lengths of its keys do not fit their bytes")
     content, ends = text.tobytes(), np.cumsum(lengths)

@@ -1,8 +1,8 @@
-"""Learners as headers and arrays of a state file, and the registry of what else files may hold.
+"""Save and load learners as state files, and register readers for other kinds of objects.
 
-Nothing read from a file is trusted before it is checked. A package whose objects are saved under a
-header of their own registers how they are read (:func:`register_reader`), or which ``load`` reads
-them (:func:`register_refusal`); this module knows learners only.
+Nothing read from a file is trusted before it is checked. This module knows only learners. A package
+that saves other objects registers a function that reads them (:func:`register_reader`), or an error
+that says which ``load`` to use (:func:`register_refusal`).
 """
 
 import contextlib
@@ -29,7 +29,7 @@ __all__ = [
     "save",
 ]
 
-Read = Callable[[dict[str, Any], dict[str, np.ndarray]], Any]  # of a header and arrays
+Read = Callable[[dict[str, Any], dict[str, np.ndarray]], Any]  # reads a header and arrays
 
 
 class _Reader(NamedTuple):
@@ -37,12 +37,12 @@ class _Reader(NamedTuple):
     mapped: bool
 
 
-_readers: dict[str, _Reader] = {}  # by the name in the header that tells such a file
+_readers: dict[str, _Reader] = {}  # by the key in the header that marks such a file
 _refusals: dict[str, str] = {}
 
 
 def register_reader(mark: str, read: Read, *, mapped: bool = False) -> None:
-    """Have :func:`load` read files whose header contains ``mark`` by ``read(header, arrays)``.
+    """Let :func:`load` read files whose header contains ``mark`` with ``read(header, arrays)``.
 
     With ``mapped`` the arrays are views of the file, for a reader that takes some rows at a time;
     otherwise they are in memory.
@@ -51,22 +51,22 @@ def register_reader(mark: str, read: Read, *, mapped: bool = False) -> None:
 
 
 def register_refusal(mark: str, words: str) -> None:
-    """Have :func:`load` refuse files whose header contains ``mark``, saying what reads them.
+    """Let :func:`load` refuse files whose header contains ``mark``, and say what reads them.
 
-    ``{}`` in the words stands for what the header says under ``mark``.
+    ``{}`` in ``words`` is replaced by the header's value of ``mark``.
     """
     _refusals[mark] = words
 
 
 def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
-    """Write a learner under the name of its class; refuse one that could not be loaded again."""
+    """Write a learner with the name of its class; refuse one that could not be loaded again."""
     file_format.write(path, *described(model, name))
 
 
 def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the header and arrays of a learner; refuse one that could not be loaded again."""
     model._numbers()
-    copy.copy(model)  # the state fits the parameters, or this raises
+    copy.copy(model)  # raises if the state does not fit the parameters
     header: dict[str, Any] = {
         "learner": name,
         "params": {name: plain(value) for name, value in model._to_plain().items()},
@@ -81,7 +81,7 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
-    """Return what a state file holds: a learner of one of ``classes``, or what is registered."""
+    """Return the contents of a state file: a learner of ``classes``, or a registered object."""
     header, arrays = file_format.mapped(path)
     reader = next((reader for mark, reader in _readers.items() if mark in header), None)
     if reader is None or not reader.mapped:
@@ -98,7 +98,7 @@ def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
 
 
 def _unknown(header: dict[str, Any]) -> str:
-    """Return the words for a file of which nothing imported so far has registered a mark."""
+    """Return the error text for a file whose kind no imported module has registered."""
     if not header:
         return "its header is empty"
     mark, value = next(iter(header.items()))
@@ -107,7 +107,7 @@ def _unknown(header: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def refusing(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Turn errors that the contents of a file cause into a refusal of the file."""
+    """Turn errors caused by the contents of a file into a StateFileError."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -1,1 +1,1 @@
-"""Mathematics that several algorithms share."""
+"""Update rules that several algorithms share: Gaussian, dual, ball projection, units."""

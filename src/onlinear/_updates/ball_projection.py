@@ -1,4 +1,4 @@
-"""The projection on a ball in the metric of Σ⁻¹, for learners that keep ‖w‖ ≤ R.
+"""Projection onto the ball ‖w‖ ≤ R in the metric of Σ⁻¹, for ARCOR and ONS.
 
     argmin over ‖u‖ ≤ R of (u − w)ᵀΣ⁻¹(u − w)  =  (I + αΣ)⁻¹w  with α such that ‖·‖ = R
 
@@ -7,18 +7,18 @@ overshooting. A factorisation of I + αΣ for each of its steps costs O(d³). La
 
     β_k q_{k+1} = Σq_k − α_k q_k − β_{k−1}q_{k−1},   q_0 = w/‖w‖
 
-costs O(d²) a vector, and with T, the tridiagonal matrix of the α_k and β_k, the steps are made on
+costs O(d²) per vector. With T, the tridiagonal matrix of the α_k and β_k, Newton's steps solve
 
     u = R·Qy,   (I + αT)y = (‖w‖/R)e₁,   ‖y‖ = 1
 
-in O(k) each. What u leaves, ‖(I + αΣ)u − w‖ = R·α·β_k|y_k|, bounds its error, since I + αΣ ≥ I. For
-a given α it is what conjugate gradients find, whose iterates lengthen with k (Steihaug): the root
-rises with k, and Newton's steps go on from where they were.
+in O(k) each. The residual ‖(I + αΣ)u − w‖ = R·α·β_k|y_k| bounds the error of u, since I + αΣ ≥ I.
+For a given α, u is the iterate of conjugate gradients, whose length increases with k (Steihaug): so
+the root increases with k, and Newton's steps continue from the last α.
 
 The q_k do not stay orthogonal in floating point. The residual does not need it: the recursion holds
-to rounding (Paige); and functions of T keep the moments of Σ, so that ‖Qy‖ is ‖y‖ nonetheless
-(Druskin & Knizhnerman), which is checked. It takes a few vectors more, possibly more than d; they
-cost less than making the q_k orthogonal.
+to rounding (Paige). Functions of T keep the moments of Σ, so that ‖Qy‖ = ‖y‖ nonetheless (Druskin &
+Knizhnerman), which is checked. It takes a few more vectors, possibly more than d; they cost less
+than reorthogonalising the q_k.
 
 Paige, Linear Algebra Appl. 34, 1980; Druskin & Knizhnerman, Comput. Math. Math. Phys. 31, 1991;
 Steihaug, SIAM J. Numer. Anal. 20, 1983.
@@ -44,15 +44,15 @@ __all__ = ["SCRATCH", "project_ellipsoid"]
 MORE = 32  # vectors beyond d, and at most 2d in all, before Cholesky's method is taken
 SCRATCH = MORE + 13  # rows beside d: MORE + 1 vectors, and six arrays of up to 2d numbers
 NEWTON_STEPS = 100  # the secular equation needs about five
-COARSE = 0.5  # of R: what u may leave when the first Newton step is made; for the next its square
+COARSE = 0.5  # residual, as a share of R, for the first Newton step; its square for the next
 ROUNDING = 1e-16
-FINE = 16.0  # roundings that u may leave in the end, beside the α‖Σ‖ that T has
+FINE = 16.0  # final residual in units of rounding, apart from the α‖Σ‖ that T has
 STEEP = 4e3  # α‖Σ‖ from which Cholesky's factors are better: they keep the digits of a graded Σ
 
 
 @kernel
 def project_ellipsoid(S, w, radius, work):
-    """w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w), nothing if ‖w‖ ≤ radius.
+    """w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w); nothing changes if ‖w‖ ≤ radius.
 
     ``work`` holds d + SCRATCH rows.
     """
@@ -63,10 +63,10 @@ def project_ellipsoid(S, w, radius, work):
 
 @kernel
 def by_lanczos(S, w, length, radius, work):
-    """Project w, which is of the given length, and return True; or False, and w is untouched.
+    """Project w, of the given length, and return True; or return False and leave w unchanged.
 
-    A Newton step is made whenever u leaves little enough for it to be worth one, and steps to the
-    end when it leaves no more than rounding.
+    A Newton step is made whenever the residual of u is small enough to be worth one; once the
+    residual is only rounding error, Newton's method runs to convergence.
     """
     n = w.size
     most = min(2 * n, n + MORE)
@@ -112,7 +112,7 @@ def by_lanczos(S, w, length, radius, work):
 
 @kernel
 def combine(Q, rows, y, fine, radius, u, w):
-    """w ← R·Qy and True if ‖Qy‖ = 1, by way of u; else False."""
+    """w ← R·Qy and return True if ‖Qy‖ = 1; else return False. u is scratch."""
     scale(0.0, w, u)
     add_rows(Q, rows, y, u)
     size = norm(u)
@@ -138,7 +138,7 @@ def add_rows(Q, rows, c, z):
 
 @kernel
 def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
-    """Rows first..last of I + αT = LDLᵀ and of f = L⁻¹·f_0e₁, given those before.
+    """Compute rows first..last of I + αT = LDLᵀ and of f = L⁻¹·f_0e₁, given the rows before.
 
     ``pivot`` holds 1/D_ii, ``below`` L_i+1,i, ``forward`` f.
     """

@@ -1,26 +1,28 @@
-"""The second-order learners in dual form: a growing Cholesky factor in place of Σ.
+"""Second-order kernel learners in dual form: a growing Cholesky factor instead of Σ.
 
-With examples z_i kept and K(z, x) for zᵀx, what a learner believes of its next label is
+With stored examples z_i and K(z, x) instead of zᵀx, the mean m and variance χ of the next
+prediction are
 
     C_ij = ρ_i K(z_i, z_j) for i < j,   C_ii = ρ_i K(z_i, z_i) + r_i       C = LLᵀ
     q = L⁻¹(ρ_i K(z_i, x))_i,   m = qᵀz,   χ = ρ K(x, x) − qᵀq            z = L⁻¹y
 
-where ρ is the prior's variance in the round (1/b, and 1/c more each round against a drifting
-target), and r the noise the learner takes the label to have. m and χ are xᵀw and xᵀΣx of the linear
-learner, whose round is then a row more,
+where ρ is the prior's variance in the round (1/b, plus 1/c per round for a drifting target), and r
+the noise variance that the learner assumes. m and χ are xᵀw and xᵀΣx of the linear learner. A round
+adds one row,
 
     L ← [L 0; qᵀ √(χ + r)],   z ← [z; (y − m)/√(χ + r)]
 
 so that a round costs n²/2 multiplications for n examples, and nothing is ever subtracted from a
-matrix. The rows of L stand end to end; there is room for some more, and a step that finds none says
-so (the rule FULL) before it writes anything.
+matrix. The rows of L are stored end to end, with spare room; a step that finds no room returns the
+rule FULL before it writes anything.
 
-With a budget the oldest example goes. Time then counts from about the oldest that is kept: ρ_i,
-which grows by 1/c a round, is set back for all once the oldest has aged by half the budget, or the
-prior would in the end say nothing. That is a factorisation anew, n³/3 every n/2 rounds.
+With a budget the oldest example is dropped. ρ_i grows by 1/c per round, and without limit the prior
+would become uninformative. So all ρ_i are reduced once the oldest example has aged by half the
+budget, as if time had begun near the oldest one kept. That needs a new factorisation, n³/3 every
+n/2 rounds.
 
-Moroshko, thesis section 3.3 (Figure 3.3 has the same numbers by other sums); Rasmussen & Williams,
-Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
+Moroshko, thesis section 3.3 (Figure 3.3 has the same numbers from other sums); Rasmussen &
+Williams, Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
 """
 
 import math
@@ -47,8 +49,8 @@ __all__ = [
     "solve_rows",
 ]
 
-SCRATCH = 4  # rows: K(z_i, x), q, K(z_i, z_0), and K(x, x) of a kernel from outside
-MOST = 1e10  # of ρ·K(x, x): beyond, χ is known to fewer than five digits
+SCRATCH = 4  # rows: K(z_i, x), q, K(z_i, z_0), and K(x, x) of a custom kernel
+MOST = 1e10  # the largest ρ·K(x, x): above, χ has fewer than five correct digits
 RULES = (
     "needs ρ·K(x, x) ≤ 1e10, ρ = 1/b (+ t/c) being the prior's variance, or rounding errors are "
     "too large (rescale the rows, or use a larger b or c), got {value:g}",
@@ -70,7 +72,7 @@ class Dual(NamedTuple):
 
 
 def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
-    """Begin with no example and ρ = 1/b, with room for some."""
+    """Begin with no example and ρ = 1/b, with room for ``room`` examples."""
     return Dual(
         np.zeros(1),
         np.zeros(1),
@@ -85,7 +87,7 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
 
 @kernel
 def see(form, Z, n, x, work):
-    """K(z_i, x) into the first row of scratch (a kernel from outside is there); return K(x, x)."""
+    """Write K(z_i, x) to the first row of scratch (a custom kernel already has); return K(x, x)."""
     if form[0] == GIVEN:
         return work[3, 0]
     similarities(form, Z, n, x, work[0])
@@ -94,7 +96,7 @@ def see(form, Z, n, x, work):
 
 @kernel
 def solve_rows(L, n, q):
-    """q ← L⁻¹q, the rows of L standing end to end."""
+    """q ← L⁻¹q, with the rows of L stored end to end."""
     start = 0
     for i in range(n):
         q[i] = (q[i] - dot(L[start : start + i], q[:i])) / L[start + i]
@@ -115,7 +117,7 @@ def solve_columns(L, n, q):
 
 @kernel
 def believe(state, drift, x, work):
-    """q into the second row of scratch; return m, χ, a rule and the value that breaks it."""
+    """Write q to the second row of scratch; return m, χ, a rule and the value that breaks it."""
     _, n, prior, form, rho, z, L, Z = state
     size = int(n[0])
     q = work[1][:size]
@@ -136,9 +138,9 @@ def believe(state, drift, x, work):
 
 @kernel
 def remember(state, drift, b, budget, x, e, pivot, work):
-    """Add the example x with the residual e; FULL or OVERFLOW untouched.
+    """Add the example x with the residual e; return FULL or OVERFLOW if nothing was changed.
 
-    Beyond the budget the oldest example goes.
+    Beyond the budget the oldest example is dropped.
     """
     t, n, prior, _, rho, z, L, Z = state
     size = int(n[0])
@@ -171,11 +173,12 @@ def remember(state, drift, b, budget, x, e, pivot, work):
 
 @kernel
 def forget_oldest(rho, z, L, Z, n, work):
-    """Take the first of n examples out: the rest as if it had never been there.
+    """Remove the first of n examples, as if it had never been there.
 
-    Without its first row and column C is L₂L₂ᵀ + llᵀ, l being the rest of the first column: plane
-    rotations of l into L₂ make that L₂'L₂'ᵀ, and turn z as they do a row of L. Each row is turned
-    into the place of the one above; four at a time, as every element waits for the one before.
+    Without its first row and column C is L₂L₂ᵀ + llᵀ, l being the rest of the first column of L:
+    plane rotations of l into L₂ give L₂'L₂'ᵀ, and z is rotated like a row of L. Each rotated row is
+    written to the place of the row above. Four rows are processed at a time, since every element
+    depends on the one before.
     """
     lost = z[0]
     whole = n - (n - 1) % 4
@@ -209,7 +212,7 @@ def forget_oldest(rho, z, L, Z, n, work):
 
 @kernel
 def turn(L, z, i, start, l, lost, work):
-    """Turn row i from column ``start`` on, find its own rotation, turn z_i; return what is lost."""
+    """Rotate row i from column ``start`` on, find its own rotation, rotate z_i; return the rest."""
     row, up = i * (i + 1) // 2, i * (i - 1) // 2 - 1
     for k in range(start, i):
         c, s, a = work[0, k], work[2, k], L[row + k]
@@ -226,7 +229,7 @@ def turn(L, z, i, start, l, lost, work):
 
 @kernel
 def blank(rho, z, L, Z, n):
-    """Zero the place of example n: a state is the same however it was reached."""
+    """Zero the storage of example n, so that equal states have equal bits."""
     rho[n] = 0.0
     z[n] = 0.0
     start = n * (n + 1) // 2
@@ -238,9 +241,9 @@ def blank(rho, z, L, Z, n):
 
 @kernel
 def set_back(aged, rho, z, L, n):
-    """ρ_i ← ρ_i − aged: C from L, its share ρ_iK(z_i, z_j) made smaller, and L from C, in place."""
+    """ρ_i ← ρ_i − aged: compute C from L, reduce ρ_iK(z_i, z_j) in it, and factorise, in place."""
     start = n * (n + 1) // 2
-    for i in range(n - 1, -1, -1):  # from the last row, which no other needs
+    for i in range(n - 1, -1, -1):  # from the last row, which no other row needs
         start -= i + 1
         row = L[start : start + i + 1]
         z[i] = dot(row, z[: i + 1])  # y_i
@@ -265,7 +268,7 @@ def set_back(aged, rho, z, L, n):
 
 
 def check_factor(L: np.ndarray, n: int) -> None:
-    """Refuse n rows of a factor, end to end, whose diagonal is not positive."""
+    """Refuse a factor of n rows, stored end to end, whose diagonal is not positive."""
     if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > 0):
         raise ValueError("its factor L has a diagonal that is not positive")
 

@@ -1,4 +1,4 @@
-"""States the learners share, and the recursion of the second-order ones.
+"""The recursion of second-order learners (recursive least squares), and the states learners share.
 
 Each learner adds its own scalars and its prediction to
 
@@ -6,7 +6,7 @@ Each learner adds its own scalars and its prediction to
     w ← w + e·v / (r + χ)
     Σ ← Σ − vvᵀ / (r + χ)
 
-and, against a drifting target, Σ ← Σ + I/c before a round that is not the first.
+and, for a drifting target, Σ ← Σ + I/c before every round but the first.
 
 Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
 """
@@ -55,7 +55,7 @@ _symv, _subtract_square = within(symv), within(subtract_square)
 
 
 class Weights(NamedTuple):
-    """Rounds learnt and weights: all a first-order learner has."""
+    """Rounds learnt and weights: the state of a first-order learner."""
 
     t: np.ndarray
     w: np.ndarray
@@ -67,7 +67,7 @@ def weights(d: int) -> Weights:
 
 
 class Gaussian(NamedTuple):
-    """Rounds learnt, weights, Σ: the mean and covariance of a belief about the truth."""
+    """Rounds learnt, and w and Σ: mean and covariance of a Gaussian belief about the weights."""
 
     t: np.ndarray
     w: np.ndarray
@@ -81,7 +81,7 @@ def gaussian(d: int, precision: float) -> Gaussian:
 
 @kernel(inline="always")
 def learn(state, x, e, v, chi, r, u):
-    """Learn the residual e at x, given v = Σx and χ = xᵀv; return FINE, or OVERFLOW untouched."""
+    """Learn the residual e at x, given v = Σx and χ = xᵀv; on OVERFLOW nothing is changed."""
     t, w, S = state
     if not math.isfinite(chi * e):
         return OVERFLOW
@@ -93,7 +93,7 @@ def learn(state, x, e, v, chi, r, u):
 
 @kernel(inline="always")
 def see(state, x, work):
-    """v ← Σx, v being work[0], Σ first taking what the round before has put off."""
+    """work[0] ← Σx, after making the update of Σ that the round before has deferred."""
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
     if owed[0] == 0.0:
@@ -105,9 +105,9 @@ def see(state, x, work):
 
 @kernel(inline="always")
 def learn_later(state, x, e, chi, r, work):
-    """As :func:`learn` after :func:`see`, but the update of a wide Σ is put off.
+    """Do as :func:`learn`, after :func:`see`, but defer the update of a wide Σ.
 
-    The next round makes it in one pass with its Σx. The engine has it settled when rounds end.
+    The next round makes it in one pass with its Σx; after the last round, :func:`settle` does.
     """
     if not math.isfinite(chi * e):
         return OVERFLOW
@@ -116,7 +116,7 @@ def learn_later(state, x, e, chi, r, work):
 
 @kernel(inline="always")
 def learn_given(state, x, e, chi, r, rough, work):
-    """The same, given what rounding can make of χ."""
+    """Do the same, given a bound on the rounding error of χ."""
     t, w, S = state
     v, u = work[0], work[1]
     if observe_later(S, x, v, chi, r, rough, u):
@@ -128,7 +128,7 @@ def learn_given(state, x, e, chi, r, rough, work):
 
 @kernel(inline="always")
 def put_off(S, work):
-    """Σ ← Σ − uuᵀ, u being work[1]: now, or if Σ is wide in the next round."""
+    """Σ ← Σ − uuᵀ, u being work[1]: at once, or in the next round if Σ is wide."""
     u, owed = work[1], work[2]
     if u.size >= WIDE and u.size % 4 == 0:
         owed[0] = 1.0
@@ -145,7 +145,7 @@ def follow_later(state, drift, x, e, chi, work):
 
 
 def settle(state, work):
-    """Make the update of Σ that :func:`learn_later` has put off, if any."""
+    """Make the update of Σ that :func:`learn_later` has deferred, if any."""
     u, owed = work[1], work[2]
     if owed[0] != 0.0:
         subtract_square(u, state[2])
@@ -161,7 +161,7 @@ def moves(e, chi, r):
 
 @kernel(inline="always")
 def look(state, c, x, v):
-    """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and what is to be added to Σ_{t−1}."""
+    """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and the drift to add to Σ_{t−1}."""
     _, _, S = state
     symv(S, x, v)
     return drifted(state, c, x, v)
@@ -169,7 +169,7 @@ def look(state, c, x, v):
 
 @kernel(inline="always")
 def drifted(state, c, x, v):
-    """The same, given v = Σ_{t−1}x."""
+    """Do the same, given v = Σ_{t−1}x."""
     t, _, _ = state
     drift = 1.0 / c if t[0] > 0.0 else 0.0
     if drift > 0.0:
@@ -179,7 +179,7 @@ def drifted(state, c, x, v):
 
 @kernel(inline="always")
 def follow(state, drift, x, e, v, chi, u):
-    """Σ ← Σ_{t−1} + I/c, then learn the residual e; FINE, or OVERFLOW untouched."""
+    """Σ ← Σ_{t−1} + I/c, then learn the residual e; on OVERFLOW nothing is changed."""
     _, _, S = state
     if not math.isfinite(chi * e):
         return OVERFLOW

@@ -1,24 +1,24 @@
-"""Ridge systems whose penalty is weighed anew in every round: those of CIRR, OSLOG, their bounds.
+"""Solve the reweighted ridge systems of CIRR, OSLOG and their bounds.
 
     v = Mb,    M = (aD⁻¹ + S)⁻¹ = √D B⁻¹ √D,    B = aI + √D S √D,    S = A + xxᵀ
 
-All of D moves in every round, but most of it does not matter: the less D_i S_ii is beside a, the
-less weight i has to do with the others. Let s be the small ones, D_i S_ii ≤ a·``small``, and r the
-rest, k of them. Only B_rr is factorised; v_r and v_s are brought into line by turns,
+All of D changes in every round, but most of it does not matter: the smaller D_i S_ii is relative to
+a, the less weight i interacts with the others. Let s be the small weights, D_i S_ii ≤ a·``small``,
+and r the rest, k of them. Only B_rr is factorised; v_r and v_s are computed alternately,
 
     v_r = M_rr (b_r − S_rs v_s),    M_rr = (aD_r⁻¹ + S_rr)⁻¹ by the factor
     v_i = D_i (b_i − Σ_{j≠i} S_ij v_j) / (a + D_i S_ii)    for every i in s
 
-With z = D^{−½}v, a turn that moves z_s by δ leaves of the system Bz = √D b the residual −Fδ, F
-being those columns of √D S √D, less its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most n·small. As
-√D S √D is positive and B is it plus aI, FᵀB⁻¹F is at most aE(1 + √E)²: in the norm of M⁻¹, v is off
-by about √(aE)‖δ‖ at most, whatever the data. That is the check: turns end when it is rounding
-beside √(bᵀMb), the norm of v itself. The next turn moves z_s by at most E‖δ‖, so two to four turns
-do it. Should they not, or where too few are small for it to be worth while, all weights are taken
-to matter.
+With z = D^{−½}v, an iteration that moves z_s by δ leaves the residual −Fδ in the system Bz = √D b,
+F being those columns of √D S √D without its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most
+n·small. As √D S √D is positive semi-definite and B is it plus aI, FᵀB⁻¹F is at most aE(1 + √E)²: in
+the norm of M⁻¹, the error of v is at most about √(aE)‖δ‖, whatever the data. The iterations end
+when that is rounding error compared with √(bᵀMb), the norm of v itself. The next iteration moves
+z_s by at most E‖δ‖, so two to four are enough. If they are not, or if too few weights are small,
+all weights count as large.
 
-A turn costs n² + 2k², the factor k³/3. A weight that rests at a floor of 1e-12 is small, so where
-few inputs matter a round is O(n²). Nothing is kept from a round to the next.
+An iteration costs n² + 2k², the factor k³/3. A weight at the floor of 1e-12 is small, so if few
+inputs matter a round is O(n²). Nothing is kept from one round to the next.
 
 A ``system`` is (√D, A, x, a, order, U): order holds the numbers of the weights, r first, and U the
 factor in its first k² entries; :func:`factorise` sets both.
@@ -30,12 +30,12 @@ from onlinear._numerics.linalg import axpy, cholesky, dot, kernel, solve_lower, 
 
 __all__ = ["FIGURES", "ROUNDING", "SCRATCH", "SMALL", "factorise", "solve", "weigh"]
 
-SMALL = 1e-5  # D_i S_ii / a up to which a weight is small; a factor of ten is half a turn
-FEW = 8  # so few small weights, or less than a quarter of all, are not worth the turns
+SMALL = 1e-5  # largest D_i S_ii / a of a small weight; a factor of ten costs half an iteration
+FEW = 8  # with fewer small weights, or less than a quarter of all, iterating does not pay
 TURNS = 8
-ROUNDING = 3e-17  # the share of √(bᵀMb) that v may be off
-FIGURES = 1e-10  # the same for what only the figures of a bound depend on
-LOST = 1e-13  # a pivot below this share of its diagonal entry has no digits left
+ROUNDING = 3e-17  # tolerated error of v, as a share of √(bᵀMb)
+FIGURES = 1e-10  # the same, where only the value of a bound depends on v
+LOST = 1e-13  # a pivot below this share of its diagonal entry is rounding error
 SCRATCH = 3  # rows that solve() needs
 
 
@@ -48,7 +48,7 @@ def weigh(w, floor, root):
 
 @kernel
 def factorise(system, small):
-    """Order the weights and factorise B_rr; return k, or −1 if the numbers do not fit."""
+    """Order the weights and factorise B_rr; return k, or −1 on overflow."""
     root, A, x, a, order, U = system
     n = x.size
     k, last = 0, n
@@ -76,7 +76,7 @@ def factorise(system, small):
         else:
             _fill_from(order[p:k], root[i], x[i], root, x, A[i], C[p, p:])
         C[p, p] += a
-    # every pivot of aI + a positive matrix is at least a
+    # every pivot of aI plus a positive semi-definite matrix is at least a
     return k if cholesky(C, a, LOST * n) else -1
 
 
@@ -89,7 +89,7 @@ def _fill(r, s, root, x, row, out):
 
 @kernel
 def _fill_from(columns, r, s, root, x, row, out):
-    """The same of some columns."""
+    """Do the same for some columns."""
     for p in range(out.size):
         j = int(columns[p])
         out[p] = r * root[j] * (row[j] + s * x[j])
@@ -97,10 +97,10 @@ def _fill_from(columns, r, s, root, x, row, out):
 
 @kernel
 def solve(system, k, b, share, v, scratch):
-    """v ← Mb, off by a ``share`` of its norm at most but for rounding; return k.
+    """v ← Mb, with an error of at most ``share`` of its norm, apart from rounding; return k.
 
-    If the turns do not come to rest, all weights are taken to matter from then on: the factor is
-    made anew, and k is n, or −1 if the numbers do not fit.
+    If the iterations do not converge, all weights count as large from then on: the full matrix is
+    factorised, and k is n, or −1 on overflow.
     """
     root, _, _, _, _, U = system
     n = b.size
@@ -118,7 +118,7 @@ def solve(system, k, b, share, v, scratch):
 
 @kernel
 def _settle(system, k, b, share, v, scratch):
-    """v ← Mb by turns; return whether they came to rest."""
+    """v ← Mb by iterations; return whether they converged."""
     root, A, x, a, order, U = system
     n = b.size
     C = U.reshape(U.size)[: k * k].reshape((k, k))

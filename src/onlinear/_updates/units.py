@@ -1,22 +1,23 @@
-"""Rows in raw units, for a learner that sees all of them, past ones too, in the present units.
+"""Running standardization: convert a learner's state exactly when the scaling of columns changes.
 
 A learner's weights are those of u = [1, (x − m)/s], m and s being near the running mean and
 deviation of each column (without intercept, u = x/s and s² the running mean square). When they have
-moved by more than a little, m and s are moved, and what the learner has learnt is expressed anew,
-exactly: column i of every row seen, u_i, becomes g·u_i + h, so
+moved by more than a little, m and s are updated, and the learner's state is converted exactly:
+column i of every row seen, u_i, becomes g·u_i + h, so
 
     w_i ← w_i/g,  w_0 ← w_0 − h·w_i        Σ ← LΣLᵀ, L being that map of w
     A ← MAMᵀ,  b ← Mb                      of sums A = Σuuᵀ, b = Σyu, M being that map of u
 
-O(d) a column. Thus the past is never left in old units, and what a learner adds in every round, as
-drift, is isotropic in present ones. Only the prior stays behind; where the variance s² has moved by
-a factor since the prior of a column was made, it is made anew by a rank-one update,
+in O(d) per column. So all past rows are in the present units, and what a learner adds in every
+round, such as drift, is isotropic in these units. Only the prior is not converted; when the
+variance s² of a column has changed by some factor since its prior was set, the prior is set again
+by a rank-one update,
 
     Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ     p the precision of the prior, s₀² the variance then
 
-A column that has shown one value only is inert, u_i = 0, and gets a prior when it shows another.
+A column that has been constant is inert, u_i = 0, and gets a prior when it first changes.
 
-Everything commutes with powers of two exactly, with other factors and with shifts to rounding.
+Scaling a column by a power of two changes nothing, other factors and shifts only rounding.
 """
 
 import math
@@ -43,18 +44,18 @@ __all__ = [
     "variance",
 ]
 
-SLACK = 1.0491  # factor of its variance within which a column's unit stays (not a ratio of rows),
-SHIFT = 0.02  # and of its deviation, by which its mean may be off
-STALE = 2.1907  # factor of its variance beyond which its prior is made anew
-LEAST = 0.01  # of its precision must be left to a weight when a prior is taken away
-CONSTANT = 1e-290  # a variance below this is that of a constant: squares have no digits there
+SLACK = 1.0491  # a column keeps its scale within this factor of its variance (no ratio of rows),
+SHIFT = 0.02  # and its centre within this share of its deviation from its mean
+STALE = 2.1907  # its prior is set again when its variance has changed by this factor
+LEAST = 0.01  # share of a weight's precision that must remain when its prior is reduced
+CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
 
 
 class Follows(NamedTuple):
-    """How the state of a learner follows a change of units; all but ``fresh`` are compiled.
+    """How to convert the state of a learner to other units; all but ``fresh`` are compiled.
 
     ``fresh(state)``
-        The number that a column without history has in a state that has just begun.
+        The number that a new column has in an initial state, such as its prior variance.
     ``parts(state)``
         The arrays that change, each flat.
     ``rescale(state, i, g, h)``
@@ -64,7 +65,7 @@ class Follows(NamedTuple):
     ``reweigh(state, params, i, fresh, share, scratch)``
         Add ``share`` of the prior of column i.
     ``adapt(state, params, work)``
-        Finish, after units have changed.
+        Finish the conversion, after the units have changed.
     """
 
     fresh: Callable[..., float]
@@ -80,7 +81,7 @@ class Follows(NamedTuple):
 
 @inner
 def express(x, centre, scale, first, u):
-    """u ← x in units, after a 1 if ``first`` is 1; inert columns are 0."""
+    """u ← x standardized, after a 1 if ``first`` is 1; inert columns are 0."""
     if first:
         u[0] = 1.0
     for j in range(x.size):
@@ -89,7 +90,7 @@ def express(x, centre, scale, first, u):
 
 @inner
 def measure(x, n, mean, spread, first, new_mean, new_spread):
-    """Put down running means and variances with x as the n-th row; return whether they fit."""
+    """Compute running means and variances after the n-th row x; return whether they are finite."""
     total = 0.0
     for j in range(x.size):
         off = x[j] - mean[j]
@@ -112,7 +113,7 @@ def _has_moved(mean, spread, centre, scale):
 
 @inner
 def moved(mean, spread, centre, scale):
-    """Whether the units of a column are no longer those of its mean and variance."""
+    """Whether the scaling of some column is too far from its mean and variance."""
     some = False
     for j in range(mean.size):
         some = some or _has_moved(mean[j], spread[j], centre[j], scale[j])
@@ -120,7 +121,7 @@ def moved(mean, spread, centre, scale):
 
 
 def move(follows: Follows) -> Any:
-    """Return the kernel that brings units, and a state in them, to present means and variances."""
+    """Return the kernel that sets the units to the present means and variances, state included."""
     _, _, rescale, awaken, reweigh, adapt = follows
 
     @kernel
@@ -138,7 +139,7 @@ def move(follows: Follows) -> Any:
             if ratio > STALE or ratio * STALE < 1.0:
                 reweigh(state, params, i, fresh, 1.0 - ratio, scratch)
                 prior[j] = spread[j]
-            rescale(state, i, 1.0, (centre[j] - mean[j]) / new)  # last: until then Σ may be vast
+            rescale(state, i, 1.0, (centre[j] - mean[j]) / new)  # last: Σ may be very large before
             centre[j], scale[j] = mean[j], new
         adapt(state, params, work)
 
@@ -156,7 +157,7 @@ def keep_copy(parts, room):
 
 @inner
 def copy_back(parts, room):
-    """Undo what was done to arrays since :func:`keep_copy`."""
+    """Restore the arrays that :func:`keep_copy` copied."""
     at = 0
     for part in parts:
         scale(1.0, room[at : at + part.size], part)
@@ -213,13 +214,13 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
     for j in range(w.size):
         for k in range(w.size):
             S[j, k] -= more / left * (scratch[j] * scratch[k])
-    for k in range(w.size):  # the same, without cancellation
+    for k in range(w.size):  # recompute without cancellation
         S[i, k] = S[k, i] = scratch[k] / left
 
 
 @inner
 def reweigh_if_more(state, params, i, fresh, share, scratch):
-    """The same where a prior fades: what is left of it is never too much."""
+    """Do the same for a prior that fades: only add to it, never take it away."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
@@ -256,7 +257,7 @@ def _parts_and_vector(state):
 
 @inner
 def _rescale_forgetful(state, i, g, h):
-    """The same where the largest u_i² is kept, too: at least as large as it can be."""
+    """Do the same, and update the largest u_i², to an upper bound."""
     rescale_gaussian(state, i, g, h)
     most = g * math.sqrt(state[3][i]) + abs(h)
     state[3][i] = most * most

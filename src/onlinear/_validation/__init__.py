@@ -1,1 +1,1 @@
-"""What input is accepted, and the error messages for what is not."""
+"""Validation of input: parameters, tables, rows, labels and memory, with error messages."""

@@ -1,4 +1,4 @@
-"""Every check of input, in one place to import from."""
+"""Re-exports every check of input from one module."""
 
 from onlinear._validation.memory import fits, holds, physical_memory, within_half
 from onlinear._validation.parameters import LARGEST, asked, choice, limit, number, whole

@@ -1,4 +1,4 @@
-"""Memory: refuse what would take more than half of the machine's, before allocating it."""
+"""Memory limits: refuse what needs more than half of the machine's memory, before allocating."""
 
 import os
 
@@ -6,7 +6,7 @@ __all__ = ["fits", "holds", "physical_memory", "within_half"]
 
 
 def physical_memory() -> float:
-    """Return how many bytes of memory this machine has; 8 GB where it does not say."""
+    """Return how many bytes of memory this machine has; 8 GB if that is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -14,7 +14,7 @@ def physical_memory() -> float:
 
 
 def within_half(what: str, numbers: float, instead: str) -> None:
-    """Refuse what takes more than half the memory: a replay keeps a copy to go back to."""
+    """Refuse what needs more than half the memory: a replay keeps a second copy, for undo."""
     needed, memory = 8.0 * numbers, physical_memory()
     if needed > memory / 2:
         raise ValueError(
@@ -29,7 +29,7 @@ def fits(
     matrices: int,
     instead: str = "NLMS, GD or OGD (O(d)), which take sparse rows",
 ) -> None:
-    """Refuse d × d matrices of more than half the memory."""
+    """Refuse d × d matrices that need more than half the memory."""
     what = f"a {d} × {d} matrix" if matrices == 1 else f"{matrices} matrices of {d} × {d}"
     words = f"use {instead}, or fewer columns (features hashed to a smaller width)"
     within_half(f"{owner} keeps {what}", float(matrices) * d * d, words)
@@ -41,6 +41,6 @@ def holds(
     numbers: float,
     instead: str = "set a budget, or use onlinear.features in front of a linear learner",
 ) -> None:
-    """Refuse to keep examples that take more than half the memory."""
+    """Refuse to keep examples that need more than half the memory."""
     what = f"{owner} would keep {examples} examples"
     within_half(what, numbers, f"{instead}; nothing was changed")

@@ -1,4 +1,4 @@
-"""Parameters and arguments: numbers in their range, one of several choices."""
+"""Validate parameters and arguments: numbers within a range, one of several choices."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ LARGEST = 2**53  # integers up to here are exact as floats
 
 
 def asked(what: str, **values: Any) -> Any:
-    """Return the arguments of a function as an object the checks below can speak of by name."""
+    """Return a function's arguments as an object whose checks name ``what`` in their errors."""
     return type(what, (), values)()
 
 
@@ -26,9 +26,9 @@ def number(
     below: float | None = None,
     most: float | None = None,
 ) -> float:
-    """Return parameter ``name`` of ``owner`` as a float inside its range, or say the rule.
+    """Return parameter ``name`` of ``owner`` as a float; raise unless it is in its range.
 
-    The number is to be finite, unless ``most`` is infinity.
+    The number must be finite, unless ``most`` is infinity.
     """
     value = getattr(owner, name)
     left = f"{above:g} < " if above is not None else f"{least:g} ≤ " if least is not None else ""
@@ -53,9 +53,9 @@ def number(
 
 
 def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str = "") -> int:
-    """Return a parameter that is a whole number of at least ``least``, and at most ``most``.
+    """Return a parameter that is a whole number from ``least`` to ``most``; raise otherwise.
 
-    ``else_`` says what else it may be.
+    ``else_`` is added to the error: what else the parameter may be.
     """
     value = getattr(owner, name)
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
@@ -69,15 +69,15 @@ def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str 
 
 
 def limit(owner: Any, name: str) -> float:
-    """Return a parameter that is a positive number, or None for no limit: then infinity."""
+    """Return a parameter that is a positive number; None means no limit and gives infinity."""
     return math.inf if getattr(owner, name) is None else number(owner, name, above=0)
 
 
 def choice(owner: Any, name: str, allowed: Sequence[Any]) -> Any:
-    """Return parameter ``name`` of ``owner`` if it is one of ``allowed``, or say which they are."""
+    """Return parameter ``name`` of ``owner``; raise unless it is one of ``allowed``."""
     value = getattr(owner, name)
     if isinstance(value, np.generic):
-        value = value.item()  # np.True_ is True
+        value = value.item()  # np.True_ counts as True
     for option in allowed:
         if type(value) is type(option) and value == option:
             return value

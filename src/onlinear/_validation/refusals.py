@@ -1,4 +1,4 @@
-"""Errors: a learner that has learnt nothing yet, and a row that breaks a rule."""
+"""Errors: NotFittedError, and the error for a row that breaks a rule."""
 
 import math
 import sys
@@ -13,11 +13,11 @@ __all__ = ["NotFittedError", "from_sklearn", "not_fitted", "refusal"]
 
 
 class NotFittedError(ValueError, AttributeError):
-    """Raised by ``predict`` and ``score`` before ``fit`` where scikit-learn is not in use."""
+    """Raised by ``predict`` and ``score`` before ``fit``, if scikit-learn is not imported."""
 
 
 def from_sklearn(name: str, otherwise: type) -> Any:
-    """Return scikit-learn's class of that name if the user has it loaded: never import it."""
+    """Return scikit-learn's class of that name if it is already imported; never import it."""
     return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
 
 
@@ -63,6 +63,6 @@ def refusal(
     else:
         rule = rules[outcome.rule - DOMAIN]
         text = rule.format(value=outcome.value, **params)
-        (where,) = np.nonzero(np.abs(x) == abs(outcome.value))  # rules on x_i give it as the value
+        (where,) = np.nonzero(np.abs(x) == abs(outcome.value))  # the value is x_i in rules on x_i
         text += f" in {at(int(where[0]))}" if "got x_i" in rule and where.size else f" in {place}"
     return ValueError(f"{owner} {text}")

@@ -1,4 +1,4 @@
-"""Tables, rows and labels: what is accepted, turned into float64 arrays."""
+"""Validate tables, rows and labels, and convert them to float64 arrays."""
 
 import math
 import warnings
@@ -44,7 +44,7 @@ def _floats(values: Any, what: str) -> np.ndarray:
     if values is None:
         raise ValueError(f"{what} needs numbers, got None")
     if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(FLOAT), math.nan)  # a masked value is a missing one
+        values = np.ma.filled(values.astype(FLOAT), math.nan)  # a masked value counts as missing
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -58,7 +58,7 @@ def _floats(values: Any, what: str) -> np.ndarray:
     if array.dtype.kind == "O":
         _refuse_text(array, what)
     try:
-        with np.errstate(over="ignore"):  # a long double may become infinite, which is then refused
+        with np.errstate(over="ignore"):  # a long double may become infinite, and is then refused
             return np.ascontiguousarray(array, dtype=FLOAT).reshape(array.shape)
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
@@ -66,7 +66,7 @@ def _floats(values: Any, what: str) -> np.ndarray:
 
 
 def _refuse_text(array: np.ndarray, what: str) -> None:
-    """Refuse text in an array of objects: NumPy would read the number in '1.5' without a word."""
+    """Refuse text in an array of objects: NumPy would silently convert '1.5' to a number."""
     for index, value in np.ndenumerate(array):
         if isinstance(value, (str, bytes)):
             where = ", ".join(
@@ -105,7 +105,7 @@ def table(X: Any, what: str = "X") -> tuple[np.ndarray, list[str] | None]:
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
-    """Refuse a table that is none, in scikit-learn's words."""
+    """Refuse an empty table, or an array that is not 2-D, in scikit-learn's words."""
     if len(shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. "
@@ -127,7 +127,7 @@ def sparse(X: Any) -> bool:
 
 
 def sparse_table(X: Any) -> Rows:
-    """Return a sparse matrix as rows, leaving the matrix as it is."""
+    """Return a sparse matrix as rows; the matrix is not changed."""
     _check_shape(X.shape)
     return _rows(X, "X")
 
@@ -191,7 +191,7 @@ def finite_rows(owner: str, X: np.ndarray, y: np.ndarray, names: list[str] | Non
 
 
 def row_names(x: Any) -> list[str] | None:
-    """Return the names of a row that has them: a pandas Series with names for its index."""
+    """Return the column names of a row, if it is a pandas Series indexed by names."""
     if type(x).__name__ != "Series" or not hasattr(x, "index"):
         return None
     names = list(x.index)
