@@ -10,7 +10,7 @@ Within a leaf of a few rows, χ, m, h and k come from the small matrix PXᵀ by 
 u = √h·v of all its rows is one product, and two more correct P for rows to come: after leaf n, the
 last (n & −n) leaves are pushed onto as many following ones, so that most of these products are of
 large matrices. At the end of the block Σ ← Σ₀ − UᵀU. A drift of Σ by a·I a round adds j·a·x_j to
-row j of P, and is added to Σ at the end. Matrices that a learner keeps beside Σ are treated the
+row j of P, and is added to Σ at the end. Other matrices that a learner keeps are treated the
 same way if they take one update a row in the direction of x.
 
 The result agrees with rounds taken one by one, to rounding, as long as χ under Σ₀ is not far above

@@ -42,7 +42,7 @@ from onlinear._numerics.linalg import (
 __all__ = ["SCRATCH", "project_ellipsoid"]
 
 MORE = 32  # vectors beyond d, and at most 2d in all, before Cholesky's method is taken
-SCRATCH = MORE + 13  # rows beside d: MORE + 1 vectors, and six arrays of up to 2d numbers
+SCRATCH = MORE + 13  # rows in addition to d: MORE + 1 vectors, and six arrays of up to 2d numbers
 NEWTON_STEPS = 100  # the secular equation needs about five
 COARSE = 0.5  # residual, as a share of R, for the first Newton step; its square for the next
 ROUNDING = 1e-16

@@ -123,7 +123,7 @@ def fade(state, r, X, start, rows):
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block, where Σ is not divided by r: r^(j+1) stands for r."""
+    """A round of a block, where Σ is not divided by r: r^(j+1) replaces r."""
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True
 

@@ -59,8 +59,8 @@ __all__ = [
     "unknown",
 ]
 
-COMPARATOR, FACTOR, EXTRA = range(3)  # places in a tally
-ROWS, BROKEN, AT, VALUE, LOST = range(5)  # places in the notes beside it
+COMPARATOR, FACTOR, EXTRA = range(3)  # indices in a tally
+ROWS, BROKEN, AT, VALUE, LOST = range(5)  # indices in the notes that go with it
 PRECISION, RANGE = 1.0, 2.0  # what floating point can run out of
 INDISTINCT = (
     "needs data that double precision can tell apart, but xᵀΣx = {value:g} is rounding "
