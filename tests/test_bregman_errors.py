@@ -11,7 +11,7 @@ from onlinear import bregman
 
 @pytest.mark.parametrize("divergence", [bregman.squared, bregman.relative_entropy])
 def test_divergences_refuse_vectors_of_two_lengths(divergence):
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         divergence([0.5, 0.5], [1.0])
 
 
