@@ -166,7 +166,7 @@ def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     values = np.asarray(given(Z, x), dtype=np.float64)
     if values.shape != (len(Z),):
         raise ValueError(
-            f"a kernel needs to return one number for each of the {len(Z)} rows of Z, "
+            f"a kernel needs to return a number for each of the {len(Z)} rows of Z, "
             f"got shape {values.shape} from {given!r}"
         )
     if not np.isfinite(values).all():

@@ -86,7 +86,7 @@ def encoded(key: Hashable) -> bytes:
         return b"t" + b"".join(b"%d:" % len(part) + part for part in map(encoded, key))
     raise TypeError(
         "keys and ids that go to a file need to be numbers, strings, bytes, or tuples of them, "
-        f"got {key!r:.60} of {type(key).__name__}: use str(key)"
+        f"got {key!r:.60} of {type(key).__name__}: str(key) makes a string of it"
     )
 
 
