@@ -1,15 +1,36 @@
 """Settings for every test, and for the examples in docstrings."""
 
+import os
+
 import pytest
+import scipy.linalg  # noqa: F401 (so that its BLAS is loaded)
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 # the first example of a property may compile; the same examples on every machine
 settings.register_profile("onlinear", deadline=None, derandomize=True)
 settings.load_profile("onlinear")
 
+# several workers that each use all cores for BLAS wait for each other: tests of slow textbook forms
+# took ten times as long
+if "PYTEST_XDIST_WORKER" in os.environ:
+    threadpool_limits(1, user_api="blas")
+
 # what --fast leaves out: where the tests are, and what they try
 SLOW = {
     "tests/test_spark.py": "Spark",
+    "tests/papers/": "the figures, tables and errata of the papers",
+    "src/onlinear/papers/": "examples in their docstrings",
+    "tests/repository/test_documents.py": "examples in the README and the docs",
+    "tests/repository/test_site.py": "the site",
+    "tests/repository/test_benchmarks.py": "the benchmarks, on little data",
+    "tests/cli/test_run_state.py": "runs of the command that are killed and resumed",
+    "tests/engine/test_engine.py": "the cache of compiled code, in new processes",
+    "tests/algorithms/test_mutants.py": "learners broken on purpose",
+    "tests/algorithms/test_faults_of_others.py": "faults that other packages have",
+    "tests/streams/test_real_data.py": "real data sets",
+    "tests/wrappers/late/test_late.py::test_rows_that_wait_take": "memory of waiting rows",
+    "tests/test_river.py": "river",
 }
 
 

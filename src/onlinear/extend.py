@@ -49,9 +49,9 @@ States
     ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
     as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale the latter.
 Second-order rounds
-    ``see`` sets work[0] to Σx, and ``learn`` updates w and Σ. ``learn_later`` is faster where Σ is
-    large: it defers the update of Σ to the next round, or to ``settle``. ``moves`` returns
-    the same update as the two numbers that ``Bulk`` needs.
+    ``covariance_times`` sets work[0] to Σx, and ``learn`` updates w and Σ. ``learn_later`` is
+    faster where Σ is large: it defers the update of Σ to the next round, or to ``settle``.
+    ``moves`` returns the same update as the two numbers that ``Bulk`` needs.
 Linear algebra
     ``kernel`` compiles a function that steps call. Vectors: ``dot``, ``norm``, ``axpy``, ``scale``,
     ``extremes``, ``finite``; numbers: ``clipped``; symmetric matrices: ``symv``, ``add_square``,
@@ -113,11 +113,11 @@ from onlinear._numerics.linalg import (
 from onlinear._updates.gaussian import (
     Gaussian,
     Weights,
+    covariance_times,
     gaussian,
     learn,
     learn_later,
     moves,
-    see,
     settle,
     weights,
 )
@@ -153,6 +153,7 @@ __all__ = [
     "clipped",
     "compete",
     "competitor",
+    "covariance_times",
     "cut_to",
     "dot",
     "enter",
@@ -171,7 +172,6 @@ __all__ = [
     "observe",
     "reset",
     "scale",
-    "see",
     "settle",
     "shift",
     "solve_lower",

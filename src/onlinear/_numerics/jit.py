@@ -136,9 +136,6 @@ class CompiledFunction:
         return self._compiled(*arguments)
 
 
-Kept = CompiledFunction  # the name that Keyed uses
-
-
 @cache
 def _foundation() -> bytes:
     """Return a hash of the sources that all compiled code depends on: numerics and loops."""

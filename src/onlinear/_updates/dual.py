@@ -43,8 +43,8 @@ __all__ = [
     "check_factor",
     "coefficients",
     "dual",
+    "kernel_row",
     "remember",
-    "see",
     "solve_columns",
     "solve_rows",
 ]
@@ -86,7 +86,7 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
 
 
 @kernel
-def see(form, Z, n, x, work):
+def kernel_row(form, Z, n, x, work):
     """Write K(z_i, x) to the first row of scratch (a custom kernel already has); return K(x, x)."""
     if form[0] == GIVEN:
         return work[3, 0]
@@ -121,7 +121,7 @@ def believe(state, drift, x, work):
     _, n, prior, form, rho, z, L, Z = state
     size = int(n[0])
     q = work[1][:size]
-    variance = (prior[0] + drift) * see(form, Z, size, x, work)
+    variance = (prior[0] + drift) * kernel_row(form, Z, size, x, work)
     if not math.isfinite(variance):
         return 0.0, 0.0, OVERFLOW, variance
     if variance > MOST:

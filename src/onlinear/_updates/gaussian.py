@@ -35,6 +35,7 @@ from onlinear._numerics.linalg import (
 __all__ = [
     "Gaussian",
     "Weights",
+    "covariance_times",
     "drifted",
     "follow",
     "follow_later",
@@ -44,7 +45,6 @@ __all__ = [
     "look",
     "moves",
     "put_off",
-    "see",
     "settle",
     "weights",
 ]
@@ -92,7 +92,7 @@ def learn(state, x, e, v, chi, r, u):
 
 
 @kernel(inline="always")
-def see(state, x, work):
+def covariance_times(state, x, work):
     """work[0] ← Σx, after making the update of Σ that the round before has deferred."""
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
@@ -105,7 +105,7 @@ def see(state, x, work):
 
 @kernel(inline="always")
 def learn_later(state, x, e, chi, r, work):
-    """Do as :func:`learn`, after :func:`see`, but defer the update of a wide Σ.
+    """Do as :func:`learn`, after :func:`covariance_times`, but defer the update of a wide Σ.
 
     The next round makes it in one pass with its Σx; after the last round, :func:`settle` does.
     """

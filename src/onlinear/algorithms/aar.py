@@ -18,7 +18,14 @@ from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm, SecondOrder
 from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._numerics.linalg import clipped, dot, kernel
-from onlinear._updates.gaussian import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._updates.gaussian import (
+    Gaussian,
+    covariance_times,
+    gaussian,
+    learn_later,
+    moves,
+    settle,
+)
 from onlinear._updates.units import GAUSSIAN
 from onlinear._validation.checks import limit, number
 from onlinear.algorithms.laser import LaserParams, guarantee
@@ -55,7 +62,7 @@ def turn(params, j, m, chi, y):
 def step(state, params, x, y, work):
     """One round."""
     _, w, _ = state
-    see(state, x, work)
+    covariance_times(state, x, work)
     chi = dot(x, work[0])  # xᵀΣx
     m = dot(w, x)
     prediction = forecast(params, m, chi)

@@ -18,7 +18,14 @@ from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm, SecondOrder
 from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._numerics.linalg import dot
-from onlinear._updates.gaussian import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._updates.gaussian import (
+    Gaussian,
+    covariance_times,
+    gaussian,
+    learn_later,
+    moves,
+    settle,
+)
 from onlinear._updates.units import GAUSSIAN
 from onlinear._validation.checks import number
 from onlinear.algorithms.laser import LaserParams, guarantee
@@ -53,7 +60,7 @@ def step(state, params, x, y, work):
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    see(state, x, work)
+    covariance_times(state, x, work)
     chi = dot(x, work[0])  # xᵀΣx
     return m, learn_later(state, x, y - m, chi, r, work)
 

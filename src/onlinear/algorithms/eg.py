@@ -21,7 +21,7 @@ import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._learner.base import Algorithm, Learner
-from onlinear._learner.bounds.best_in_class import improve_on_simplex, loss_of, see
+from onlinear._learner.bounds.best_in_class import add_row, improve_on_simplex, loss_of
 from onlinear._learner.bounds.guarantee import (
     FACTOR,
     Guarantee,
@@ -139,7 +139,7 @@ def bound(state, params, x, y, work):
         for i in range(x.size):
             row[i] = x[i] - shift
         tally[SQUARES] += (y - shift) * (y - shift)
-        see(row, y - shift, A, b)
+        add_row(row, y - shift, A, b)
         improve_on_simplex(p, U, alpha / m, A, b, u, g)
         comparator = loss_of(u, A, b, tally[SQUARES], g) + k / eta * surprise(p, 1.0 / m)
     return enter(tally, notes, comparator, 1.0 / (k * (2.0 - k - s)), 0.0)

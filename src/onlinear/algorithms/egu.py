@@ -20,7 +20,7 @@ import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._learner.base import Algorithm, Learner
-from onlinear._learner.bounds.best_in_class import improve_in_box, loss_of, see
+from onlinear._learner.bounds.best_in_class import add_row, improve_in_box, loss_of
 from onlinear._learner.bounds.guarantee import (
     Guarantee,
     Path,
@@ -121,7 +121,7 @@ def bound(state, params, x, y, work):
     if search:
         low, high = (alpha / n, n / alpha) if alpha > 0.0 else (0.0, math.inf)
         tally[SQUARES] += y * y
-        see(x, y, A, b)
+        add_row(x, y, A, b)
         g = work[0]
         improve_in_box(u, low, high, math.log(n) / (3.0 * eta), A, b, g)
         comparator = loss_of(u, A, b, tally[SQUARES], g) + surprise(u, 1.0 / n) / (3.0 * eta)

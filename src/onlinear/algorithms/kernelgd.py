@@ -20,7 +20,7 @@ from onlinear._engine.step import DOMAIN, FINE, FULL, OVERFLOW, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.kernel_base import KernelLearner
 from onlinear._numerics.linalg import dot, kernel, scale
-from onlinear._updates.dual import SCRATCH, see
+from onlinear._updates.dual import SCRATCH, kernel_row
 from onlinear._validation.checks import limit, number
 from onlinear.kernels import GIVEN, similarities
 
@@ -64,7 +64,7 @@ def step(state, params, x, y, work):
     t, n, square, form, alpha, Z = state
     eta, radius, budget = params
     size = int(n[0])
-    own = see(form, Z, size, x, work)
+    own = kernel_row(form, Z, size, x, work)
     m = dot(alpha[:size], work[0][:size])
     if math.isnan(y):
         return m, FINE

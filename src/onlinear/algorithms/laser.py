@@ -42,7 +42,15 @@ from onlinear._learner.bounds.guarantee import (
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import clipped, dot, kernel
-from onlinear._updates.gaussian import Gaussian, drifted, follow_later, gaussian, moves, see, settle
+from onlinear._updates.gaussian import (
+    Gaussian,
+    covariance_times,
+    drifted,
+    follow_later,
+    gaussian,
+    moves,
+    settle,
+)
 from onlinear._updates.units import GAUSSIAN, reweigh_gaussian
 from onlinear._validation.checks import asked, choice, limit, number, whole
 
@@ -85,7 +93,7 @@ def turn(params, j, m, chi, y):
 def step(state, params, x, y, work):
     """One round."""
     _, w, _ = state
-    see(state, x, work)
+    covariance_times(state, x, work)
     chi, grown = drifted(state, params[1], x, work[0])  # Σ = Σ_{t−1} + I/c
     m = dot(w, x)
     prediction = forecast(params, m, chi)

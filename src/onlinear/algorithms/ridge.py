@@ -19,7 +19,14 @@ from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm, SecondOrder
 from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._numerics.linalg import clipped, dot
-from onlinear._updates.gaussian import Gaussian, gaussian, learn_later, moves, see, settle
+from onlinear._updates.gaussian import (
+    Gaussian,
+    covariance_times,
+    gaussian,
+    learn_later,
+    moves,
+    settle,
+)
 from onlinear._updates.units import GAUSSIAN
 from onlinear._validation.checks import limit, number
 from onlinear.algorithms.laser import LaserParams, guarantee
@@ -55,7 +62,7 @@ def step(state, params, x, y, work):
     prediction = clipped(m, clip)
     if math.isnan(y):  # no label: predict, change nothing
         return prediction, FINE
-    see(state, x, work)
+    covariance_times(state, x, work)
     chi = dot(x, work[0])  # xᵀΣx
     return prediction, learn_later(state, x, y - m, chi, 1.0, work)
 

@@ -35,7 +35,15 @@ from onlinear._learner.bounds.guarantee import (
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import axpy, dot, kernel, scale, symv
-from onlinear._updates.gaussian import Gaussian, gaussian, learn, moves, put_off, see, settle
+from onlinear._updates.gaussian import (
+    Gaussian,
+    covariance_times,
+    gaussian,
+    learn,
+    moves,
+    put_off,
+    settle,
+)
 from onlinear._updates.units import GAUSSIAN
 from onlinear._validation.checks import number
 
@@ -65,7 +73,7 @@ def step(state, params, x, y, work):
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    see(state, x, work)
+    covariance_times(state, x, work)
     chi = dot(x, work[0])  # xᵀΣx
     v = work[0]
     e = y - m

@@ -6,7 +6,7 @@ the very best: the best found so far is improved at every row, in O(n²).
 
 from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
 
-__all__ = ["add_row", "improve_in_box", "improve_on_simplex", "loss_of", "see"]
+__all__ = ["add_row", "improve_in_box", "improve_on_simplex", "loss_of"]
 
 
 MOVES = 4  # moves of weight between two atoms per row
@@ -17,9 +17,6 @@ def add_row(x, y, A, b):
     """Add a row to A = Σxxᵀ and b = Σyx."""
     add_square(x, A)
     axpy(y, x, b)
-
-
-see = add_row  # the name that EG and EGU use
 
 
 @kernel

@@ -19,7 +19,7 @@ from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import to_read
 from onlinear._engine.threads import Crew
 from onlinear._learner.base import Learner
-from onlinear._numerics.jit import Kept
+from onlinear._numerics.jit import CompiledFunction
 from onlinear._wrappers.keyed.event_loop import EventRun, event_loop
 from onlinear._wrappers.keyed.integer_table import FREE
 from onlinear._wrappers.keyed.record_header import HEAD
@@ -65,7 +65,7 @@ class Events(NamedTuple):
     rows: np.ndarray
 
 
-@Kept
+@CompiledFunction
 def _select(slots, events, low, high, chosen):
     """Write the events with slots low, …, high − 1 to ``chosen``, in order; return how many."""
     count = 0

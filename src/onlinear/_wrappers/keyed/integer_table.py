@@ -3,7 +3,7 @@
 import numpy as np
 
 from onlinear._engine.segments import ask_for
-from onlinear._numerics.jit import Kept
+from onlinear._numerics.jit import CompiledFunction
 from onlinear._numerics.linalg import inner
 
 __all__ = [
@@ -45,7 +45,7 @@ def _find(table, key):
     return entry
 
 
-@Kept
+@CompiledFunction
 def find_slots(table, keys, slots):
     """Write the slot of every key, or FREE; return how many keys have none."""
     entries, missing, base = table.shape[0], 0, table.ctypes.data
@@ -57,13 +57,13 @@ def find_slots(table, keys, slots):
     return missing
 
 
-@Kept
+@CompiledFunction
 def find_slot(table, key):
     """Return the slot of one key, or FREE."""
     return table[_find(table, key), 1]
 
 
-@Kept
+@CompiledFunction
 def enter_keys(table, keys, slots, missing, free, new):
     """Give slots to the keys at ``missing``: new keys get those of ``free`` in order.
 
@@ -81,7 +81,7 @@ def enter_keys(table, keys, slots, missing, free, new):
     return taken
 
 
-@Kept
+@CompiledFunction
 def copy_entries(table, larger):
     """Enter all keys of a table into a larger one."""
     for k in range(table.shape[0]):
@@ -90,7 +90,7 @@ def copy_entries(table, larger):
             larger[entry, 0], larger[entry, 1] = table[k, 0], table[k, 1]
 
 
-@Kept
+@CompiledFunction
 def remove_keys(table, keys):
     """Remove keys; later entries move up, so that each is still found from its home entry."""
     last = table.shape[0] - 1
