@@ -80,7 +80,8 @@ def test_killed_at_random_moments_and_resumed_the_output_is_the_same(data, model
     options = ["data.csv", "-t", "y", "-m", model, "-o", "out.csv", "--state", "m.onl"]
     options += ["--resume", "--snapshot-rows", "500"]
     rng, killed, reached = random.Random(model), 0, []
-    while killed < kills:
+    places = kills // 2  # at least so many different ones: on a busy machine that takes more kills
+    while killed < kills or (len(set(reached)) <= places and killed < 5 * kills):
         process = spawn(*options)
         size = (data / "out.csv").stat().st_size if (data / "out.csv").exists() else 0
         while process.poll() is None:  # wait until it writes, then a little more
@@ -97,7 +98,7 @@ def test_killed_at_random_moments_and_resumed_the_output_is_the_same(data, model
         reached.append((data / "out.csv").stat().st_size)
     run(*options)
     assert (data / "out.csv").read_bytes() == expected
-    assert len(set(reached)) > kills // 4  # in different places, also on a busy machine
+    assert len(set(reached)) > places
 
 
 def test_a_truncated_or_edited_state_is_refused(data):
