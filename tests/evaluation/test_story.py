@@ -345,4 +345,4 @@ def test_a_path_that_tells_nothing_is_left_out(monkeypatch):
     story = Story(ol.LASER(c=10.0, shrink=False), list("abcd"), "y")
     story.replay(X, y, 0)
     assert effects(story).path is None
-    assert "is left out: it misses them by more" in story.page().html()
+    assert "is left out: its error exceeds the learner" in story.page().html()

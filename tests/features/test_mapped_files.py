@@ -61,7 +61,7 @@ def test_every_altered_byte_and_truncation_is_refused(tmp_path):
         ({"landmarks": [[1.0], [2.0, 3.0]]}, "not a rectangular array"),
         ({"novelty": 2.0}, "0 ≤ novelty < 1"),
         ({"kernel": {"name": "system"}}, "does not describe"),
-        ({"kernel": {"registered": "os.system"}}, "no kernel 'os.system' here"),
+        ({"kernel": {"registered": "os.system"}}, "no kernel is registered as 'os.system'"),
         ({"kernel": {"module": "os", "function": "system"}}, "does not describe"),
         ({"features": 10**9}, "1000000000 features"),
         ({"features": 4}, "at 4 columns is"),

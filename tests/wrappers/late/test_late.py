@@ -389,7 +389,7 @@ def test_a_bad_label_leaves_the_row_waiting_for_a_better_one(name):
 def test_rows_of_another_width_are_refused_while_others_wait():
     late = Late(ol.Ridge())
     late.predict_one([1.0, 2.0], id=0)
-    with pytest.raises(ValueError, match=r"keeps 2 numbers .* got \(3,\)"):
+    with pytest.raises(ValueError, match=r"stores 2 numbers per row.* got \(3,\)"):
         late.predict_one([1.0, 2.0, 3.0], id=1)
     assert late.counts_ == LateCounts(1, 0, 0, 0, 0, 0, 0, 0)
     late = Late(ol.Ridge(), expire_after=timedelta(seconds=1), clock=(clock := Clock()))
