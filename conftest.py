@@ -24,13 +24,16 @@ SLOW = {
     "tests/repository/test_documents.py": "examples in the README and the docs",
     "tests/repository/test_site.py": "the site",
     "tests/repository/test_benchmarks.py": "the benchmarks, on little data",
-    "tests/cli/test_run_state.py": "runs of the command that are killed and resumed",
+    "tests/cli/": "the command",
     "tests/engine/test_engine.py": "the cache of compiled code, in new processes",
     "tests/algorithms/test_mutants.py": "learners broken on purpose",
     "tests/algorithms/test_faults_of_others.py": "faults that other packages have",
     "tests/streams/test_real_data.py": "real data sets",
     "tests/wrappers/late/test_late.py::test_rows_that_wait_take": "memory of waiting rows",
     "tests/test_river.py": "river",
+    "tests/test_bregman.py::test_the_ellipsoid_projection": "projections by slow optimisers",
+    "tests/algorithms/test_golden.py::test_the_projection": "the same",
+    "tests/updates/test_shrinkage.py::test_predictions_are_those": "CIRR and OSLOG at length",
 }
 
 
