@@ -1,7 +1,7 @@
 """Transactions: if a block fails or is interrupted, the previous state is restored."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 __all__ = ["Restorable", "all_or_nothing", "uninterrupted"]
@@ -15,10 +15,32 @@ class Restorable(Protocol):
         ...
 
 
-@contextlib.contextmanager
-def all_or_nothing(*parts: Restorable) -> Iterator[None]:
+class _AllOrNothing:
+    """The context manager of :func:`all_or_nothing`.
+
+    It is a class, as a generator that an interrupt leaves unfinished would restore much later, when
+    it is collected.
+    """
+
+    def __init__(self, parts: tuple[Restorable, ...]) -> None:
+        self._parts = parts
+
+    def __enter__(self) -> None:
+        self._restorers = [part._snapshot() for part in self._parts]
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if kind is not None:
+            uninterrupted(self._restore)
+
+    def _restore(self) -> None:
+        for restore in self._restorers:
+            restore()
+
+
+def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
     """Restore the parts if the block raises, also on Ctrl-C.
 
+    >>> import contextlib
     >>> class Counter:
     ...     n = 0
     ...
@@ -32,12 +54,7 @@ def all_or_nothing(*parts: Restorable) -> Iterator[None]:
     >>> counter.n
     0
     """
-    restorers = [part._snapshot() for part in parts]
-    try:
-        yield
-    except BaseException:
-        uninterrupted(lambda: [restore() for restore in restorers])
-        raise
+    return _AllOrNothing(parts)
 
 
 def uninterrupted(work: Callable[[], object]) -> None:

@@ -178,20 +178,51 @@ def _reached(value: Any, seen: set[int]) -> set[bytes]:
         return set()
     seen.add(id(value))
     if isinstance(value, FunctionType):
-        inner = inspect.getclosurevars(value)
-        used = [*inner.globals.values(), *inner.nonlocals.values()]
-        for module in used.copy():
-            if isinstance(module, ModuleType) and not _foreign(module):
-                used += [vars(module).get(name) for name in value.__code__.co_names]
-        reached = {Path(value.__code__.co_filename).read_bytes()}
-        return reached.union(*(_reached(each, seen) for each in used))
-    if isinstance(value, np.ndarray):
-        return {value.tobytes()}
-    if value is None or isinstance(value, (bool, int, float, str, tuple)):
-        return {repr(value).encode()}
-    if isinstance(value, ModuleType):
-        return set()
+        used = _used(value)
+        own = f"{value.__module__}.{value.__qualname__}"
+        said = [f"{own} {name} is {_described(each)}" for name, each in used.items()]
+        said.append(f"{own} has defaults {_described(value.__defaults__)}")
+        reached = {Path(value.__code__.co_filename).read_bytes(), *map(str.encode, said)}
+        return reached.union(*(_reached(each, seen) for each in used.values()))
+    if isinstance(value, tuple):
+        return set().union(*(_reached(each, seen) for each in value))
+    if value is None or isinstance(value, (bool, int, float, str, np.ndarray, ModuleType)):
+        return set()  # described where it is used
     raise ValueError(f"cannot tell whether {value!r} has changed")
+
+
+def _used(function: FunctionType) -> dict[str, Any]:
+    """Return the values a function uses by their names, those of modules by dotted ones."""
+    inner = inspect.getclosurevars(function)
+    used: dict[str, Any] = {**inner.globals, **inner.nonlocals}
+    modules = [value for value in used.values() if isinstance(value, ModuleType)]
+    while modules:
+        module = modules.pop()
+        if _foreign(module):
+            continue
+        for name in function.__code__.co_names:
+            full = f"{module.__name__}.{name}"
+            if name in vars(module) and full not in used:
+                used[full] = vars(module)[name]
+                if isinstance(used[full], ModuleType):
+                    modules.append(used[full])
+    return used
+
+
+def _described(value: Any) -> str:
+    """Return what a value is, in words that are the same in every process."""
+    value = getattr(value, "py_func", value)
+    value = getattr(value, "_defn", value)
+    if isinstance(value, np.ndarray):
+        content = hashlib.sha256(value.tobytes()).hexdigest()
+        return f"{value.dtype} {value.shape} {value.strides} {content}"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_described, value))})"
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", type(value).__name__)
+    fields = getattr(value, "_fields", "") if isinstance(value, type) else ""
+    return f"{getattr(value, '__module__', '')}.{name} {fields}"
 
 
 def _foreign(value: Any) -> bool:

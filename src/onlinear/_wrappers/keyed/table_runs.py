@@ -136,17 +136,15 @@ class TableRuns:
         table.bad[keys.missing] = True
         progress = TotalProgress(advance, len(X))
         models.evict_old()
-        try:
-            with all_or_nothing(_Undo(models, store)):
-                _clear_logs(store)  # left behind by an interrupt
-                cache.begin()
-                models.stamp += 1.0
-                self._learn_rows(store, keys, table, progress)
-                models.events += len(X)
-                models.skipped += int(table.bad.sum())
-                cache.commit()
-        finally:
-            _clear_logs(store)
+        _clear_logs(store)  # left behind by an interrupt
+        with all_or_nothing(_Undo(models, store)):
+            cache.begin()
+            models.stamp += 1.0
+            self._learn_rows(store, keys, table, progress)
+            models.events += len(X)
+            models.skipped += int(table.bad.sum())
+            cache.commit()
+        _clear_logs(store)
         return table
 
     def _learn_rows(
@@ -247,6 +245,7 @@ class _Undo:
         for worker in store.workers:
             worker.undo_log.restore(cache.segments)
         cache.recover(count)
+        _clear_logs(store)
 
 
 def _clear_logs(store: ModelStore) -> None:
