@@ -13,4 +13,5 @@ for extra in EXTRAS:
     requirements.update(PROJECT["optional-dependencies"][extra])
 for requirement in sorted(requirements):
     name, version = DECLARED.match(requirement).groups()
-    print(f"{name}=={version}.*")
+    series = [*version.split("."), "0", "0"][:3]  # 13 is 13.0.*, the lowest of its series
+    print(f"{name}=={'.'.join(series[:2])}.*")

@@ -18,7 +18,6 @@ def test_all_is_the_public_names():
     public = {name for name in vars(ol) if not name.startswith("_")}
     by_their_own_import = {
         "algorithms",
-        "cli",
         "papers",
         "river",
         "spark",

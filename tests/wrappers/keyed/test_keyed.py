@@ -837,7 +837,7 @@ def test_ctrl_c_after_a_new_key_was_learnt(how, monkeypatch):
     assert len(keyed) == len(list(keyed)) == 8
 
 
-# --- what a hostile reader found -------------------------------------------------------------
+# --- unusual keys, orders and interrupts -----------------------------------------------------
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
