@@ -1,5 +1,6 @@
 """The compiled code: kept between processes, never stale, and the same numbers as plain Python."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -400,3 +401,25 @@ def test_kernels_are_the_linear_algebra_they_name(n):
         c = a.copy()
         c[n // 2] = bad
         assert not linalg.finite(c)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("A, B = 1.0, 2.0", "A, B = 2.0, 1.0"),
+        ("A = B = np.zeros((2, 3))", "A = B = np.zeros((3, 2))"),
+        ("A, B = len, max", "A, B = max, len"),
+    ],
+)
+def test_a_constant_of_another_file_counts_by_its_name(before, after, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own_step.py").write_text("from own_numbers import A, B\n\ndef f(x): return A, B\n")
+    marks = []
+    for line in (before, after, before):
+        (tmp_path / "own_numbers.py").write_text(f"import numpy as np\n{line}\n")
+        for name in ("own_step", "own_numbers"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        marks.append(jit.fingerprint(importlib.import_module("own_step").f))
+    assert marks[0] == marks[2]
+    assert marks[0] != marks[1]

@@ -1142,3 +1142,25 @@ def test_a_real_ctrl_c(tmp_path):
         assert process.communicate(timeout=60)[0] == "True\n"
     finally:
         process.kill()
+
+
+def test_an_interrupt_that_prevents_undoing_spoils_no_later_replay(monkeypatch):
+    """It fell before a single line of the undoing had run: later replays are all or nothing."""
+    X, y = stream(50)
+    keys, bad = np.arange(50) % 5, X.copy()
+    bad[40, 1] = np.nan
+    keyed = ol.Keyed(ol.NLMS(), threads=1)
+    keyed.replay(keys, X, y)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("onlinear._engine.transaction._AllOrNothing.__exit__", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            keyed.replay(keys, bad, y)
+    for _ in range(2):
+        before = [keyed[key].coef_.tolist() for key in range(5)]
+        with pytest.raises(ValueError, match="NaN in row 40"):
+            keyed.replay(keys, bad, y)
+        assert [keyed[key].coef_.tolist() for key in range(5)] == before
