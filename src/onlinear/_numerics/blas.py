@@ -123,7 +123,7 @@ def product(A, first, rows, B, second, count, d, out):
 
 @kernel(inline="always")
 def add_product(a, T, rows, B, second, count, d, beta, out, first):
-    """Rows first.. of out ← a·T·(rows second.. of B) + β·(themselves); T is rows × count."""
+    """Set out[first:] ← a·T·B[second:] + β·out[first:], for as many rows as T has."""
     _dgemm(
         NO, NO, d, rows, count, a, _at(B, second), _pitch(B), _at(T, 0), _pitch(T), beta,
         _at(out, first), _pitch(out),

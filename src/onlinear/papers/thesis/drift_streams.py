@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
 
 def stream(drift: Drift, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows on the unit circle, labels, and a target of length 1 with such steps."""
+    """Return rows on the unit circle, labels, and a unit target that moves by ``drift``."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 2))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
