@@ -98,7 +98,7 @@ def bound(state, params, x, y, work):
     """Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}), ŷ_1 = 0.
 
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
-    D is the diagonal of penalties, as in CIRR, S = Σ xxᵀ, and L the sum of squared errors.
+    D and S are those of CIRR, and L is the sum of squared errors.
     So L is at most (1 + max χ) times that; with predictions and labels in [−Y, Y] it is at most
     that plus Σ (|y_t| + Y)²·χ/(1+χ).
 
