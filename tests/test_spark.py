@@ -25,6 +25,8 @@ from table import make, stream
 import onlinear as ol
 
 pytest.importorskip("pyspark", reason='needs pyspark: pip install "onlinear[spark]"')
+if os.name == "nt":
+    pytest.skip("kills groups of processes, as Windows cannot", allow_module_level=True)
 if shutil.which("java") is None:
     pytest.skip("needs Java 17 on the PATH", allow_module_level=True)
 

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import resource
 import signal
 import subprocess
 import time
@@ -17,6 +16,8 @@ from typer.testing import CliRunner
 
 import onlinear as ol
 from onlinear._cli.app import app
+
+resource = pytest.importorskip("resource", reason="needs signals and limits of POSIX")
 
 
 def test_the_state_is_the_model(data):
