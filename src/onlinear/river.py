@@ -22,6 +22,7 @@ try:
 except ImportError as error:
     raise ImportError('onlinear.river needs river: pip install "onlinear[river]"') from error
 
+from onlinear._engine.transaction import Guarded, GuardedBy, atomic
 from onlinear._learner.base import Learner
 from onlinear._validation import checks
 from onlinear.algorithms.laser import LASER
@@ -29,7 +30,7 @@ from onlinear.algorithms.laser import LASER
 __all__ = ["River"]
 
 
-class River(base.Regressor):
+class River(GuardedBy, base.Regressor):
     """Wrap any learner as a river regressor.
 
     Parameters
@@ -57,15 +58,21 @@ class River(base.Regressor):
         self.learner: Learner = copy.deepcopy(model)
         self._columns: dict[Hashable, int] = {}
 
+    @property
+    def _guard(self) -> Guarded:
+        return self.model
+
     @classmethod
     def _unit_test_params(cls) -> Any:
         yield {"model": LASER()}
 
+    @atomic
     def predict_one(self, x: Mapping[Hashable, float]) -> float:
         """Predict the label of one row; never changes the model."""
         learner, columns = self._with(x)
         return learner.predict_one(_row(x, columns))
 
+    @atomic
     def learn_one(self, x: Mapping[Hashable, float], y: float) -> None:
         """Learn the label of one row, with whatever features it has."""
         learner, columns = self._with(x)
@@ -74,7 +81,7 @@ class River(base.Regressor):
         if learner.n_skipped_ > skipped:  # the row was skipped, so its new features are not added
             self.learner.n_skipped_ = learner.n_skipped_
         else:
-            self.learner, self._columns = learner, columns
+            self.__dict__.update(learner=learner, _columns=columns)  # both or neither
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
         """Return the learner and its columns; if x has new features, a copy extended by them."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from onlinear._engine.status import FINE, OVERFLOW
 from onlinear._engine.step import Step
+from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
@@ -222,11 +223,13 @@ class Standardized(Nested, Learner):
         return np.asarray(np.divide(w, state.scale, out=np.zeros_like(w), where=state.scale > 0))
 
     @property
+    @atomic
     def coef_(self) -> np.ndarray:
         """The weights of the columns, in their original units, before any shrinking."""
         return self._slopes()
 
     @property
+    @atomic
     def intercept_(self) -> float:
         """The intercept, in the units of the labels; 0 without one."""
         state = self._learnt()

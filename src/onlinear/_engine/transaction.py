@@ -1,10 +1,151 @@
-"""Transactions: if a block fails or is interrupted, the previous state is restored."""
+"""Calls that threads may share and that no signal leaves half done.
 
+A guarded object has a lock, which each of its calls holds, and an *undo*: a call that changes
+several things first says how to restore them. If the call fails, they are restored at once. If
+further signals, such as a second Ctrl-C, prevent even that, the undo is still there, and the next
+call begins with it. So callers see the state before a call or after it, never one in between.
+"""
+
+import functools
+import os
+import threading
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from itertools import chain
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-__all__ = ["Restorable", "all_or_nothing", "uninterrupted"]
+__all__ = [
+    "Guarded",
+    "GuardedBy",
+    "Restorable",
+    "Transaction",
+    "all_or_nothing",
+    "atomic",
+    "check_idle",
+    "mend",
+    "put_back",
+    "share_lock",
+    "uninterrupted",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+G = TypeVar("G", bound="Guarded | GuardedBy")
+
+
+class Guarded:
+    """An object whose calls are atomic, for other threads and for signals such as Ctrl-C.
+
+    A method that is called from outside begins with these lines (or is :func:`atomic`):
+
+        if self._undo is not None:
+            mend(self)
+        with self._lock:
+
+    The lock is compiled code, so no signal can arrive between taking it and entering the block.
+    Both attributes are slots: they are no part of the state that is copied, saved or restored.
+    """
+
+    __slots__ = ("_lock", "_undo")
+
+    _lock: Any
+    _undo: "Transaction | None"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Create the lock; copies and unpickled objects have their own."""
+        self = super().__new__(cls)
+        _set_lock(self, threading.RLock())
+        _set_undo(self, None)
+        _alive.add(self)
+        return self
+
+    def __getstate__(self) -> Any:
+        """Return the attributes, without lock and undo."""
+        return self.__dict__.copy()
+
+    def _guards(self) -> "tuple[Guarded, ...]":
+        """Return the guarded objects that a snapshot of this one restores."""
+        return (self,)
+
+
+class GuardedBy:
+    """An object around a guarded one, such as a learner, that shares its lock and its undo.
+
+    So calls of either wait for each other, and finish what an interrupted call of either has left.
+    """
+
+    @property
+    def _guard(self) -> Guarded:
+        """The guarded object."""
+        raise NotImplementedError
+
+    @property
+    def _lock(self) -> Any:
+        return self._guard._lock
+
+    @property
+    def _undo(self) -> "Transaction | None":
+        return self._guard._undo
+
+    @_undo.setter
+    def _undo(self, undo: "Transaction | None") -> None:
+        self._guard._undo = undo
+
+    def _guards(self) -> tuple[Guarded, ...]:
+        """Return the guarded objects that a snapshot of this one restores."""
+        return self._guard._guards()
+
+
+_alive: "weakref.WeakSet[Guarded]" = weakref.WeakSet()
+_set_lock, _set_undo = (Guarded.__dict__[slot].__set__ for slot in Guarded.__slots__)
+
+
+def _renew_locks() -> None:
+    """Free all locks in a forked child: the threads that held them are not in it."""
+    for guarded in list(_alive):
+        _set_lock(guarded, threading.RLock())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
+def share_lock(first: Guarded, second: Guarded) -> None:
+    """Let two objects have one lock: that of the first."""
+    _set_lock(second, first._lock)
+
+
+def mend(guarded: Guarded | GuardedBy) -> None:
+    """Finish what an interrupted call has left, unless that call is still under way here."""
+    if not guarded._lock._is_owned():
+        with guarded._lock:
+            while guarded._undo is not None:
+                guarded._undo()
+
+
+def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
+    """Refuse to go on within a call of this thread that is under way: in a signal handler."""
+    if guarded._undo is not None:
+        mend(guarded)
+        if guarded._undo is not None and guarded._lock._is_owned():
+            raise RuntimeError(
+                f"{type(guarded).__name__} is in the middle of a call, which a signal handler has "
+                f"interrupted: {to} it when the call has returned"
+            )
+
+
+def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
+    """Decorate a method that is called from outside: it holds the lock of its object."""
+
+    @functools.wraps(method)
+    def call(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._undo is not None:
+            mend(self)
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return call
 
 
 class Restorable(Protocol):
@@ -15,30 +156,48 @@ class Restorable(Protocol):
         ...
 
 
-class _AllOrNothing:
-    """The context manager of :func:`all_or_nothing`.
+class Transaction:
+    """A block that finishes, or else is followed by ``recover``: at once, or by the next call.
 
-    It is a class, as a generator that an interrupt leaves unfinished would restore much later, when
-    it is collected.
+    ``recover`` undoes the block, or does the rest of it; called twice, it does no more than once.
+    The caller holds the locks of the guarded objects. In a block within another of the same object,
+    the inner one recovers first.
     """
 
-    def __init__(self, parts: tuple[Restorable, ...]) -> None:
-        self._parts = parts
+    __slots__ = ("_before", "_done", "_guards", "_recover")
+
+    def __init__(self, guards: tuple[Guarded, ...], recover: Callable[[], object]) -> None:
+        self._guards, self._recover, self._done = guards, recover, False
+        self._before = [guarded._undo for guarded in guards]
 
     def __enter__(self) -> None:
-        self._restorers = [part._snapshot() for part in self._parts]
+        for guarded in self._guards:
+            guarded._undo = self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if kind is not None:
-            uninterrupted(self._restore)
+            uninterrupted(self._recover_once)
+        self._leave()
 
-    def _restore(self) -> None:
-        for restore in self._restorers:
-            restore()
+    def __call__(self) -> None:
+        """Recover, in a later call: signals have prevented it in the call itself."""
+        self._recover_once()
+        self._leave()
+
+    def _recover_once(self) -> None:
+        if not self._done:
+            self._recover()
+            self._done = True
+
+    def _leave(self) -> None:
+        self._done = True  # from here on, the block has finished
+        for guarded, before in zip(self._guards, self._before, strict=True):
+            if guarded._undo is self:
+                guarded._undo = before
 
 
 def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
-    """Restore the parts if the block raises, also on Ctrl-C.
+    """Restore the parts if the block raises, also on Ctrl-C; the caller holds their locks.
 
     >>> import contextlib
     >>> class Counter:
@@ -54,7 +213,22 @@ def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
     >>> counter.n
     0
     """
-    return _AllOrNothing(parts)
+    guarded = [part._guards() for part in parts if isinstance(part, (Guarded, GuardedBy))]
+    restorers = [part._snapshot() for part in parts]
+
+    def restore() -> None:
+        for each in restorers:
+            each()
+
+    return Transaction(tuple(chain.from_iterable(guarded)), restore)
+
+
+def put_back(thing: Any, attributes: dict[str, Any]) -> None:
+    """Make these the attributes of an object; if interrupted, it can be called again."""
+    present = thing.__dict__
+    present.update(attributes)
+    for name in [name for name in present if name not in attributes]:
+        del present[name]
 
 
 def uninterrupted(work: Callable[[], object]) -> None:

@@ -5,6 +5,7 @@ from math import nan
 
 import numpy as np
 
+from onlinear._engine.transaction import put_back
 from onlinear._evaluation.certificate import Certificate, reason
 from onlinear._learner.bounds.guarantee import (
     AT,
@@ -39,7 +40,7 @@ class Accounts:
         attributes, ledger = self.__dict__.copy(), self.ledger._snapshot()
 
         def restore() -> None:
-            self.__dict__.update(attributes)
+            put_back(self, attributes)
             ledger()
 
         return restore

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from onlinear._engine.threads import BLAS_THREADS_PAY, beside, blas_threads, usable_cores
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import Guarded, GuardedBy, all_or_nothing, atomic, check_idle
 from onlinear._evaluation.accounts import Accounts, check_totals
 from onlinear._evaluation.certificate import Certificate, given, within
 from onlinear._evaluation.replay import Engine, replay
@@ -66,7 +66,7 @@ def certificate(
     return Certified(model, _search=comparator is None)._replay(X, y, comparator, engine)
 
 
-class Certified:
+class Certified(GuardedBy):
     """A learner together with its certificate, updated row by row.
 
     Predicts and learns like the learner itself, ``model``. The figures are those of
@@ -107,12 +107,17 @@ class Certified:
         self._accounts = Accounts(model._guarantee(_search))
         self._settings = model._call
 
+    @property
+    def _guard(self) -> Guarded:
+        return self.model
+
     # --- the round ----------------------------------------------------------------------------
 
     def predict_one(self, x: Any) -> float:
         """Predict the label of one row; never changes anything."""
         return self.model.predict_one(x)
 
+    @atomic
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row, and update the certificate."""
         self._check_untouched()
@@ -145,6 +150,7 @@ class Certified:
         """
         return self._replay(X, y, None, engine)
 
+    @atomic
     def _replay(
         self,
         X: Any,
@@ -229,21 +235,25 @@ class Certified:
     # --- the figures --------------------------------------------------------------------------
 
     @property
+    @atomic
     def rounds_(self) -> int:
         """How many rows were learnt."""
         return self._accounts.rounds
 
     @property
+    @atomic
     def loss(self) -> float:
         """Squared loss so far."""
         return self._accounts.loss
 
     @property
+    @atomic
     def comparator(self) -> float:
         """Loss, with the theorem's penalty, of the best predictor in hindsight."""
         return self._accounts.comparator
 
     @property
+    @atomic
     def ceiling(self) -> float:
         """The upper bound on the loss; NaN if no bound applies."""
         return self._accounts.ceiling
@@ -259,6 +269,7 @@ class Certified:
         return self.ceiling - self.loss
 
     @property
+    @atomic
     def holds(self) -> bool:
         """Whether the loss is at most the ceiling, up to rounding; False if no bound applies."""
         return bool(within(self.loss, self.ceiling, self._accounts.power))
@@ -269,6 +280,7 @@ class Certified:
         return self.loss - self.comparator
 
     @property
+    @atomic
     def failed(self) -> str | None:
         """Why no bound applies, or None if one does; rows are counted from 0."""
         return self._accounts.failed
@@ -294,9 +306,10 @@ class Certified:
 
     # --- saving -------------------------------------------------------------------------------
 
+    @atomic
     def __getstate__(self) -> dict[str, Any]:
-        """Return the learner and the accounts: what pickle and deepcopy keep."""
-        return {"model": self.model, **self._accounts.described()}
+        """Return copies of the learner and the accounts: what pickle and deepcopy keep."""
+        return {"model": copy.copy(self.model), **self._accounts.described()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Take the learner and the accounts back."""
@@ -309,8 +322,11 @@ class Certified:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner and its certificate to one file, as :meth:`Learner.save` does."""
-        header, arrays = model_codec.described(self.model, full_name(type(self.model)))
-        file_format.write(path, {**header, "certificate": 1}, arrays | self._described())
+        check_idle(self, "save")
+        with self._lock:
+            header, arrays = model_codec.described(self.model, full_name(type(self.model)))
+            arrays |= self._described()
+        file_format.write(path, {**header, "certificate": 1}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

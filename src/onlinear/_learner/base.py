@@ -4,6 +4,7 @@ A learner has no loop of its own: it passes its parameters and its state
 (:mod:`onlinear._learner.state`) to the compiled forms of its step.
 """
 
+import copy
 import math
 import os
 from collections.abc import Callable
@@ -11,11 +12,12 @@ from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy import ascontiguousarray, ndarray
+from numpy import ascontiguousarray, float64, ndarray
 
 from onlinear._engine.status import FULL, Outcome
 from onlinear._engine.step import Step
 from onlinear._engine.tables import Rows
+from onlinear._engine.transaction import all_or_nothing, atomic, check_idle, mend
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.rounds import no_progress, rows_taken, run
 from onlinear._learner.state import Algorithm, LearnerState, full_name
@@ -25,6 +27,7 @@ from onlinear._validation import checks
 __all__ = ["Algorithm", "Learner", "SecondOrder", "full_name", "load"]
 
 FLOAT = np.dtype(np.float64)
+BRIEF = 1 << 20  # numbers of a state that is copied to predict a table without holding the lock
 
 
 class Learner(LearnerState):
@@ -56,6 +59,7 @@ class Learner(LearnerState):
         >>> ol.load("model.onl").predict_one([1.0, 0.0])
         1.0
         """
+        check_idle(self, "save")
         model_codec.save(self, full_name(type(self)), path)
 
     # --- the round ----------------------------------------------------------------------------
@@ -67,22 +71,25 @@ class Learner(LearnerState):
         >>> ol.LASER().predict_one([1.0, 2.0])  # nothing learnt yet
         0.0
         """
-        if self._state is None:
-            fresh = type(self)(**self.get_params(deep=False))
-            fresh._begin(checks.width(x))
-            return fresh.predict_one(x)
-        if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-            x = self._row(x)
-            if x.__class__ is Rows:
-                return self._sparse_round(x, nan, labelled=False)
-        state, params, work = self._call or self._prepare()
-        x = ascontiguousarray(x)
-        value, rule = self._one(state, params, x, nan, work, False)
-        if rule:
-            if self.on_bad == "raise":
-                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
-            return nan
-        return value
+        if self._undo is not None:
+            mend(self)
+        with self._lock:
+            if self._state is None:
+                fresh = type(self)(**self.get_params(deep=False))
+                fresh._begin(checks.width(x))
+                return fresh.predict_one(x)
+            if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
+                x = self._row(x)
+                if x.__class__ is Rows:
+                    return self._sparse_round(x, nan, labelled=False)
+            state, params, work = self._call or self._prepare()
+            x = ascontiguousarray(x)
+            value, rule = self._one(state, params, x, nan, work, False)
+            if rule:
+                if self.on_bad == "raise":
+                    raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+                return nan
+            return value
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row (a vector, or a sparse 1 × d).
@@ -93,29 +100,34 @@ class Learner(LearnerState):
         >>> model.coef_
         array([0.5, 1. ])
         """
-        if self._state is None:
-            with rows_taken(self, checks.width(x), checks.row_names(x)):
-                self.learn_one(x, y)
-            return
-        if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-            x = self._row(x)
-            if x.__class__ is Rows:
-                self._sparse_round(x, checks.label(y), labelled=True)
+        if self._undo is not None:
+            mend(self)
+        with self._lock:
+            if self._state is None:
+                with rows_taken(self, checks.width(x), checks.row_names(x)):
+                    self.learn_one(x, y)
                 return
-        if y.__class__ is not float:
-            y = checks.label(y)
-        state, params, work = self._call or self._prepare()
-        x = ascontiguousarray(x)
-        value, rule = self._one(state, params, x, y, work, True)
-        if rule:
-            if rule == FULL:
-                self._make_room()
-                self.learn_one(x, y)
-                return
-            if self.on_bad == "raise":
-                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
-            self.n_skipped_ += 1
+            if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
+                x = self._row(x)
+                if x.__class__ is Rows:
+                    self._sparse_round(x, checks.label(y), labelled=True)
+                    return
+            if y.__class__ is not float:
+                y = float(y) if y.__class__ is float64 else checks.label(y)
+            state, params, work = self._call or self._prepare()
+            x = ascontiguousarray(x)
+            value, rule = self._one(state, params, x, y, work, True)
+            if rule:
+                if rule == FULL:
+                    with all_or_nothing(self):
+                        self._make_room()
+                    self.learn_one(x, y)
+                    return
+                if self.on_bad == "raise":
+                    raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+                self.n_skipped_ += 1
 
+    @atomic
     def remember(self, x: Any) -> np.ndarray:
         """Return what to keep of a row until its label arrives: see :meth:`learn_late`.
 
@@ -208,7 +220,14 @@ class Learner(LearnerState):
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
         """Predict every row and, with ``learn``, learn it; return predictions, labels, bad rows."""
-        return run(self, X, y, learn=learn, progress=progress, engine=engine)
+        if self._undo is not None:
+            mend(self)
+        model = self
+        with self._lock:
+            if learn or self._record is None or self._record.size > BRIEF:
+                return run(self, X, y, learn=learn, progress=progress, engine=engine)
+            model = copy.copy(self)  # so that several threads may predict at once
+        return run(model, X, y, learn=False, progress=progress, engine=engine)
 
     def _run_table(
         self,
@@ -291,11 +310,13 @@ class Learner(LearnerState):
         return self._state
 
     @property
+    @atomic
     def coef_(self) -> np.ndarray:
         """The weights w, a copy."""
         return self._learnt().w.copy()  # type: ignore[no-any-return]
 
     @property
+    @atomic
     def rounds_(self) -> int:
         """How many rows were learnt."""
         return int(self._learnt().t[0])
@@ -314,6 +335,7 @@ class SecondOrder(Learner):
             raise ValueError("its Σ is not symmetric and positive")
 
     @property
+    @atomic
     def covariance_(self) -> np.ndarray:
         """The matrix Σ, a copy."""
         return self._learnt().S.copy()  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ import numpy as np
 
 from onlinear import kernels
 from onlinear._engine.step import Prepared, Step
+from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._updates.dual import check_factor, coefficients
@@ -161,6 +162,7 @@ class KernelLearner(Learner):
         )
 
     @property
+    @atomic
     def examples_(self) -> np.ndarray:
         """The examples z_i kept, oldest first, a copy."""
         state = self._learnt()
@@ -182,6 +184,7 @@ class DualLearner(KernelLearner):
         return 7 + room * (d + 2) + room * (room + 1) // 2
 
     @property
+    @atomic
     def dual_coef_(self) -> np.ndarray:
         """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``; O(n²)."""
         return coefficients(self._learnt())

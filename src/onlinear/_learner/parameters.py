@@ -5,12 +5,14 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
+from onlinear._engine.transaction import Guarded
+
 __all__ = ["Nested", "Parameters"]
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 @dataclasses.dataclass(eq=False, repr=False)
-class Parameters:
+class Parameters(Guarded):
     """A class whose annotated fields are its parameters; subclasses become dataclasses."""
 
     _parameters: ClassVar[frozenset[str]] = frozenset()

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import all_or_nothing, atomic
 from onlinear._learner.measures import r_squared
 from onlinear._learner.parameters import Parameters
 from onlinear._validation import checks
@@ -33,6 +33,7 @@ class Estimator(Parameters):
         """Return the state; raise if nothing was learnt yet."""
         raise NotImplementedError
 
+    @atomic
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, then learn the rows in order."""
         with all_or_nothing(self):
@@ -109,6 +110,7 @@ class Transformer(Parameters):
         """Return the features of every row; learn nothing."""
         raise NotImplementedError
 
+    @atomic
     def fit(self, X: Any, y: Any = None) -> Self:
         """Forget everything, then learn from the rows in order; y is ignored."""
         with all_or_nothing(self):
@@ -116,6 +118,7 @@ class Transformer(Parameters):
             self._learn(X)
         return self
 
+    @atomic
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more rows, in order; y is ignored."""
         with all_or_nothing(self):

@@ -8,6 +8,7 @@ import numpy as np
 
 from onlinear._engine.record import joined, views
 from onlinear._engine.step import Step
+from onlinear._engine.transaction import atomic, put_back
 from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
 from onlinear._updates.units import Follows
@@ -173,13 +174,13 @@ class LearnerState(Estimator):
         record = None if self._record is None else self._record.copy()
 
         def restore() -> None:
-            self.__dict__.clear()
-            self.__dict__.update(attributes)
+            put_back(self, attributes)
             if self._record is not None:
                 self._record[:] = record
 
         return restore
 
+    @atomic
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters and state, for pickle and deepcopy."""
         kept: dict[str, Any] = {"params": self.get_params(deep=False), "skipped": self.n_skipped_}

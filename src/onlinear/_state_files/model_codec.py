@@ -66,7 +66,7 @@ def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
 def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the header and arrays of a learner; refuse one that could not be loaded again."""
     model._numbers()
-    copy.copy(model)  # raises if the state does not fit the parameters
+    model = copy.copy(model)  # as it is now; raises if the state does not fit the parameters
     header: dict[str, Any] = {
         "learner": name,
         "params": {name: plain(value) for name, value in model._to_plain().items()},

@@ -29,6 +29,7 @@ import numpy as np
 
 from onlinear._engine.bulk import LEAVE, Bulk
 from onlinear._engine.step import FINE, Step
+from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, SecondOrder
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._numerics.linalg import dot, kernel, norm, symv
@@ -236,6 +237,7 @@ class ARCOR(SecondOrder):
             raise ValueError(f"it says it is in segment {self._state.segment[0]}")
 
     @property
+    @atomic
     def resets_(self) -> int:
         """How many times the covariance was reset."""
         return int(self._learnt().segment[0]) - 1

@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, Outcome, Step
+from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.rounds import rows_taken
@@ -241,6 +242,7 @@ class Auto(Learner):
         size = model.n_features_in_ + model._state.V.shape[1] + NUMBERS
         return np.array(model._work.ravel()[:size])
 
+    @atomic
     def learn_late(self, kept: Any, y: Any) -> None:
         """Learn a delayed label, given what :meth:`remember` returned for its row.
 
@@ -271,16 +273,19 @@ class Auto(Learner):
     # --- what was learnt ----------------------------------------------------------------------
 
     @property
+    @atomic
     def coef_(self) -> np.ndarray:
         """The weights of the columns in the prediction, in the original units."""
         return self._line()[1:]
 
     @property
+    @atomic
     def rounds_(self) -> int:
         """How many rows were learnt, outliers included."""
         return super().rounds_ + int(self._learnt().labels[DROPPED])
 
     @property
+    @atomic
     def intercept_(self) -> float:
         """The prediction where all columns are 0, given the last labels and errors; not clipped."""
         return float(self._line()[0])
@@ -290,6 +295,7 @@ class Auto(Learner):
         return line_of(state)
 
     @property
+    @atomic
     def regret_(self) -> Regret:
         """Auto's loss, those of its experts and of their best fixed combination, and a bound.
 
@@ -308,6 +314,7 @@ class Auto(Learner):
         state, _ = self._learnt(), self._numbers()
         return weights_of_experts(state)
 
+    @atomic
     def explain(self) -> str:
         """Describe in words and a table how fast the relationship changes, and which expert leads.
 

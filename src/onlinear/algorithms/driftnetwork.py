@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
+from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import COMPARATOR, EXTRA, FACTOR, Guarantee, Path
 from onlinear._learner.bounds.ledger import Account
@@ -207,22 +208,26 @@ class DriftNetwork(Learner):
         )
 
     @property
+    @atomic
     def copies_(self) -> np.ndarray:
         """The weights of the copies, one row each: q = ∞, 1, …, C."""
         return np.array(self._learnt().W)
 
     @property
+    @atomic
     def trust_(self) -> np.ndarray:
         """The weights given to the predictions of the copies."""
         return np.array(self._learnt().v)
 
     @property
+    @atomic
     def coef_(self) -> np.ndarray:
         """The weights of the prediction, a combination of those of the copies."""
         learnt = self._learnt()
         return np.asarray(learnt.v @ learnt.W)
 
     @property
+    @atomic
     def resets_(self) -> np.ndarray:
         """How many times each copy has reset its covariance."""
         return np.asarray(self._learnt().segments[:, 0] - 1, dtype=int)

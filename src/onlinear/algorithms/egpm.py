@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, Step
+from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, Path
 from onlinear._numerics.linalg import dot, extremes
@@ -155,6 +156,7 @@ class EGPM(Learner):
         return model
 
     @property
+    @atomic
     def coef_(self) -> np.ndarray:
         """The weights U(w⁺ − w⁻)."""
         plus, minus = self._learnt().w

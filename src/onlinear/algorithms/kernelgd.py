@@ -17,6 +17,7 @@ import numpy as np
 
 from onlinear import kernels
 from onlinear._engine.step import DOMAIN, FINE, FULL, OVERFLOW, Step
+from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm
 from onlinear._learner.kernel_base import KernelLearner
 from onlinear._numerics.linalg import dot, kernel, scale
@@ -171,6 +172,7 @@ class KernelGD(KernelLearner):
         return 7 + room * (d + 1)
 
     @property
+    @atomic
     def dual_coef_(self) -> np.ndarray:
         """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``."""
         state = self._learnt()

@@ -8,7 +8,7 @@ import numpy as np
 
 from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import Rows
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import all_or_nothing, atomic
 from onlinear._learner.base import FLOAT
 from onlinear._learner.parameters import _same
 from onlinear._validation import checks
@@ -102,6 +102,7 @@ class FeatureMap(MapState):
         for _ in self._blocks(X, learn=True):
             pass
 
+    @atomic
     def transform(self, X: Any) -> np.ndarray:
         """Return φ of every row with the current map; change nothing."""
         self._begun()
@@ -109,6 +110,7 @@ class FeatureMap(MapState):
         self._same_columns(X, names, type(self).__name__)
         return np.concatenate(list(self._blocks(X, learn=False)))
 
+    @atomic
     def transform_one(self, x: Any) -> np.ndarray:
         """Return φ of one row (a vector, or a sparse 1 × d); never changes the map."""
         if self._state is None:
@@ -121,6 +123,7 @@ class FeatureMap(MapState):
             raise self._refusal(Outcome(0, rule, value), x, in_table=False)
         return phi
 
+    @atomic
     def learn_one(self, x: Any) -> None:
         """Learn from one row; the first row fixes the number of columns."""
         with all_or_nothing(self):

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from onlinear._engine.transaction import Guarded, GuardedBy, atomic, check_idle, mend, share_lock
 from onlinear._learner.base import Learner, full_name
 from onlinear._learner.parameters import Nested
 from onlinear._learner.rounds import Columns
@@ -17,7 +18,7 @@ from onlinear.features._map import FeatureMap
 __all__ = ["Pair"]
 
 
-class Pair(Nested, Estimator):
+class Pair(GuardedBy, Nested, Estimator):
     """A feature map and a learner, without any state of its own."""
 
     features: FeatureMap
@@ -46,7 +47,19 @@ class Pair(Nested, Estimator):
                 f"{owner} needs a learner of the map's {features._width()} features, got one of "
                 f"{learner.n_features_in_}"
             )
+        if features._lock is not learner._lock:
+            share_lock(learner, features)
+        if features._undo is not None:
+            mend(features)
         return features, learner
+
+    @property
+    def _guard(self) -> Guarded:
+        learner = self.learner
+        return learner if isinstance(learner, Learner) else self._parts()[1]
+
+    def _guards(self) -> tuple[Guarded, ...]:
+        return self._parts()
 
     # --- state --------------------------------------------------------------------------------
 
@@ -96,6 +109,7 @@ class Pair(Nested, Estimator):
         return self.learner._state is not None
 
     @property
+    @atomic
     def rounds_(self) -> int:
         """How many rows were learnt."""
         return int(self._learnt().t[0])
@@ -127,6 +141,12 @@ class Pair(Nested, Estimator):
         >>> ol.load("model.onl").predict_one([1.0, 0.0]) == model.predict_one([1.0, 0.0])
         True
         """
+        check_idle(self, "save")
+        file_format.write(path, *self._described())
+
+    @atomic
+    def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the header and arrays that describe map and learner."""
         features, learner = self._parts()
         header, arrays = model_codec.described(learner, full_name(type(learner)))
         features._numbers()
@@ -136,7 +156,7 @@ class Pair(Nested, Estimator):
             features._prepare()
             about |= {"features": features.n_features_in_, "names": features._names}
             arrays["map"] = features._record
-        file_format.write(path, {**header, "map": about}, arrays)
+        return {**header, "map": about}, arrays
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:

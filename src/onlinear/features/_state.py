@@ -6,6 +6,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from onlinear._engine.transaction import atomic, put_back
 from onlinear._learner.base import full_name
 from onlinear._learner.sklearn_api import Transformer
 from onlinear._state_files import model_codec
@@ -96,8 +97,7 @@ class MapState(Transformer):
         mark = 0 if self._state is None else self._mark()
 
         def restore() -> None:
-            self.__dict__.clear()
-            self.__dict__.update(attributes)
+            put_back(self, attributes)
             if self._state is not None:
                 self._back_to(mark)
 
@@ -105,12 +105,16 @@ class MapState(Transformer):
 
     # --- copies and files ---------------------------------------------------------------------
 
+    @atomic
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters and state, for pickle and copy."""
-        return {name: value for name, value in self.__dict__.items() if name != "_call"}
+        kept = {name: value for name, value in self.__dict__.items() if name != "_call"}
+        if self._state is not None:
+            kept["_state"] = tuple(np.array(array) for array in self._state)
+        return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Restore parameters and state, in new arrays."""
+        """Restore parameters and state, in new arrays: those given may be read-only."""
         self.__dict__.update(kept)
         if self._state is not None:
             self._state = tuple(np.array(array) for array in self._state)

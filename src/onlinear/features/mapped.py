@@ -10,7 +10,7 @@ import numpy as np
 
 from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, FULL, Outcome
 from onlinear._engine.tables import Rows
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import all_or_nothing, atomic
 from onlinear._learner.rounds import no_progress, rows_taken, run
 from onlinear._state_files import model_codec
 from onlinear._validation import checks
@@ -53,6 +53,7 @@ class Mapped(Pair):
 
     _poor_score: ClassVar[bool] = True  # as for learners that shrink their predictions
 
+    @atomic
     def predict_one(self, x: Any) -> float:
         """Predict the label of one row (a vector, or a sparse 1 × d); never changes the model."""
         features, learner = self._parts()
@@ -68,6 +69,7 @@ class Mapped(Pair):
             raise self._refusal(Outcome(0, rule, value), x, in_table=False)
         return nan
 
+    @atomic
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row (a vector, or a sparse 1 × d)."""
         features, learner = self._parts()
@@ -93,7 +95,8 @@ class Mapped(Pair):
             state, params, work = learner._call or learner._prepare()
             value, rule = learner._one(state, params, phi, y, work, labelled)
             if rule == FULL:
-                learner._make_room()
+                with all_or_nothing(learner):
+                    learner._make_room()
                 return self._round(x, y, labelled=labelled)
             if both and rule == FINE:
                 features._look(x, learn=True)
@@ -116,6 +119,7 @@ class Mapped(Pair):
         )
         return ValueError(f"{error}; the model is unchanged")
 
+    @atomic
     def _run(
         self,
         X: Any,

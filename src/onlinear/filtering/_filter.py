@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from onlinear._engine.transaction import Guarded, Transaction, atomic, check_idle, put_back
 from onlinear._numerics.linalg import finite
 from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
@@ -35,7 +36,7 @@ class Task(NamedTuple):
     advance: Callable[[int, int], None]
 
 
-class Filter:
+class Filter(Guarded):
     """Decide row by row what to forward; only forwarded rows reveal their label, −1 or +1.
 
     ``decide`` says whether to forward a row, and counts it; ``feedback`` learns the label of a
@@ -120,6 +121,7 @@ class Filter:
         shown = [f"{k}={v!r}" for k, v in self._params.items() if v != defaults[k].default]
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    @atomic
     def margin(self, x: Any) -> float:
         """Return how relevant a row seems, positive or negative; never changes the filter."""
         row, d, _ = self._row(x)
@@ -129,45 +131,77 @@ class Filter:
         fresh._start(d, None)
         return fresh._margin(row)
 
+    @atomic
     def decide(self, x: Any) -> bool:
         """Return whether to forward a row; the row counts as seen."""
         row, d, names = self._row(x)
-        before = self.__dict__.copy()
-        try:
+        before, wait = self.__dict__.copy(), self._wait(mark_of(row))
+
+        def recover() -> None:
+            put_back(self, before)
+            wait()
+
+        with Transaction(self._guards(), recover):
             self._start(d, names)
             look = self._decide(row)
-        except BaseException:
-            if "n_features_in_" not in before:  # a failed row does not fix the number of columns
-                self.__dict__.clear()
-                self.__dict__.update(before)
-            raise
-        if look.forward or self._sees == "full":
-            self._waiting.setdefault(mark_of(row), []).append(look.trial)
+            if look.forward or self._sees == "full":
+                self._waiting.setdefault(mark_of(row), []).append(look.trial)
         return look.forward
 
+    @atomic
     def feedback(self, x: Any, y: Any) -> None:
         """Learn the label, −1 or +1, of a row that was forwarded, at once or later.
 
         Keep the row that was decided on: ``feedback`` matches labels to rows by value.
         """
         row, _, _ = self._row(x)
-        label = float(signs(type(self).__name__, [y])[0])
-        waiting = self._waiting.get(mark_of(row))
-        if not waiting:
+        mark, label = mark_of(row), float(signs(type(self).__name__, [y])[0])
+        if not self._waiting.get(mark):
             raise ValueError(
                 f"{type(self).__name__} needs feedback on a row that decide() forwarded and that "
                 "has no label yet, but this row is not waiting for one (rows are matched by "
                 "value); the filter is unchanged"
             )
-        known = self._known()
-        try:
-            self._learn(row, label, waiting[0])
-        except BaseException:
-            if self._known() == known:
-                raise
-            self._settle(mark_of(row))  # Ctrl-C came after the label was learnt
-            raise
-        self._settle(mark_of(row))
+        labels, trial, wait = self.labels_, self._waiting[mark][0], self._wait(mark)
+        undo = self._undo_learning(row, label, trial)
+
+        def recover() -> None:
+            wait()
+            learnt = undo()
+            self.labels_ = labels
+            if learnt:  # an interrupt came after the label was learnt
+                self._settle(mark)
+
+        with Transaction(self._guards(), recover):
+            self._learn(row, label, trial)
+            self._settle(mark)
+
+    def _wait(self, mark: str) -> Callable[[], None]:
+        """Return a function that restores the rows that wait with this mark."""
+        waiting = self._waiting.get(mark)
+        kept = None if waiting is None else list(waiting)
+
+        def restore() -> None:
+            self._waiting.pop(mark, None)
+            if kept is not None:
+                self._waiting[mark] = list(kept)
+
+        return restore
+
+    def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
+        """Return a function that undoes what learning this label has changed.
+
+        If compiled code has learnt it, which cannot be undone, it does the rest and returns True.
+        """
+        attributes, known = self.__dict__.copy(), self._known()
+
+        def undo() -> bool:
+            if self._known() != known:
+                return True
+            put_back(self, attributes)
+            return False
+
+        return undo
 
     def _settle(self, mark: str) -> None:
         """Count a label that was learnt, and stop waiting for it."""
@@ -177,10 +211,12 @@ class Filter:
             del self._waiting[mark]
 
     @property
+    @atomic
     def waiting_(self) -> int:
         """How many forwarded rows have no label yet."""
         return sum(map(len, self._waiting.values()))
 
+    @atomic
     def stop_waiting(self) -> None:
         """Stop waiting for labels that have not arrived."""
         self._waiting = {}
@@ -196,13 +232,9 @@ class Filter:
             self.n_features_in_ = d
 
     def _decide(self, row: Row) -> Look:
-        """Count a row and decide; if that fails, nothing is counted."""
+        """Count a row and decide."""
         self.seen_ += 1
-        try:
-            look = self._look(row)
-        except BaseException:
-            self.seen_ -= 1
-            raise
+        look = self._look(row)
         self.forwarded_ += look.forward
         return look
 
@@ -256,8 +288,10 @@ class Filter:
 
         ``onlinear.load`` restores it, including the rows that are still waiting for a label.
         """
+        check_idle(self, "save")
         file_format.write(path, *self._described())
 
+    @atomic
     def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and arrays that describe the filter."""
         inner, arrays = self._inner_described() if hasattr(self, "n_features_in_") else (None, {})
@@ -311,6 +345,7 @@ class Filter:
         """Restore what was learnt."""
         raise NotImplementedError
 
+    @atomic
     def copy(self) -> Self:
         """Return an independent copy of the filter, in the same state."""
         return copy.deepcopy(self)

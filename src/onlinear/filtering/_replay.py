@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from onlinear._engine.progress import bar
+from onlinear._engine.transaction import Transaction, mend, put_back
 from onlinear._validation.checks import row as vector
 from onlinear._validation.checks import sparse
 from onlinear.filtering._filter import Filter, Task
@@ -145,15 +146,13 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     decisions = np.zeros(labels.shape, dtype=bool)
     if labels.ndim == 2:
         return _topics(f, rows, d, names, labels, decisions, expected)
-    before = copy.deepcopy(vars(f))
-    try:
-        with bar("filter") as advance:
+    if f._undo is not None:
+        mend(f)
+    with f._lock:
+        before = copy.deepcopy(vars(f))
+        with Transaction(f._guards(), lambda: put_back(f, before)), bar("filter") as advance:
             f._start(d, names)
             f._run(Task(rows, labels, decisions, advance))
-    except BaseException:
-        vars(f).clear()
-        vars(f).update(before)
-        raise
     return FilterReplay(decisions, labels, expected)
 
 

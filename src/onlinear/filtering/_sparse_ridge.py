@@ -98,6 +98,7 @@ class SparseRidge:
         self.rho = 1.0 / a
         self._learnt = 0, np.zeros(d)  # n and w, in one tuple so that they change together
         self._spread = np.zeros((d, LANES))
+        self._spreading = False  # whether it is in use; else it is 0
         self.z = np.zeros((FIRST_ROOM, *topics))  # one column per topic, if there are several
         self.L = np.zeros(FIRST_ROOM * (FIRST_ROOM + 1) // 2)
         self.values = np.zeros(FIRST_ROOM)
@@ -229,13 +230,15 @@ class SparseRidge:
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
         """out ← k = Sx for the first n rows of S, one column for each of up to four rows x."""
-        try:
-            for lane, (indices, values) in enumerate(rows):
-                self._spread[indices, lane] = values
-            products(self._spread, self.starts, self.columns, self.values, n, out)
-        finally:
-            for lane, (indices, _) in enumerate(rows):
-                self._spread[indices, lane] = 0.0
+        if self._spreading:  # an interrupt has left something
+            self._spread[:] = 0.0
+        self._spreading = True
+        for lane, (indices, values) in enumerate(rows):
+            self._spread[indices, lane] = values
+        products(self._spread, self.starts, self.columns, self.values, n, out)
+        for lane, (indices, _) in enumerate(rows):
+            self._spread[indices, lane] = 0.0
+        self._spreading = False
         return out
 
     def reserve(self, rows: int, entries: int) -> None:
@@ -269,11 +272,11 @@ class SparseRidge:
         """Return the header and arrays that describe the regression."""
         filled = self.starts[self.n]
         return {"form": "sparse", "n": self.n}, {
-            "L": self.L[: self.n * (self.n + 1) // 2],
-            "z": self.z[: self.n],
+            "L": self.L[: self.n * (self.n + 1) // 2].copy(),
+            "z": self.z[: self.n].copy(),
             "starts": self.starts[: self.n + 1].astype(float),
             "columns": self.columns[:filled].astype(float),
-            "values": self.values[:filled],
+            "values": self.values[:filled].copy(),
         }
 
     @classmethod

@@ -11,6 +11,7 @@ Conconi & Gentile, NIPS 2003, section 4.1.
 
 import copy
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,17 @@ class AppleTasting(Exploring):
         self._base._answer(x, y, trial)
         self.misses_ += trial and y > 0
 
-    def _known(self) -> int:
-        return self._base.labels_
+    def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
+        base, misses, labels = self._base, self.misses_, self._base.labels_
+        undo = base._undo_learning(x, y, trial)
+
+        def undo_both() -> bool:
+            learnt = undo()
+            base.labels_ = labels + learnt
+            self.misses_ = misses + (learnt and trial and y > 0)
+            return learnt
+
+        return undo_both
 
     def _plain_params(self) -> dict[str, Any]:
         base = self._params["base"]

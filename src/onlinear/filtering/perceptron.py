@@ -7,10 +7,12 @@ Rosenblatt, 1958; Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.1, with 
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from onlinear._engine.transaction import atomic
 from onlinear._validation.checks import asked, choice
 from onlinear.filtering._filter import Feedback, Filter
 from onlinear.filtering._items import Row
@@ -50,6 +52,7 @@ class Perceptron(Filter):
         self._w = np.zeros(d)
 
     @property
+    @atomic
     def coef_(self) -> np.ndarray:
         """The weights w, a copy."""
         return self._w.copy()
@@ -71,8 +74,18 @@ class Perceptron(Filter):
                 )
             self._w[columns] += y * values
 
+    def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
+        columns = x[0] if isinstance(x, tuple) else slice(None)
+        before, undo = self._w[columns].copy(), super()._undo_learning(x, y, trial)
+
+        def undo_weights() -> bool:
+            self._w[columns] = before
+            return undo()
+
+        return undo_weights
+
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
-        return None, {"w": self._w}
+        return None, {"w": self._w.copy()}
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
         w = arrays["w"]

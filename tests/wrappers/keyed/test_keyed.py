@@ -1156,7 +1156,7 @@ def test_an_interrupt_that_prevents_undoing_spoils_no_later_replay(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("onlinear._engine.transaction._AllOrNothing.__exit__", interrupted)
+        patch.setattr("onlinear._engine.transaction.Transaction.__exit__", interrupted)
         with pytest.raises(KeyboardInterrupt):
             keyed.replay(keys, bad, y)
     for _ in range(2):

@@ -85,6 +85,7 @@ class Slow:
             return "refused"
         if np.isnan(prediction):
             self.n["left_out"] += 1
+            self.model.n_skipped_ += 1
             return prediction
         self.expire()
         if id in [row[0] for row in self.waiting] + [row[0] for row in self.settled]:
@@ -776,7 +777,7 @@ def test_a_row_without_a_key_is_skipped_row_by_row_too():
         assert math.isnan(keyed.predict_one(key, X[0], id=1))
         assert not keyed.learn_one(key, X[0], 1.0)
         assert math.isnan(keyed.predict([key], X[:1])[0])
-        assert (keyed.n_skipped_, keyed.events_, keyed.late_.left_out) == (1, 1, 1)
+        assert (keyed.n_skipped_, keyed.events_, keyed.late_.left_out) == (2, 2, 1)
         keyed = ol.Keyed(ol.Ridge())
         with pytest.raises(ValueError, match="a key or id is needed"):
             keyed.predict_one(key, X[0])

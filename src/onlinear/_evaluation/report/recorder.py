@@ -10,7 +10,7 @@ import numpy as np
 
 from onlinear._engine.progress import bar
 from onlinear._engine.status import BAD_INPUT, Outcome
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import Guarded, GuardedBy, all_or_nothing, atomic, put_back
 from onlinear._evaluation.certified import Certified
 from onlinear._evaluation.report.data_problems import Skipped, words_of
 from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
@@ -38,7 +38,7 @@ def has_intercept(model: Learner) -> bool:
     return isinstance(model, Auto) or (isinstance(model, Standardized) and model._first() == 1)
 
 
-class Recorder:
+class Recorder(GuardedBy):
     """A learner and the record of its run; ``Story`` adds state files and the report."""
 
     def __init__(self, model: Learner, names: Sequence[str], target: str) -> None:
@@ -64,6 +64,10 @@ class Recorder:
         self.range = np.array([[np.inf], [-np.inf]]) * np.ones(len(self.names) + 1)
         self.sums = Sums()
         self.skipped = Skipped({})
+
+    @property
+    def _guard(self) -> Guarded:
+        return self.model
 
     @property
     def name(self) -> str:
@@ -106,6 +110,7 @@ class Recorder:
 
     # --- the rounds ---------------------------------------------------------------------------
 
+    @atomic
     def replay(self, X: Any, y: Any, start: int) -> Replay:
         """Predict and learn the rows ``start``, ``start + 1``, … of the stream, and record them.
 
@@ -138,7 +143,7 @@ class Recorder:
         model = (self.certified or self.model)._snapshot()
 
         def restore() -> None:
-            self.__dict__.update(attributes)
+            put_back(self, attributes)
             model()
 
         return restore

@@ -14,7 +14,7 @@ from numpy import ascontiguousarray, empty, ndarray
 from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import Rows
 from onlinear._engine.threads import usable_cores
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import Guarded, Transaction, all_or_nothing, atomic, check_idle
 from onlinear._learner.base import FLOAT, Learner
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._learner.rounds import Columns, no_progress, rows_taken, run
@@ -28,7 +28,7 @@ __all__ = ["Bank"]
 INTEGER = np.dtype(np.int64)
 
 
-class Bank:
+class Bank(Guarded):
     """Run many learners on the same rows; each gives the same bits as it would alone.
 
     A row is checked once, and one compiled call runs all learners of a class: row by row, ten small
@@ -99,6 +99,7 @@ class Bank:
     def __len__(self) -> int:
         return len(self._models)
 
+    @atomic
     def __getitem__(self, k: int) -> Learner:
         """Return a copy of learner k with what it has learnt."""
         try:
@@ -157,6 +158,7 @@ class Bank:
 
         return restore
 
+    @atomic
     def __getstate__(self) -> dict[str, Any]:
         """Return the learners: what pickle, copy and deepcopy keep."""
         return {"models": list(self), "threads": self.threads}
@@ -175,10 +177,12 @@ class Bank:
         >>> ol.load("bank.onl").predict_one([1.0, 0.0])
         array([1.5, 1. ])
         """
-        state_file.save(self, path)
+        check_idle(self, "save")
+        state_file.save(copy.copy(self), path)
 
     # --- the round ----------------------------------------------------------------------------
 
+    @atomic
     def predict_one(self, x: Any) -> np.ndarray:
         """Predict the label of one row by every learner; never changes the bank.
 
@@ -201,6 +205,7 @@ class Bank:
             values[rules != FINE] = nan
         return values
 
+    @atomic
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row, by every learner.
 
@@ -227,17 +232,21 @@ class Bank:
         x = ascontiguousarray(x)
         if self._journal is None:
             self._journal = Journal([stack.states.memory for stack in self._stacks])
-        values, rules = self._outcomes
-        try:
+        journal, (values, rules) = self._journal, self._outcomes
+        noted, counts = journal.mark(), (self._skips, self._fresh, self._any_fresh)
+
+        def recover() -> None:
+            if not noted():
+                self._skips, self._fresh, self._any_fresh = counts
+            journal.go_back(lambda x, y: self._each(x, y, True, values, rules))
+
+        with Transaction(self._guards(), recover):
             refused = self._each(x, y, True, values, rules)
             if refused:
                 self._refuse(values, rules, x)
-            self._journal.enter(x, y)
-        except BaseException:
-            self._journal.go_back(lambda x, y: self._each(x, y, True, values, rules))
-            raise
-        if refused or self._any_fresh:
-            self._learnt((rules != FINE)[:, None])
+            if refused or self._any_fresh:
+                self._learnt((rules != FINE)[:, None])
+            journal.enter(x, y)
 
     def _one_sparse(self, x: Rows, y: float, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
         """Run one round on a sparse row."""
@@ -281,12 +290,14 @@ class Bank:
 
     # --- tables -------------------------------------------------------------------------------
 
+    @atomic
     def predict(self, X: Any) -> np.ndarray:
         """Predict every row with the current weights, one column per learner; learn nothing."""
         if self._shape is None:
             raise checks.not_fitted("Bank")
         return self._run(X, None, learn=False)[0]
 
+    @atomic
     def _run(
         self,
         X: Any,

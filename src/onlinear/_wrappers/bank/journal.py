@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from onlinear._engine.transaction import uninterrupted
-
 __all__ = ["Journal"]
 
 ROWS = 64  # between two copies of the states
@@ -35,15 +33,19 @@ class Journal:
         if len(since) >= ROWS:
             self._copy()
 
+    def mark(self) -> Callable[[], bool]:
+        """Return a function that says whether a row has been noted since."""
+        kept, rows = self._kept, len(self._kept[1])
+        return lambda: self._kept is not kept or len(kept[1]) > rows
+
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
-        """Restore the states to those after the last noted row; ``learn`` learns one row."""
+        """Restore the states to those after the last noted row; ``learn`` learns one row.
 
-        def restore() -> None:
-            copies, since = self._kept
-            for memory, copy in zip(self._memories, copies, strict=True):
-                memory[:] = copy
-            for x, y in since:
-                learn(x, y)
-            self._copy()
-
-        uninterrupted(restore)
+        If it is interrupted, it can be called again.
+        """
+        copies, since = self._kept
+        for memory, copy in zip(self._memories, copies, strict=True):
+            memory[:] = copy
+        for x, y in since:
+            learn(x, y)
+        self._copy()

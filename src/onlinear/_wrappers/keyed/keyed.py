@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinear._engine.transaction import Guarded, GuardedBy, Transaction, atomic, check_idle
 from onlinear._learner.base import Learner
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._learner.replay_result import Replay
@@ -31,10 +32,10 @@ __all__ = ["KeyStatistics", "Keyed"]
 
 def _shows(attribute: str, doc: str) -> Any:
     """Return a read-only property for an attribute of one of the parts."""
-    return property(attrgetter(attribute), doc=doc)
+    return property(atomic(attrgetter(attribute)), doc=doc)
 
 
-class Keyed:
+class Keyed(GuardedBy):
     """One model per key; each gives the same bits as it would alone.
 
     A model is created when its key first appears, as a copy of one learner. Models are stored
@@ -114,12 +115,17 @@ class Keyed:
         self._tables = TableRuns(models)
         self._late = LateLabels(models, pending)
 
+    @property
+    def _guard(self) -> Guarded:
+        return self._models
+
     def __repr__(self) -> str:
         """Show the learner that keys start with, and the number of keys."""
         return f"<Keyed {self._models.initial!r}: {len(self)} keys>"
 
     # --- one event ------------------------------------------------------------------------------
 
+    @atomic
     def predict_one(self, key: Any, x: Any, id: Any = None) -> float:
         """Predict the label of one row of a key; change no model.
 
@@ -136,12 +142,13 @@ class Keyed:
             if not self._models.skips:
                 raise
             if id is not None:
-                self._late.pending.leave_out()
+                self._late.leave_out()
             return nan
         if id is None:
             return self._models.predict(key, x)
         return self._late.predict(id, key, x)
 
+    @atomic
     def learn_one(self, key: Any = None, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
@@ -177,12 +184,14 @@ class Keyed:
             return False
         return self._models.learn(key, x, y)
 
+    @atomic
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many. Every event does this too."""
-        return self._late.pending.expire()
+        return self._late.expire()
 
     # --- tables of events -----------------------------------------------------------------------
 
+    @atomic
     def replay(self, keys: Any, X: Any, y: Any) -> Replay:
         """Predict each row with the model of its key, then learn its label; in order for each key.
 
@@ -213,25 +222,30 @@ class Keyed:
         """
         return self._tables.replay(keys, X, y)
 
+    @atomic
     def predict(self, keys: Any, X: Any) -> np.ndarray:
         """Predict every row with the current model of its key; learn nothing."""
         return self._tables.predict(keys, X)
 
     # --- the models -----------------------------------------------------------------------------
 
+    @atomic
     def __len__(self) -> int:
         return len(self._models)
 
+    @atomic
     def __contains__(self, key: Any) -> bool:
         try:
             return self._models.record(canonical(key)) is not None
         except MissingKeyError:
             return False
 
+    @atomic
     def __iter__(self) -> Iterator[Hashable]:
         """Return the keys, integers first, in order."""
         return iter(self._models.keys())
 
+    @atomic
     def __getitem__(self, key: Any) -> Learner:
         """Return a copy of the model of a key; changing it does not change the original."""
         model = self._models.model(canonical(key))
@@ -239,18 +253,27 @@ class Keyed:
             raise KeyError(key)
         return model
 
+    @atomic
     def __delitem__(self, key: Any) -> None:
         """Remove a key and its model; its waiting rows expire."""
-        known = key in self
+        known, models, pending = key in self, self._models, self._late.pending
         try:
-            waited = self._late.pending.expire_key(canonical(key))
+            key = canonical(key)
         except MissingKeyError:
-            waited = 0
+            raise KeyError(key) from None
+
+        def remove() -> int:
+            pending.mend()
+            waited = pending.expire_key(key)
+            models.remove(key)
+            return waited
+
+        with Transaction(models._guards(), remove):  # once begun, it is finished
+            waited = remove()
         if not (known or waited):
             raise KeyError(key)
-        if known:
-            self._models.remove(canonical(key))
 
+    @atomic
     def statistics(self, key: Any = None) -> Any:
         """Return counts and the error of the model of a key, or a table of all models.
 
@@ -309,6 +332,7 @@ class Keyed:
 
     # --- copies and files -----------------------------------------------------------------------
 
+    @atomic
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of models and waiting rows, for pickle, copy and deepcopy."""
         return {"models": self._models.contents(), "pending": copy.deepcopy(self._late.pending)}
@@ -329,7 +353,9 @@ class Keyed:
         >>> ol.load("sensors.onl").predict_one("north", [1.0, 0.0])
         1.5
         """
-        state_file.save(self._models, self._late.pending, path)
+        check_idle(self, "save")
+        with self._lock:
+            state_file.save(self._models, self._late.pending, path)
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinear._engine.transaction import Transaction
 from onlinear._learner.base import Learner
 from onlinear._state_files.key_codec import canonical
 from onlinear._wrappers.keyed.models import Models
@@ -23,38 +24,58 @@ class LateLabels:
 
     def predict(self, id: Any, key: Hashable, x: Any) -> float:
         """Predict a row; remember the prediction and what the learner needs to learn the row."""
-        models = self._models
+        models, pending = self._models, self.pending
         if models.store is not None:
             x = models.store.row(x)
         prediction = models.predict(key, x)
-        if math.isnan(prediction):
-            self.pending.leave_out()
-            return prediction
-        model = models.initial
-        if type(model)._ticket is not Learner._ticket:
-            model = models.model(key) or model
-        self.pending.add(id, np.append(model._ticket(x), prediction), key)
+        with Transaction(models._guards(), pending.mend):
+            if math.isnan(prediction):
+                models.learn(key, x, math.nan)  # counts it as skipped
+                pending.leave_out()
+                return prediction
+            model = models.initial
+            if type(model)._ticket is not Learner._ticket:
+                model = models.model(key) or model
+            pending.add(id, np.append(model._ticket(x), prediction), key)
         return prediction
+
+    def leave_out(self) -> None:
+        """Count a row without a key, which is not remembered."""
+        self.pending.leave_out()
+        self._models.skip_event()
+
+    def expire(self) -> int:
+        """Expire waiting rows that are too old; return how many."""
+        with Transaction(self._models._guards(), self.pending.mend):
+            return self.pending.expire()
 
     def learn(self, id: Any, y: float, key: Any = None) -> bool:
         """Learn the label of a waiting row; a key, if given, must be that of the row."""
-        row = self.pending.find(id)
+        models, pending = self._models, self.pending
+        with Transaction(models._guards(), pending.mend):
+            row = pending.find(id)
         if row is None:
             return False
         if key is not None and canonical(key) != row.key:
             raise ValueError(f"the row {id!r:.60} has key {row.key!r:.60}, got key {key!r:.60}")
-        models, (rounds, loss) = self._models, self._counted(row.key)
-        ticket, prediction = row.ticket[:-1], float(row.ticket[-1])
-        with self.pending.learning(id, rounds, lambda: self._counted(row.key)[0]):
+        rounds, loss = self._counted(row.key)
+        ticket, error = row.ticket[:-1], y - float(row.ticket[-1])
+
+        def finish() -> None:
+            pending.mend()
+            if self._counted(row.key)[0] > rounds and id in pending:  # learnt, but not settled
+                assert models.store is not None
+                # the error of the prediction made when the row arrived
+                models.store.put_loss(row.key, loss + error * error)
+                pending.settle(id)
+
+        with Transaction(models._guards(), finish):
             if type(models.initial).learn_late is Learner.learn_late:
                 learnt = models.learn(row.key, ticket, y)
             else:
                 learnt = models.learn_ticket(row.key, ticket, y)
-            if learnt:  # count the error of the prediction made when the row arrived
-                assert models.store is not None
-                error = y - prediction
-                models.store.put_loss(row.key, loss + error * error)
-                self.pending.settle(id)
+            if learnt:
+                finish()
         return learnt
 
     def _counted(self, key: Hashable) -> tuple[float, float]:

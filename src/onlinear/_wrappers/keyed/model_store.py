@@ -1,7 +1,6 @@
 """The models of all keys, once the width of rows is known: one record of numbers per key."""
 
 import copy
-import threading
 from collections.abc import Hashable
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from onlinear._engine.record import before_matrix
 from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import to_read
-from onlinear._engine.transaction import all_or_nothing, uninterrupted
+from onlinear._engine.transaction import all_or_nothing
 from onlinear._learner.base import FLOAT, Learner
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import pooling
@@ -61,8 +60,7 @@ class ModelStore:
         before = HEAD + before_matrix(template._state)
         self.cache = RecordCache(size, settings.capacity(size), folder, before)
         self.workers = [WorkRecord(template, folder) for _ in range(settings.cores)]
-        self.lock = threading.Lock()  # guards the workers
-        self._local = threading.local()  # one work record per calling thread
+        self._single: tuple[Any, ...] | None = None  # what single rounds need
 
     # --- one round ------------------------------------------------------------------------------
 
@@ -89,32 +87,34 @@ class ModelStore:
 
         Return the prediction, and whether the row was bad.
         """
-        local = self._local
-        try:
-            row, label, where = local.event
-        except AttributeError:
-            row, label, where = self._prepare_thread()
+        call, memory, table, (row, label, where), scratch, results = (
+            self._single or self._prepare_single()
+        )
         row[0], label[0], where[0] = x, y, slot
-        out, bad, _, _ = local.results
+        out, bad, _, _ = results
         bad[0] = False
-        _, rule, value, _ = local.call(
-            *(*local.state, start, self.params, *local.table, local.scratch, labelled),
-            *(self.cache.segments.place, where, ONE_ROW, run, local.results),
+        _, rule, value, _ = call(
+            *(*memory, start, self.params, *table, scratch, labelled),
+            *(self.cache.segments.place, where, ONE_ROW, run, results),
         )
         if rule != FINE:
             raise self.refusal(Outcome(0, rule, value), x, key, in_table=False)
         return float(out[0]), bool(bad[0])
 
-    def _prepare_thread(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Create what a thread needs for single rounds; return its row, label and slot."""
-        local, own = self._local, WorkRecord(self.template)
+    def _prepare_single(self) -> tuple[Any, ...]:
+        """Return what single rounds need: the compiled loop, and the arrays it works on."""
+        own = WorkRecord(self.template)
         event = np.empty((1, self.shape[0])), np.empty(1), ONE_ROW.copy()
-        local.call = self.template._step.around(event_loop)
-        local.state, local.scratch = (own.record, own.state), own.scratch
-        local.table = [to_read(array) for array in event[:2]]
-        local.results = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
-        local.event = event  # last, so that an interrupt leaves nothing half made
-        return event
+        results = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
+        call = self.template._step.around(event_loop)
+        table = [to_read(array) for array in event[:2]]
+        self._single = call, (own.record, own.state), table, event, own.scratch, results
+        return self._single
+
+    @property
+    def last_was_bad(self) -> bool:
+        """Whether the row of the last single round was bad."""
+        return self._single is not None and bool(self._single[-1][1][0])
 
     def refusal(self, outcome: Outcome, x: np.ndarray, key: Any, *, in_table: bool) -> ValueError:
         """Return the error for a row that broke a rule."""
@@ -145,22 +145,20 @@ class ModelStore:
         self, key: Hashable, model: Learner, *, learnt: bool, stamp: float, event: int
     ) -> None:
         """Store a model as that of a key, after an event that it has learnt or skipped."""
-        cache, slots, count, start = self.cache, ONE_ROW.copy(), self.cache.count, self.start
-        try:
-            cache.load(one_key(key), ONE_ROW, slots)
-            record = cache.segments.rows(slots)
-            if record[0, STAMP] == 0.0:
-                record[0, :KEY], record[0, HEAD:] = 0.0, self.start[HEAD:]
-            record[0, [STAMP, LAST]] = stamp, event
-            if learnt:
-                record[0, HEAD:] = model._record
-                record[0, LEARNT] += 1.0
-            else:
-                record[0, SKIPPED] += 1.0
-            cache.segments.put(slots, record)
-        except BaseException:
-            uninterrupted(lambda: self.forget_new(key, count, start))
-            raise
+        cache, slots = self.cache, ONE_ROW.copy()
+        cache.load(one_key(key), ONE_ROW, slots)
+        record = cache.segments.rows(slots)
+        if record[0, STAMP] == 0.0:
+            record[0, :KEY], record[0, HEAD:] = 0.0, self.start[HEAD:]
+        record[0, [STAMP, LAST]] = stamp, event
+        if learnt:
+            record[0, HEAD:] = model._record
+            record[0, LEARNT] += 1.0
+        else:
+            record[0, SKIPPED] += 1.0
+        *_, results = self._single or self._prepare_single()
+        results[1][0] = not learnt
+        cache.segments.put(slots, record)
 
     def put_loss(self, key: Hashable, loss: float) -> None:
         """Set the sum of squared errors of a key; its record may be on disk."""

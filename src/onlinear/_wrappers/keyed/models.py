@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine.transaction import all_or_nothing, uninterrupted
+from onlinear._engine.transaction import Guarded, Transaction
 from onlinear._learner.base import Learner
 from onlinear._validation import checks
 from onlinear._wrappers.keyed.age_limit import AgeLimit
@@ -29,11 +29,15 @@ class EventCounts(NamedTuple):
     skipped: int
     stamp: float
 
+    def plus(self, events: int, skipped: int) -> "EventCounts":
+        """Return the counts after more events."""
+        return self._replace(events=self.events + events, skipped=self.skipped + skipped)
 
-class Models:
+
+class Models(Guarded):
     """Models by key, which start as copies of one learner; one event at a time.
 
-    The store is created when the first row shows how wide rows are.
+    The store is created when the first row shows how wide rows are. Callers hold the lock.
     """
 
     def __init__(
@@ -51,14 +55,11 @@ class Models:
     def __len__(self) -> int:
         return 0 if self.store is None else self.store.cache.count
 
-    @property
-    def counts(self) -> EventCounts:
-        """The counts, which are restored if a run fails."""
-        return EventCounts(self.events, self.skipped, self.stamp)
-
-    @counts.setter
-    def counts(self, counts: EventCounts) -> None:
-        self.events, self.skipped, self.stamp = counts
+    events = property(
+        lambda self: self.counts.events, doc="How many events were learnt or skipped."
+    )
+    skipped = property(lambda self: self.counts.skipped, doc="How many events were skipped.")
+    stamp = property(lambda self: self.counts.stamp, doc="The number of the last run.")
 
     # --- state ----------------------------------------------------------------------------------
 
@@ -120,58 +121,55 @@ class Models:
 
     def learn(self, key: Hashable, x: Any, y: float) -> bool:
         """Learn one row of a canonical key; return True if it was learnt, False if skipped."""
-        store, began = self.store, self.store is None
-        if store is None:
-            store = self.begin(checks.width(x), checks.row_names(x))
-        events, skipped = self.events, self.skipped
-        try:
-            self.stamp += 1.0
+        began = self.store is None
+        with self._event(key):
+            self.next_run()
+            store = self.store or self.begin(checks.width(x), checks.row_names(x))
             self.evict_old()
             x = store.row(x)
-            slot = store.cache.keys.slot(key)
+            slot, count = store.cache.keys.slot(key), store.cache.count
             if slot == FREE:
-                bad = self._learn_new(store, key, x, y)
+                slots = ONE_ROW.copy()
+                store.cache.load(one_key(key), ONE_ROW, slots)
+                slot = int(slots[0])
             else:
                 store.cache.mark_changed(slot)
-                run = self.stamp, float(events), self.skips, 1, AHEAD
-                bad = store.round(slot, store.start, x, y, run, key, labelled=True)[1]
-            if bad:
-                self.skipped = skipped + 1
-                if began:
-                    self.forget_width()
-            self.events = events + 1
-        except BaseException:
-            uninterrupted(lambda: self._settle_counts(key, events, began=began))
-            raise
-        return not bad
-
-    def _learn_new(self, store: ModelStore, key: Hashable, x: np.ndarray, y: float) -> bool:
-        """Learn one row of a key that is not in memory; return whether the row was bad."""
-        cache, start, slots = store.cache, store.start, ONE_ROW.copy()
-        count = cache.count
-        try:
-            cache.load(one_key(key), ONE_ROW, slots)
             run = self.stamp, float(self.events), self.skips, 1, AHEAD
-            bad = store.round(int(slots[0]), start, x, y, run, key, labelled=True)[1]
+            bad = store.round(slot, store.start, x, y, run, key, labelled=True)[1]
             if store.pooled:
                 store.pool(count)
-        except BaseException:
-            uninterrupted(lambda: store.forget_new(key, count, start))
-            raise
-        return bad
+            if bad and began:
+                self.forget_width()
+            self.counts = self.counts.plus(1, bad)
+        return not bad
 
-    def _settle_counts(self, key: Hashable, events: int, *, began: bool) -> None:
-        """After an error such as Ctrl-C, count the event if it was learnt before the error."""
-        if began:
-            self.forget_width()
-        record = None if self.store is None else self.store.record(key)
-        learnt = record is not None and record[STAMP] == self.stamp
-        self.events = events + learnt
+    def _event(self, key: Hashable) -> Transaction:
+        """Return a block that learns one row of a key and counts it, or does neither."""
+        counts, store = self.counts, self.store
+        new = store is not None and store.cache.keys.slot(key) == FREE  # or on disk
+        kept = None if store is None else (store.cache.count, store.start)
+
+        def recover() -> None:
+            """Forget a key that is new; count the event if another record has learnt it."""
+            if store is None or kept is None:
+                self.forget_width()
+                self.counts = counts
+                return
+            if new:
+                store.forget_new(key, *kept)
+            record = store.record(key)
+            learnt = record is not None and record[STAMP] == counts.stamp + 1.0
+            self.counts = counts.plus(learnt, learnt and store.last_was_bad)
+
+        return Transaction(self._guards(), recover)
+
+    def next_run(self) -> None:
+        """Begin another run: a table, or one event."""
+        self.counts = self.counts._replace(stamp=self.stamp + 1.0)
 
     def skip_event(self) -> None:
         """Count an event without a key as skipped."""
-        self.events += 1
-        self.skipped += 1
+        self.counts = self.counts.plus(1, 1)
 
     def evict_old(self) -> None:
         """Move models to disk that were not used for ``max_age``."""
@@ -179,7 +177,7 @@ class Models:
             first = self.age_limit.first_recent(self.events)
             if first:
                 cache = self.store.cache
-                with all_or_nothing(cache):
+                with Transaction(self._guards(), cache._snapshot()):
                     cache.evict_before(first)
 
     # --- all models, and one of them ------------------------------------------------------------
@@ -201,9 +199,10 @@ class Models:
         return iter(()) if self.store is None else self.store.cache.chunks()
 
     def remove(self, key: Hashable) -> None:
-        """Remove a known key and its model."""
-        assert self.store is not None
-        self.store.cache.remove(one_key(key))
+        """Remove a key and its model, if it is known."""
+        if self.record(key) is not None:
+            assert self.store is not None
+            self.store.cache.remove(one_key(key))
 
     def model(self, key: Hashable) -> Learner | None:
         """Return a copy of the model of a key, or None."""
@@ -215,22 +214,22 @@ class Models:
 
     def learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
         """Learn a delayed label with a learner whose tickets hold more than the features."""
-        self.evict_old()
-        model = self.model(key)
-        if model is None:
-            model = copy.deepcopy(self.initial)
-        skipped = model.n_skipped_
-        try:
-            model.learn_late(ticket, y)
-        except ValueError as error:
-            raise ValueError(f"key {key!r:.60}: {error}") from None
-        learnt = model.n_skipped_ == skipped
-        store = self.store
-        if store is None and learnt:
-            store = self.begin(model.n_features_in_, model._names)
-        if store is not None:
-            self.stamp += 1.0
-            store.put_model(key, model, learnt=learnt, stamp=self.stamp, event=self.events)
-        self.skipped += not learnt
-        self.events += 1
+        with self._event(key):
+            self.next_run()
+            self.evict_old()
+            model = self.model(key)
+            if model is None:
+                model = copy.deepcopy(self.initial)
+            skipped = model.n_skipped_
+            try:
+                model.learn_late(ticket, y)
+            except ValueError as error:
+                raise ValueError(f"key {key!r:.60}: {error}") from None
+            learnt = model.n_skipped_ == skipped
+            store = self.store
+            if store is None and learnt:
+                store = self.begin(model.n_features_in_, model._names)
+            if store is not None:
+                store.put_model(key, model, learnt=learnt, stamp=self.stamp, event=self.events)
+            self.counts = self.counts.plus(1, not learnt)
         return learnt

@@ -121,6 +121,7 @@ class RecordCache:
     def mark_changed(self, slot: int) -> None:
         """Note that a record in memory differs from the one on disk."""
         if self.disk is not None:
+            self.disk.check_process()
             self._clean[slot] = False
 
     def first_rows_of_new(self, keys: KeyBatch) -> np.ndarray:

@@ -54,9 +54,8 @@ def _check_alike(first: "Keyed", other: "Keyed") -> None:
 def _absorb(models: Models, shard: Models) -> None:
     """Add the models and counts of a shard, as if its events came after those of ``models``."""
     events = models.events
-    models.events += shard.events
-    models.skipped += shard.skipped
-    models.stamp = max(models.stamp, shard.stamp)
+    stamp = max(models.stamp, shard.stamp)
+    models.counts = models.counts.plus(shard.events, shard.skipped)._replace(stamp=stamp)
     if shard.store is None:
         return
     store = models.store or models.begin(shard.store.shape[0], shard.store.names)

@@ -1,9 +1,12 @@
 """Records on disk by key: a temporary SQLite file that is removed with its owner."""
 
+import contextlib
+import ctypes
 import os
 import shutil
 import sqlite3
 import tempfile
+import time
 import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +22,8 @@ __all__ = ["SpillStore"]
 CACHE = 8192  # kilobytes of SQLite's cache
 ROWS = 4096  # records read at a time
 RUNS = 2**31  # run numbers start over here
+PREFIX, FILE = "onlinear-", "records.sqlite"
+FRESH = 60.0  # seconds in which a new file may not be locked yet
 
 
 class SpillStore:
@@ -31,10 +36,13 @@ class SpillStore:
         self.size = size
         self._run = 0  # number of the last run begun
         self._running = False
-        own = tempfile.mkdtemp(prefix="onlinear-", dir=folder)
-        path = Path(own) / "records.sqlite"
-        self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        weakref.finalize(self, _remove, self._base, own, os.getpid())
+        remove_abandoned(folder)
+        own = tempfile.mkdtemp(prefix=PREFIX, dir=folder)
+        self._owner = os.getpid()
+        self._connection = sqlite3.connect(
+            Path(own) / FILE, isolation_level=None, check_same_thread=False
+        )
+        weakref.finalize(self, _remove, self._connection, own, self._owner)
         for setting in (
             "journal_mode=TRUNCATE",
             "synchronous=OFF",
@@ -44,6 +52,21 @@ class SpillStore:
             self._base.execute(f"PRAGMA {setting}")
         self._base.execute("CREATE TABLE integers (key INTEGER PRIMARY KEY, record BLOB)")
         self._base.execute("CREATE TABLE others (key BLOB PRIMARY KEY, record BLOB) WITHOUT ROWID")
+
+    @property
+    def _base(self) -> sqlite3.Connection:
+        """The connection; a forked child must not use that of its parent."""
+        self.check_process()
+        return self._connection
+
+    def check_process(self) -> None:
+        """Refuse to work in a process that was forked from the owner of the file."""
+        if os.getpid() != self._owner:
+            raise RuntimeError(
+                f"these models are partly in a file of process {self._owner}, from which this one "
+                f"({os.getpid()}) was forked: save them there and load them here, or start "
+                "processes with multiprocessing's 'spawn'"
+            )
 
     def begin(self) -> None:
         """Begin a run, which may be rolled back."""
@@ -134,9 +157,32 @@ class SpillStore:
 
 
 def _remove(base: sqlite3.Connection, folder: str, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child must not remove it
+    if os.getpid() == owner:
         base.close()
         shutil.rmtree(folder, ignore_errors=True)
+    else:  # a forked child must not even close it: that could roll back the parent's changes
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(base))
+
+
+def remove_abandoned(folder: str | None) -> None:
+    """Remove the files of processes that were killed: nobody holds SQLite's lock on them."""
+    for path in Path(folder or tempfile.gettempdir()).glob(f"{PREFIX}*/{FILE}"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > FRESH and _abandoned(path):
+                shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def _abandoned(path: Path) -> bool:
+    base = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None)
+    try:
+        base.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:  # locked, or not ours to open
+        return False
+    except sqlite3.DatabaseError:  # damaged
+        return True
+    finally:
+        base.close()
+    return True
 
 
 def _tables(keys: KeyBatch) -> Iterable[tuple[str, list[Any], np.ndarray]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from onlinear._engine.progress import bar
 from onlinear._engine.status import FINE, Outcome
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import Transaction
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 from onlinear._wrappers.keyed import pooling
@@ -17,7 +17,7 @@ from onlinear._wrappers.keyed.event_rounds import AHEAD, Events, EventTable, run
 from onlinear._wrappers.keyed.integer_table import FREE
 from onlinear._wrappers.keyed.key_batch import KeyBatch, key_batch
 from onlinear._wrappers.keyed.model_store import ModelStore
-from onlinear._wrappers.keyed.models import EventCounts, Models
+from onlinear._wrappers.keyed.models import Models
 
 __all__ = ["TableRuns", "TotalProgress"]
 
@@ -90,21 +90,33 @@ class TableRuns:
         y = checks.labels(y, len(X))
         models = self._models
         with bar("replay") as advance:
-            store, began = models.store, models.store is None
-            counts = models.events, models.skipped
-            try:
-                if store is None:
-                    store = models.begin(X.shape[1], names)
-                table = self._learn(store, keys, X, y, advance)
-                if began and table.bad[0]:
-                    models.events, models.skipped = counts
-                    self._begin_later(keys, table, names)
-            except BaseException:
-                if began:
-                    models.forget_width()
-                    models.events, models.skipped = counts
-                raise
+            if models.store is None:
+                table = self._learn_first(keys, X, y, names, advance)
+            else:
+                table = self._learn(models.store, keys, X, y, advance)
         return Replay(table.out, y.copy(), np.flatnonzero(table.bad))
+
+    def _learn_first(
+        self,
+        keys: KeyBatch,
+        X: np.ndarray,
+        y: np.ndarray,
+        names: list[str] | None,
+        advance: Callable[[int, int], None],
+    ) -> EventTable:
+        """Learn the first rows, which fix the width of rows; all rows or none."""
+        models, counts = self._models, self._models.counts
+
+        def recover() -> None:
+            models.forget_width()
+            models.counts = counts
+
+        with Transaction(models._guards(), recover):
+            table = self._learn(models.begin(X.shape[1], names), keys, X, y, advance)
+            if table.bad[0]:
+                models.counts = counts._replace(stamp=models.stamp)
+                self._begin_later(keys, table, names)
+        return table
 
     def _begin_later(self, keys: KeyBatch, table: EventTable, names: list[str] | None) -> None:
         """Start at the first row that is not bad, as row-by-row learning does.
@@ -114,8 +126,7 @@ class TableRuns:
         models, rows = self._models, len(table.bad)
         first = rows if table.bad.all() else int(table.bad.argmin())
         models.forget_width()
-        models.events += first
-        models.skipped += first
+        models.counts = models.counts.plus(first, first)
         if first < rows:
             store = models.begin(table.X.shape[1], names)
             left = keys.take(np.arange(first, rows))
@@ -137,12 +148,11 @@ class TableRuns:
         progress = TotalProgress(advance, len(X))
         models.evict_old()
         _clear_logs(store)  # left behind by an interrupt
-        with all_or_nothing(_Undo(models, store)):
+        with Transaction(models._guards(), _undo(models, store)):
             cache.begin()
-            models.stamp += 1.0
+            models.next_run()
             self._learn_rows(store, keys, table, progress)
-            models.events += len(X)
-            models.skipped += int(table.bad.sum())
+            models.counts = models.counts.plus(len(X), int(table.bad.sum()))
             cache.commit()
         _clear_logs(store)
         return table
@@ -213,32 +223,24 @@ class TableRuns:
         """Run the events that come before a row."""
         models = self._models
         how = EventRun(models.stamp, float(models.events), models.skips, before, AHEAD)
-        with store.lock:
-            return run_events(
-                *(store.template._step, store.workers, store.start, store.params),
-                *(table, events, how),
-                labelled=learn,
-                undoable=learn and store.cache.disk is None,
-                progress=progress,
-            )
+        return run_events(
+            *(store.template._step, store.workers, store.start, store.params),
+            *(table, events, how),
+            labelled=learn,
+            undoable=learn and store.cache.disk is None,
+            progress=progress,
+        )
 
 
-class _Undo:
-    """Puts models back as they were before a run, unless it was committed."""
+def _undo(models: Models, store: ModelStore) -> Callable[[], None]:
+    """Return a function that restores the models as they are now, unless a run was committed."""
+    counts, count, start, cache = models.counts, store.cache.count, store.start, store.cache
 
-    def __init__(self, models: Models, store: ModelStore) -> None:
-        self._models, self._store = models, store
-
-    def _snapshot(self) -> Callable[[], None]:
-        counts, count, start = self._models.counts, self._store.cache.count, self._store.start
-        return lambda: self._restore(counts, count, start)
-
-    def _restore(self, counts: EventCounts, count: int, start: np.ndarray) -> None:
+    def restore() -> None:
         """Undo a run; if interrupted, it can be called again, as the cache is marked last."""
-        store, cache = self._store, self._store.cache
         if cache.committed():  # the run was finished, or not begun
             return
-        self._models.counts, store.start = counts, start
+        models.counts, store.start = counts, start
         if cache.disk is not None:
             cache.roll_back(count)
             return
@@ -246,6 +248,8 @@ class _Undo:
             worker.undo_log.restore(cache.segments)
         cache.recover(count)
         _clear_logs(store)
+
+    return restore
 
 
 def _clear_logs(store: ModelStore) -> None:

@@ -1,8 +1,9 @@
 """The undo log: copies of records from before a run, in memory or, if large, on disk."""
 
+import io
+import os
 import tempfile
 import weakref
-from typing import IO
 
 import numpy as np
 
@@ -17,12 +18,14 @@ IN_MEMORY = 1 << 22  # bytes; the rest goes to a temporary file
 class UndoLog:
     """A copy of each record that a run changes, made before its first change.
 
-    The file is kept for the next run: overwriting it is much faster than writing a new one.
+    The file is kept for the next run: overwriting it is much faster than writing a new one. A
+    forked child has a file of its own.
     """
 
     def __init__(self, folder: str | None = None) -> None:
         self._folder = folder
-        self._file: IO[bytes] | None = None
+        self._file: io.FileIO | None = None
+        self._owner = 0  # the process that made the file
         self.clear()
 
     def clear(self) -> None:
@@ -48,14 +51,20 @@ class UndoLog:
         if self._bytes <= IN_MEMORY:
             self._saved.append((slots.copy(), rows.copy()))
         elif slots.size:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="onlinear-", dir=self._folder)  # noqa: SIM115
-                weakref.finalize(self, self._file.close)
-            self._file.seek(self._written)
-            self._file.write(rows.data)
+            file = self._own_file()
+            file.seek(self._written)
+            _write_all(file, rows)
             self._saved.append((slots.copy(), None))
             self._written += rows.nbytes
         slots[:] = FREE
+
+    def _own_file(self) -> io.FileIO:
+        """Return the file of this process."""
+        if self._file is None or self._owner != os.getpid():
+            file = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
+            weakref.finalize(self, file.close)
+            self._file, self._owner = file, os.getpid()
+        return self._file
 
     def restore(self, segments: Segments) -> None:
         """Write all copies back; if interrupted, it can be called again."""
@@ -65,6 +74,22 @@ class UndoLog:
         for slots, rows in self._saved:
             if rows is None:
                 assert self._file is not None
-                content = self._file.read(8 * segments.size * slots.size)
-                rows = np.frombuffer(content).reshape(slots.size, segments.size)
+                rows = np.empty((slots.size, segments.size))
+                _read_all(self._file, rows)
             segments.put(slots, rows)
+
+
+def _write_all(file: io.FileIO, rows: np.ndarray) -> None:
+    """Write numbers; no buffer keeps what a full disk refuses."""
+    left = rows.reshape(-1).view(np.uint8).data
+    while left:
+        left = left[file.write(left) :]
+
+
+def _read_all(file: io.FileIO, rows: np.ndarray) -> None:
+    left = rows.reshape(-1).view(np.uint8).data
+    while left:
+        got = file.readinto(left)
+        if not got:
+            raise OSError(f"the file of the undo log ends {len(left)} bytes too soon")
+        left = left[got:]

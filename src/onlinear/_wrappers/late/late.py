@@ -1,5 +1,6 @@
 """``Late``: learning with delayed labels, which may arrive in any order, twice, or never."""
 
+import copy
 import math
 import os
 import time
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinear._engine.transaction import Guarded, GuardedBy, Transaction, atomic, check_idle
 from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, key_codec, model_codec
 from onlinear._wrappers.late.pending import LateCounts, Pending
@@ -16,7 +18,7 @@ from onlinear._wrappers.late.pending import LateCounts, Pending
 __all__ = ["Late"]
 
 
-class Late:
+class Late(GuardedBy):
     """A learner with delayed labels: rows are remembered by id until their label arrives.
 
     ``predict_one(x, id=...)`` predicts a row and remembers it; ``learn_one(id=..., y=...)`` learns
@@ -77,8 +79,13 @@ class Late:
         self.model = model
         self._pending = Pending(limit, expire_after, clock=clock)
 
+    @property
+    def _guard(self) -> Guarded:
+        return self.model
+
     # --- the round ----------------------------------------------------------------------------
 
+    @atomic
     def predict_one(self, x: Any, id: Any = None) -> float:
         """Predict the label of one row, and remember it if it has an ``id``; learn nothing.
 
@@ -90,12 +97,16 @@ class Late:
         prediction = self.model.predict_one(x)
         if id is None:
             return prediction
-        if math.isnan(prediction):
-            self._pending.leave_out()
-        else:
-            self._pending.add(id, self.model._ticket(x))
+        pending = self._pending
+        with Transaction(self._guards(), pending.mend):
+            if math.isnan(prediction):
+                self.model.learn_one(x, math.nan)  # counts it as skipped
+                pending.leave_out()
+            else:
+                pending.add(id, self.model._ticket(x))
         return prediction
 
+    @atomic
     def learn_one(self, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of a waiting row, given its ``id``, or of a row ``x`` at once.
 
@@ -121,31 +132,42 @@ class Late:
         if id is None:
             model.learn_one(x, y)
             return model.n_skipped_ == skipped
-        row = self._pending.find(id)
-        if row is None:
-            return False
-        with self._pending.learning(id, _rounds(model), lambda: _rounds(model)):
+        pending, rounds = self._pending, _rounds(model)
+
+        def recover() -> None:
+            pending.mend()
+            if _rounds(model) > rounds and id in pending:  # learnt, but not settled
+                pending.settle(id)
+
+        with Transaction(self._guards(), recover):
+            row = pending.find(id)
+            if row is None:
+                return False
             model.learn_late(row.ticket, y)
             if model.n_skipped_ > skipped:
                 return False
-            self._pending.settle(id)
+            pending.settle(id)
         return True
 
+    @atomic
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many.
 
         Every new row and label does this too.
         """
-        return self._pending.expire()
+        with Transaction(self._guards(), self._pending.mend):
+            return self._pending.expire()
 
     # --- settings and counts ------------------------------------------------------------------
 
     @property
+    @atomic
     def counts_(self) -> LateCounts:
         """Counts of rows that wait, were learnt or expired, and of labels that matched no row."""
         return self._pending.counts
 
     @property
+    @atomic
     def waiting_(self) -> int:
         """How many rows wait for their label."""
         return len(self._pending)
@@ -190,9 +212,20 @@ class Late:
         >>> late.learn_one(id="monday", y=3.0)
         True
         """
+        check_idle(self, "save")
+        file_format.write(path, *self._described())
+
+    @atomic
+    def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the header and arrays that describe the learner and the waiting rows."""
         header, arrays = model_codec.described(self.model, full_name(type(self.model)))
         about, waiting = self._pending.described()
-        file_format.write(path, {**header, "late": about}, arrays | waiting)
+        return {**header, "late": about}, arrays | waiting
+
+    @atomic
+    def __getstate__(self) -> dict[str, Any]:
+        """Return copies of the learner and of the waiting rows, for pickle, copy and deepcopy."""
+        return {"model": copy.copy(self.model), "_pending": copy.deepcopy(self._pending)}
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Late":

@@ -1,15 +1,13 @@
 """Delayed-label bookkeeping shared by ``Late`` and ``Keyed``: rows that wait for their label."""
 
-import contextlib
 import math
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from datetime import timedelta
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from onlinear._engine.transaction import uninterrupted
 from onlinear._state_files import key_codec, model_codec
 from onlinear._validation import checks
 from onlinear._wrappers.late import state_file
@@ -54,7 +52,7 @@ class Pending:
     """Rows that wait for their label, found by id; the oldest expire first.
 
     To learn a row, :meth:`find` it, learn it and :meth:`settle` it. If learning fails, the row
-    keeps waiting.
+    keeps waiting. If a call is interrupted, :meth:`mend` must be called before the next one.
 
     Parameters
     ----------
@@ -98,6 +96,7 @@ class Pending:
         self._counts = dict.fromkeys(LateCounts._fields[3:], 0)
         self._recent = SettledIds(self.limit)
         self._rows = WaitingRows(timed=self._timed)
+        self._change: tuple[Any, ...] | None = None  # what is being changed: () if a row is added
 
     def __len__(self) -> int:
         return self._rows.count
@@ -126,11 +125,9 @@ class Pending:
         while rows.count >= self.limit:
             self._expire_oldest()
         number = rows.count + self._settled[LEARNT] + self._settled[EXPIRED] + 1
-        try:
-            rows.add(id, ticket, key, number, now)
-        except BaseException:
-            uninterrupted(self._mend)
-            raise
+        self._change = ()
+        rows.add(id, ticket, key, number, now)
+        self._change = None
         while number - rows.numbers[rows.younger[0]] > self._most_rows:
             self._expire_oldest()
         return True
@@ -155,23 +152,6 @@ class Pending:
         if slot is None:
             raise ValueError(f"only a row that waits can be settled, got id={id!r:.60}")
         self._remove(id, slot, LEARNT)
-
-    @contextlib.contextmanager
-    def learning(self, id: Any, before: float, rounds: Callable[[], float]) -> Iterator[None]:
-        """Learn and settle a row in the block; if Ctrl-C comes between the two, settle it too.
-
-        ``rounds`` returns how many rows the learner has learnt, ``before`` how many it had.
-        """
-        try:
-            yield
-        except BaseException:
-
-            def settle_if_learnt() -> None:
-                if rounds() > before and id in self:
-                    self.settle(id)
-
-            uninterrupted(settle_if_learnt)
-            raise
 
     def expire(self) -> int:
         """Expire the rows that are too old; return how many."""
@@ -239,29 +219,29 @@ class Pending:
                 f"{self._owner} stores {self._rows.width} numbers per row, as for the rows that "
                 f"already wait, got {ticket.shape}"
             )
+        self._change = ()
         self._rows.clear()
         self._rows.width = ticket.size
+        self._change = None
 
     def _remove(self, id: Hashable, slot: int, how: int) -> None:
         """Remove a row; it counts as removed as soon as its id is among the settled ones."""
-        settled = self._settled[how]
-        try:
-            self._recent.add(id, how)
-            self._settled[how] += 1
-            self._rows.remove(id, slot)
-        except BaseException:
+        self._change = id, how, self._settled[how]
+        self._recent.add(id, how)
+        self._settled[how] += 1
+        self._rows.remove(id, slot)
+        self._change = None
 
-            def mend() -> None:
-                self._mend()
-                self._settled[how] = settled + (self._recent.how(id) is not None)
-
-            uninterrupted(mend)
-            raise
-
-    def _mend(self) -> None:
-        """Repair the table after Ctrl-C: the rows that wait are those with ids not yet settled."""
+    def mend(self) -> None:
+        """Repair the table after an interrupt: the rows that wait are those not yet settled."""
+        if self._change is None:
+            return
         self._recent.trim()
         self._rows.mend(lambda id: self._recent.how(id) is not None)
+        if self._change:
+            id, how, settled = self._change
+            self._settled[how] = settled + (self._recent.how(id) is not None)
+        self._change = None
 
     # --- copies and files -----------------------------------------------------------------------
 
