@@ -186,6 +186,9 @@ class Transaction:
 
     def _recover_once(self) -> None:
         if not self._done:
+            for guarded in self._guards:
+                while guarded._undo is not None and guarded._undo is not self:
+                    guarded._undo()  # a block within this one, which an interrupt has left
             self._recover()
             self._done = True
 

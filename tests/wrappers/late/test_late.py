@@ -506,10 +506,6 @@ def test_an_interrupt_at_any_line_leaves_all_or_nothing(what, monkeypatch):
             late.learn_one(id=9, y=0.5)
 
     allowed, done = {told(start)}, copy.deepcopy(start)
-    if what == "row":  # the oldest has to go first
-        gone = copy.deepcopy(start)
-        gone._pending._expire_oldest()
-        allowed.add(told(gone))
     act(done)
     allowed.add(told(done))
     seen, lines = set(), 0

@@ -158,7 +158,7 @@ class Models(Guarded):
             if new:
                 store.forget_new(key, *kept)
             record = store.record(key)
-            learnt = record is not None and record[STAMP] == counts.stamp + 1.0
+            learnt = record is not None and bool(record[STAMP] == counts.stamp + 1.0)
             self.counts = counts.plus(learnt, learnt and store.last_was_bad)
 
         return Transaction(self._guards(), recover)

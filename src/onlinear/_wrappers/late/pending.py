@@ -122,14 +122,11 @@ class Pending:
             return False
         if ticket.shape != (rows.width,):
             self._set_width(ticket)
-        while rows.count >= self.limit:
-            self._expire_oldest()
         number = rows.count + self._settled[LEARNT] + self._settled[EXPIRED] + 1
         self._change = ()
         rows.add(id, ticket, key, number, now)
         self._change = None
-        while number - rows.numbers[rows.younger[0]] > self._most_rows:
-            self._expire_oldest()
+        self._expire_surplus()
         return True
 
     def find(self, id: Any) -> WaitingRow | None:
@@ -208,6 +205,15 @@ class Pending:
             self._expire_oldest()
         return now
 
+    def _expire_surplus(self) -> None:
+        """Expire the oldest rows while there are too many, or too many younger ones."""
+        rows = self._rows
+        last = rows.count + self._settled[LEARNT] + self._settled[EXPIRED]  # the youngest row
+        while rows.count > self.limit or (
+            rows.count and last - rows.numbers[rows.oldest] > self._most_rows
+        ):
+            self._expire_oldest()
+
     def _expire_oldest(self) -> None:
         slot = self._rows.oldest
         self._remove(self._rows.ids[slot], slot, EXPIRED)
@@ -235,6 +241,7 @@ class Pending:
     def mend(self) -> None:
         """Repair the table after an interrupt: the rows that wait are those not yet settled."""
         if self._change is None:
+            self._expire_surplus()
             return
         self._recent.trim()
         self._rows.mend(lambda id: self._recent.how(id) is not None)
@@ -242,6 +249,7 @@ class Pending:
             id, how, settled = self._change
             self._settled[how] = settled + (self._recent.how(id) is not None)
         self._change = None
+        self._expire_surplus()
 
     # --- copies and files -----------------------------------------------------------------------
 

@@ -148,6 +148,8 @@ class WaitingRows:
         kept = [*self.blocks, None][:blocks]
         self.blocks = [b if n else None for b, n in zip(kept, self.used, strict=True)]
         self.free = sorted(set(range(1, size)).difference(slots), reverse=True)
+        for slot in self.free:
+            self.ids[slot] = self.keys[slot] = None
         self.count, self._spare = len(slots), None
 
     def columns(self) -> RowColumns:
