@@ -262,14 +262,15 @@ class Keyed(GuardedBy):
         except MissingKeyError:
             raise KeyError(key) from None
 
-        def remove() -> int:
+        def finish() -> int:
             pending.mend()
             waited = pending.expire_key(key)
-            models.remove(key)
+            if models.record(key) is not None:
+                models.remove(key)
             return waited
 
-        with Transaction(models._guards(), remove):  # once begun, it is finished
-            waited = remove()
+        with Transaction(models._guards(), finish):  # once begun, it is finished
+            waited = finish()
         if not (known or waited):
             raise KeyError(key)
 

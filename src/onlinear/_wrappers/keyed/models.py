@@ -199,10 +199,12 @@ class Models(Guarded):
         return iter(()) if self.store is None else self.store.cache.chunks()
 
     def remove(self, key: Hashable) -> None:
-        """Remove a key and its model, if it is known."""
-        if self.record(key) is not None:
-            assert self.store is not None
-            self.store.cache.remove(one_key(key))
+        """Remove a known key and its model; once begun, it is finished."""
+        assert self.store is not None
+        cache, keys = self.store.cache, one_key(key)
+        count = cache.count - 1
+        with Transaction(self._guards(), lambda: cache.finish_removal(keys, count)):
+            cache.remove(keys)
 
     def model(self, key: Hashable) -> Learner | None:
         """Return a copy of the model of a key, or None."""

@@ -293,6 +293,15 @@ class RecordCache:
             self.disk.remove(keys)
         self.count -= keys.rows
 
+    def finish_removal(self, keys: KeyBatch, count: int) -> None:
+        """Remove what an interrupted :meth:`remove` has left of keys; ``count`` keys remain."""
+        slots = self.keys.slots_of(keys)
+        here = slots[slots != FREE]
+        self.segments.put_number(here, STAMP, np.zeros(here.size))
+        if self.disk is not None:
+            self.disk.remove(keys)
+        self.recover(count)
+
     def _release(self, slots: np.ndarray) -> None:
         self.segments.put_number(slots, STAMP, np.zeros(slots.size))
         self.segments.release(slots)
