@@ -7,9 +7,9 @@ call begins with it. So callers see the state before a call or after it, never o
 """
 
 import functools
+import gc
 import os
 import threading
-import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import chain
@@ -57,7 +57,6 @@ class Guarded:
         self = super().__new__(cls)
         _set_lock(self, threading.RLock())
         _set_undo(self, None)
-        _alive.add(self)
         return self
 
     def __getstate__(self) -> Any:
@@ -97,18 +96,25 @@ class GuardedBy:
         return self._guard._guards()
 
 
-_alive: "weakref.WeakSet[Guarded]" = weakref.WeakSet()
 _set_lock, _set_undo = (Guarded.__dict__[slot].__set__ for slot in Guarded.__slots__)
+_others_ran = False  # whether there were other threads when this process was forked
 
 
-def _renew_locks() -> None:
-    """Free all locks in a forked child: the threads that held them are not in it."""
-    for guarded in list(_alive):
-        _set_lock(guarded, threading.RLock())
+def _before_fork() -> None:
+    global _others_ran
+    _others_ran = threading.active_count() > 1
+
+
+def _free_locks() -> None:
+    """Free all locks in a forked child: the threads that may hold them are not in it."""
+    if _others_ran:
+        for thing in gc.get_objects():
+            if issubclass(type(thing), Guarded):
+                _set_lock(thing, threading.RLock())
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_locks)
+    os.register_at_fork(before=_before_fork, after_in_child=_free_locks)
 
 
 def share_lock(first: Guarded, second: Guarded) -> None:
