@@ -146,7 +146,9 @@ class Interrupter:
                 continue
 
 
-def try_case(case: Case, interrupter: Interrupter, rng: np.random.Generator, runs: int) -> Counter:
+def try_case(
+    case: Case, interrupter: Interrupter, rng: np.random.Generator, runs: int
+) -> Counter[str]:
     """Run a case so many times; return how many calls were done, not begun, or neither."""
     start = case.make()
     case.act(copy.deepcopy(start))  # compile
@@ -156,7 +158,8 @@ def try_case(case: Case, interrupter: Interrupter, rng: np.random.Generator, run
     began = time.perf_counter()
     case.act(done)
     took = time.perf_counter() - began
-    after, seen = case.tell(done), Counter()
+    after = case.tell(done)
+    seen: Counter[str] = Counter()
     for _ in range(runs):
         start.save("kept.onl")
         model = copy.deepcopy(start)
@@ -172,7 +175,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    interrupter, total = Interrupter(rng), Counter()
+    interrupter = Interrupter(rng)
+    total: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         while interrupter.came < options.signals:
