@@ -33,6 +33,10 @@ class Estimator(Parameters):
         """Return the state; raise if nothing was learnt yet."""
         raise NotImplementedError
 
+    def _for_tables(self) -> Self:
+        """Return the learner to predict tables with: rows that need not come next in the stream."""
+        return self
+
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, then learn the rows in order."""
         with all_or_nothing(self):
@@ -48,7 +52,7 @@ class Estimator(Parameters):
     def predict(self, X: Any) -> np.ndarray:
         """Predict every row from the present state; learn nothing."""
         self._learnt()
-        return self._run(X, None, learn=False)[0]
+        return self._for_tables()._run(X, None, learn=False)[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² = 1 − SSE/SST of :meth:`predict`: predicting the mean of y would give 0."""

@@ -18,7 +18,7 @@ Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
 """
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -168,9 +168,10 @@ class Auto(Learner):
     of size 10⁻¹⁴⁰ to 10¹⁰⁰; columns that vary by less count as constant. Costs O(d²) per round,
     about ten times LASER.
 
-    ``predict`` and ``score`` learn nothing. For every row of a table they use the last labels
-    learnt, so with ``lags`` > 0 only the first row is predicted as it would be in the stream. Use
-    ``lags=0`` to predict tables of many rows.
+    ``predict_one`` predicts the next row of the stream, and uses the last labels. ``predict`` and
+    ``score`` take rows from anywhere: they use x only, and leave the past labels and errors out of
+    the combination. So ``predict`` of the next row is usually worse than ``predict_one``. To score
+    a stream, use :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -230,6 +231,22 @@ class Auto(Learner):
     def _guarantee(self, search: bool = True) -> Guarantee:
         return unknown("Auto", "the squared loss of Auto (regret_ has one of a weighted loss)")
 
+    # --- tables ---------------------------------------------------------------------------------
+
+    def _for_tables(self) -> Self:
+        """Return a view of the learner in which past labels and errors have the weight 0.
+
+        They are those of the last rows learnt, and say nothing about rows from anywhere else.
+        """
+        state = self._learnt()
+        if not state.past.size:
+            return self
+        V = state.V.copy()
+        V[:, state.rounds.size + 1 :] = 0.0
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__, _state=state._replace(V=V), _call=None)
+        return view
+
     # --- delayed labels ------------------------------------------------------------------------
 
     def _ticket(self, x: Any) -> np.ndarray:
@@ -272,7 +289,7 @@ class Auto(Learner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights of the columns in the prediction, in the original units."""
+        """The weights of the columns in :meth:`predict_one`, in the original units."""
         return self._line()[1:]
 
     @property
@@ -282,7 +299,7 @@ class Auto(Learner):
 
     @property
     def intercept_(self) -> float:
-        """The prediction where all columns are 0, given the last labels and errors; not clipped."""
+        """What :meth:`predict_one` predicts where all columns are 0, if nothing is clipped."""
         return float(self._line()[0])
 
     def _line(self) -> np.ndarray:

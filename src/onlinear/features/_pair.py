@@ -91,6 +91,10 @@ class Pair(Nested, Estimator):
             raise checks.not_fitted(type(self).__name__)
         return self.learner._state
 
+    def _for_tables(self) -> Self:
+        learner = self.learner._for_tables()
+        return self if learner is self.learner else type(self)(self.features, learner)
+
     def __sklearn_is_fitted__(self) -> bool:
         """Whether anything was learnt."""
         return self.learner._state is not None

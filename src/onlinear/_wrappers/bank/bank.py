@@ -335,6 +335,9 @@ class Bank:
             if learn:
                 self._learnt(bad)
                 self._journal = None
+            for k, model in enumerate(() if learn else self._models):
+                if (other := model._for_tables()) is not model:
+                    predictions[k] = other._run_table(X, names, y, learn=False)[0]
         return predictions.T, bad.T
 
 

@@ -214,7 +214,7 @@ class Keyed:
         return self._tables.replay(keys, X, y)
 
     def predict(self, keys: Any, X: Any) -> np.ndarray:
-        """Predict every row with the current model of its key; learn nothing."""
+        """Predict every row as the next one of its key, with the current model; learn nothing."""
         return self._tables.predict(keys, X)
 
     # --- the models -----------------------------------------------------------------------------
