@@ -95,11 +95,12 @@ class Certified:
 
     def __init__(self, model: Learner, *, _search: bool = True) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"a certificate is for a learner, got {type(model).__name__}")
+            raise TypeError(f"a certificate is for a learner, got {checks.described(model)}")
         if model._state is not None and model.rounds_ > 0:
             raise ValueError(
-                f"a certificate begins with the first row, got a {type(model).__name__} that has "
-                f"learnt {model.rounds_} (use a new learner, or onlinear.Certified from the start)"
+                "a certificate begins with the first row, got "
+                f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} "
+                "(use a new learner, or onlinear.Certified from the start)"
             )
         model._numbers()
         self.model = model

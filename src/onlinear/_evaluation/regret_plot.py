@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "regret_plot"]
 
+NEEDS = "regret_plot needs learners or certificates"
 SMALLEST = 1e-5  # share of the largest loss that a logarithmic axis goes down to
 
 # Okabe & Ito's palette, safe for colour-blind readers
@@ -65,8 +66,10 @@ def regret_plot(
     """
     if isinstance(models, (Learner, Certificate)):
         models = [models]
-    if not isinstance(models, Iterable) or not (models := list(models)):
-        raise TypeError(f"regret_plot needs learners or certificates, got {models!r}")
+    if isinstance(models, str) or not isinstance(models, Iterable):
+        raise TypeError(f"{NEEDS}, got {checks.described(models)}")
+    if not (models := list(models)):
+        raise TypeError(f"{NEEDS}, got none")
     proofs = [_proof(model, X, y) for model in models]
     ax = _axes() if ax is None else ax
     for number, proof in enumerate(proofs):
@@ -110,7 +113,7 @@ def _proof(model: Any, X: Any, y: Any) -> Certificate:
     if isinstance(model, Certificate):
         return model
     if not isinstance(model, Learner):
-        raise TypeError(f"regret_plot needs learners or certificates, got {model!r}")
+        raise TypeError(f"{NEEDS}, got {checks.described(model)}")
     if X is None or y is None:
         raise ValueError("regret_plot needs X and y to replay a learner on")
     return certificate(model, X, y)

@@ -56,6 +56,7 @@ class Estimator(Parameters):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² = 1 − SSE/SST of :meth:`predict`: predicting the mean of y would give 0."""
+        checks.same_index(X, y=y, sample_weight=sample_weight)
         predictions = self.predict(X)
         y = checks.labels(y, predictions.size)
         if not np.isfinite(y).all():

@@ -63,7 +63,7 @@ class Bank:
 
     def __init__(self, models: Iterable[Learner], threads: int | None = None) -> None:
         if not isinstance(models, Iterable):
-            raise TypeError(f"Bank needs a sequence of learners, got {type(models).__name__}")
+            raise TypeError(f"Bank needs a sequence of learners, got {checks.described(models)}")
         given = list(models)
         if not given:
             raise ValueError("Bank needs at least one learner, got none")

@@ -11,6 +11,7 @@ import numpy as np
 
 from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, key_codec, model_codec
+from onlinear._validation import checks
 from onlinear._wrappers.late.pending import LateCounts, Pending
 
 __all__ = ["Late"]
@@ -72,7 +73,7 @@ class Late:
         clock: Callable[[], float] = time.time,
     ) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"Late needs a learner, got {type(model).__name__}")
+            raise TypeError(f"Late needs a learner, got {checks.described(model)}")
         model._numbers()
         self.model = model
         self._pending = Pending(limit, expire_after, clock=clock)
