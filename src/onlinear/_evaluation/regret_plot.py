@@ -36,7 +36,8 @@ def regret_plot(
     """Plot the cumulative loss of learners, the best loss in hindsight, and the upper bounds.
 
     Learners are replayed on X and y; certificates need neither. A cross marks where a bound ends
-    because a hypothesis of its theorem fails. If pyplot is in use, ``plt.show()`` shows the figure.
+    because a hypothesis of its theorem fails. A notebook shows the figure below the cell;
+    elsewhere ``plt.show()`` does, if pyplot was imported before the call.
 
     Parameters
     ----------
@@ -100,7 +101,9 @@ def regret_plot(
 
 
 def _axes() -> "Axes":
-    """Return axes of a new figure, which pyplot shows if it is in use."""
+    """Return axes of a new figure, which pyplot shows if it is in use, or in a notebook."""
+    if "ipykernel" in sys.modules:  # its backend shows each figure of pyplot once, below the cell
+        import matplotlib.pyplot  # noqa: F401
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         return cast("Axes", pyplot.subplots(figsize=(8, 5), layout="constrained")[1])

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from onlinear._engine.transaction import all_or_nothing
+from onlinear._learner import notebook
 from onlinear._learner.measures import r_squared
 from onlinear._learner.parameters import Parameters
 from onlinear._validation import checks
@@ -68,6 +69,10 @@ class Estimator(Parameters):
                 "score needs a row that can be predicted and has positive weight, got none"
             )
         return r_squared(y, predictions, weight)
+
+    def _repr_html_(self) -> str:
+        """Show the parameters and what was learnt, in a notebook."""
+        return notebook.model_page(self)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the learner to scikit-learn (only it calls this)."""

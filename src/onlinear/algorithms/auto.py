@@ -25,6 +25,7 @@ import numpy as np
 from onlinear._engine.step import DOMAIN, FINE, Outcome, Step
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.notebook import Text
 from onlinear._learner.rounds import rows_taken
 from onlinear._numerics.linalg import inner, scale
 from onlinear._validation import checks
@@ -334,4 +335,4 @@ class Auto(Learner):
         Auto has learnt 500 rows of 3 columns.
         """
         state, c = self._learnt(), self._numbers()[1]
-        return explained(beliefs_of(state, c, self.rounds_, self.n_features_in_))
+        return Text(explained(beliefs_of(state, c, self.rounds_, self.n_features_in_)))

@@ -15,6 +15,7 @@ from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import Rows
 from onlinear._engine.threads import usable_cores
 from onlinear._engine.transaction import all_or_nothing
+from onlinear._learner import notebook
 from onlinear._learner.base import FLOAT, Learner
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._learner.rounds import Columns, no_progress, rows_taken, run
@@ -120,6 +121,8 @@ class Bank:
         kinds = Counter(type(model).__name__ for model in self._models)
         shown = ", ".join(f"{count} {name}" for name, count in kinds.items())
         return f"<Bank of {len(self)} learners: {shown}>"
+
+    _repr_html_ = notebook.models_page
 
     # --- state --------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from onlinear._learner.replay_result import Replay
 from onlinear._state_files import model_codec
 from onlinear._state_files.key_codec import MissingKeyError, canonical
 from onlinear._validation import checks
-from onlinear._wrappers.keyed import shards, state_file
+from onlinear._wrappers.keyed import notebook_view, shards, state_file
 from onlinear._wrappers.keyed.late_labels import LateLabels
 from onlinear._wrappers.keyed.models import Models
 from onlinear._wrappers.keyed.settings import KeyedSettings
@@ -63,8 +63,7 @@ class Keyed:
         that has learnt t rows of width d has weight t/(t + d) in it. Only for learners whose state
         is weights, or weights and Σ.
     threads : int or None, default None
-        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per
-        core.
+        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None: one per core.
     waiting : int, default 1_000_000
         How many rows can wait for a delayed label, as ``limit`` of :class:`onlinear.Late`.
     expire_after : int, timedelta or None, default None
@@ -117,6 +116,8 @@ class Keyed:
     def __repr__(self) -> str:
         """Show the learner that keys start with, and the number of keys."""
         return f"<Keyed {self._models.initial!r}: {len(self)} keys>"
+
+    _repr_html_ = notebook_view.page
 
     # --- one event ------------------------------------------------------------------------------
 
@@ -295,7 +296,6 @@ class Keyed:
         "_late.pending.counts",
         "Counts of rows that wait, were learnt or expired, and of labels that matched no row.",
     )
-
     nbytes: int = _shows("_models.nbytes", "How much memory models and keys take, in bytes.")
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinear._learner import notebook
 from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, key_codec, model_codec
 from onlinear._validation import checks
@@ -176,6 +177,11 @@ class Late:
         wait = "row waits" if counts.waiting == 1 else "rows wait"
         settled = f"{counts.learnt} learnt, {counts.expired} expired"
         return f"<Late {self.model!r}: {counts.waiting} {wait}, {settled}>"
+
+    def _repr_html_(self) -> str:
+        """Show the counts and the learner, in a notebook."""
+        counts = self.counts_._asdict()
+        return notebook.facts_page("Late", counts, notebook.model_page(self.model))
 
     # --- files --------------------------------------------------------------------------------
 
