@@ -336,7 +336,7 @@ def test_rows_without_a_key(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: ol.Keyed(3), TypeError, "Keyed needs a learner, got int"),
+        (lambda: ol.Keyed(3), TypeError, "Keyed needs a learner, got an int"),
         (lambda: ol.Keyed(ol.KernelAAR()), ValueError, "state does not grow, got KernelAAR"),
         (lambda: ol.Keyed(ol.LASER(c=-1)), ValueError, "0 < c"),
         (lambda: ol.Keyed(laser(), threads=0), ValueError, "1 ≤ threads"),
