@@ -58,18 +58,19 @@ WAYS: dict[str, Predict] = {
     "weights given no past": conditional,
     "slowest expert": slowest,
 }
+OTHERS: dict[str, Callable[[], ol.Learner]] = {
+    "Auto(lags=0)": lambda: ol.Auto(lags=0),
+    "Standardized(Ridge())": lambda: ol.Standardized(ol.Ridge()),
+}
 
 
 def halves(X: np.ndarray, y: np.ndarray) -> list[float]:
-    """Return R² on the second half: of each way, of lags=0, and of ridge regression."""
+    """Return R² on the second half: of each way, and of other learners."""
     half = len(y) // 2
     X, rest, y, truth = X[:half], X[half:], y[:half], y[half:]
     model = ol.Auto().fit(X, y)
     told = [way(model, rest) for way in WAYS.values()]
-    told.append(ol.Auto(lags=0).fit(X, y).predict(rest))
-    spread = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
-    Z, ahead = (np.c_[np.ones(len(R)), (R - X.mean(axis=0)) / spread] for R in (X, rest))
-    told.append(ahead @ np.linalg.solve(Z.T @ Z + np.eye(Z.shape[1]), Z.T @ y))
+    told += [make().fit(X, y).predict(rest) for make in OTHERS.values()]
     return [1.0 - float(np.mean((truth - p) ** 2) / truth.var()) for p in told]
 
 
@@ -101,7 +102,7 @@ def main() -> None:
         print(f"{name:22}", *(f"{score:8.3f}" for score in scores[-1]), flush=True)
     ahead = np.exp(np.mean(np.log(np.array(errors) + 1e-9), axis=0))
     print(f"{'':26}  median    mean", *(f"{rows:7}" for rows in AHEAD))
-    for k, name in enumerate([*WAYS, "Auto(lags=0)", "ridge"]):
+    for k, name in enumerate([*WAYS, *OTHERS]):
         column = np.array(scores)[:, k]
         figures = [np.median(column), np.maximum(column, -1.0).mean()]
         figures += ahead[:, k].tolist() if k < len(WAYS) else []
