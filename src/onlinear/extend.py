@@ -37,7 +37,9 @@ copy, with a regret bound.
 
 The learner
     ``Algorithm`` (``init``, ``step``, the rules that rows must obey), ``Learner``, and
-    ``SecondOrder`` for learners whose state has a matrix S = Σ.
+    ``SecondOrder`` for learners whose state has a matrix S = Σ. A class with ``_poor_score = True``
+    may have R² < 0.5 on scikit-learn's test data; without it, ``check_regressors_train`` of
+    ``check_estimator`` fails there, with an ``AssertionError`` that has no text.
 The step
     ``Step`` turns a function into a step, which returns a value and ``FINE``, ``OVERFLOW``, or
     ``DOMAIN + k`` if the row breaks rule k of the ``Algorithm``. The optional ``Bulk`` describes

@@ -51,7 +51,9 @@ class River(GuardedBy, base.Regressor):
 
     def __init__(self, model: Learner) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"River needs a learner, such as River(LASER()), got {model!r}")
+            raise TypeError(
+                f"River needs a learner, such as River(LASER()), got {checks.described(model)}"
+            )
         if model._state is not None:
             raise ValueError(f"River needs a learner that has learnt nothing yet, got {model!r}")
         self.model = model

@@ -14,7 +14,7 @@ from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
 from onlinear._updates.units import copy_back, express, keep_copy, measure, move, moved
-from onlinear._validation.checks import choice
+from onlinear._validation.checks import choice, described, with_article
 
 __all__ = ["Standardized"]
 
@@ -144,14 +144,15 @@ class Standardized(Nested, Learner):
         """Return the learner; raise if it cannot be standardized."""
         learner = self.learner
         if not isinstance(learner, Learner) or learner.algorithm.follows is None:
+            got = f"learner={learner!r}" if isinstance(learner, Learner) else described(learner)
             raise ValueError(
                 "Standardized needs a second-order learner, one of Ridge, AAR, RLS, CRRLS, AROWR, "
-                f"ARCOR, WEMM, LASER, ONS, CIRR and OSLOG, got learner={learner!r}"
+                f"ARCOR, WEMM, LASER, ONS, CIRR and OSLOG, got {got}"
             )
         if learner._state is not None:
             raise ValueError(
-                "Standardized needs a learner that has learnt nothing, got a "
-                f"{type(learner).__name__} that has learnt {learner.rounds_} rows"
+                "Standardized needs a learner that has learnt nothing, got "
+                f"{with_article(type(learner).__name__)} that has learnt {learner.rounds_} rows"
             )
         return learner
 

@@ -1,5 +1,6 @@
 """Auto: what it promises of units, outliers, drift and noise, and its bound."""
 
+import copy
 import gzip
 import math
 
@@ -372,6 +373,58 @@ def test_late_labels_of_any_learner():
     assert late._record.tobytes() == now._record.tobytes()
 
 
+# --- tables ---------------------------------------------------------------------------------
+
+
+def autocorrelated(rows=1500):
+    """Return a stream whose labels are x plus a slow random walk, so that past labels help."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(rows, 3))
+    return X, X @ [1.0, -1.0, 0.5] + 0.3 * np.cumsum(rng.normal(size=rows))
+
+
+@pytest.mark.parametrize("units", ["free", "given"])
+def test_predict_combines_the_experts_without_the_past(units):
+    """ŷ = p̄ + Σ ω_i v_iᵀf with f = (p_k − p̄, 0, …, 0), each clipped to the range."""
+    X, y = autocorrelated()
+    model = ol.Auto(units=units).fit(X[:1000], y[:1000])
+    state = model._state
+    experts = state.rounds.size
+    standard = (X - state.centre) / state.scale
+    p = np.empty((len(X), experts + 1))
+    for k in range(experts):
+        p[:, k] = state.W[k, 0] + (standard if k < 4 else X) @ state.W[k, 1:]
+    p[:, experts] = np.mean(y[:1000]) - y[0]
+    low, high = np.min(y[:1000] - y[0]), np.max(y[:1000] - y[0])
+    room = 3.0 / np.sqrt(1001.0) * (high - low)
+    p[:, :experts] = np.clip(p[:, :experts], low - room, high + room)
+    middle = p.mean(axis=1)
+    each = middle[:, None] + (p - middle[:, None]) @ state.V[:, : experts + 1].T
+    expected = y[0] + np.clip(each, low - room, high + room) @ state.trust
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_predict_of_a_table_does_not_depend_on_the_last_labels_and_predict_one_does():
+    X, y = autocorrelated()
+    model = ol.Auto().fit(X[:1000], y[:1000])
+    other = copy.deepcopy(model)
+    other._state.past[:] += 1e3  # other labels, in the last rows only
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+    assert model.predict_one(X[0]) != other.predict_one(X[0])
+    assert model.score(X[1000:], y[1000:]) == other.score(X[1000:], y[1000:])
+
+
+def test_predict_of_a_bank_and_of_a_map_is_that_of_their_learners():
+    X, y = autocorrelated(300)
+    bank = ol.Bank([ol.Auto(), ol.Ridge()])
+    ol.replay(bank, X, y)
+    for k in range(2):
+        np.testing.assert_array_equal(bank.predict(X)[:, k], bank[k].predict(X))
+    mapped = ol.features.Mapped(ol.features.RandomFourier(width=8), ol.Auto()).fit(X, y)
+    rows = mapped.features.transform(X)
+    np.testing.assert_array_equal(mapped.predict(X), mapped.learner.predict(rows))
+
+
 # --- what it says ---------------------------------------------------------------------------
 
 
@@ -381,7 +434,8 @@ def test_weights_and_intercept_are_those_of_the_prediction():
         model = ol.Auto(**params).fit(X, y)
         inside = X[:20]
         line = inside @ model.coef_ + model.intercept_
-        np.testing.assert_allclose(model.predict(inside), line, rtol=1e-6, atol=1e-6)
+        predictions = [model.predict_one(x) for x in inside]
+        np.testing.assert_allclose(predictions, line, rtol=1e-6, atol=1e-6)
 
 
 def test_explain_knows_who_leads_and_what_was_cut():

@@ -1,5 +1,8 @@
 """The picture of losses, comparators and ceilings."""
 
+import sys
+import types
+
 import numpy as np
 import pytest
 from table import stream
@@ -46,3 +49,27 @@ def test_several_learners_and_certificates_can_be_drawn_together():
 def test_what_cannot_be_drawn_is_refused(call, rule):
     with pytest.raises((TypeError, ValueError), match=rule):
         call(*stream(80))
+
+
+def test_a_notebook_shows_the_figure_though_pyplot_was_not_imported(monkeypatch):
+    import matplotlib.pyplot as plt
+
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot")
+    monkeypatch.delattr("matplotlib.pyplot")  # as in a process that has not imported it
+    before = plt.get_fignums()
+    ax = ol.regret_plot(ol.certificate(ol.Ridge(), *stream(20)))
+    shown = sys.modules["matplotlib.pyplot"]
+    try:
+        (new,) = set(shown.get_fignums()) - set(before)  # once, not twice
+        assert shown.figure(new) is ax.figure
+    finally:
+        shown.close(ax.figure)
+
+
+def test_a_script_without_pyplot_draws_and_saves(monkeypatch, tmp_path):
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    ax = ol.regret_plot(ol.certificate(ol.Ridge(), *stream(20)))
+    assert "matplotlib.pyplot" not in sys.modules
+    ax.figure.savefig(tmp_path / "regret.png")
+    assert (tmp_path / "regret.png").stat().st_size > 10_000

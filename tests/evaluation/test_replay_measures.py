@@ -2,13 +2,13 @@
 
 import math
 import pickle
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from notebook_html import read
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics
 from table import stream
@@ -234,35 +234,6 @@ def test_a_run_goes_through_pickle():
 
 
 # --- in a notebook ------------------------------------------------------------------------------
-
-
-class Reader(HTMLParser):
-    """Keeps the text, and complains of a tag that is not closed."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.text, self.tags = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-def read(html):
-    reader = Reader()
-    reader.feed(html)
-    reader.close()
-    assert reader.open == []
-    return reader
 
 
 @pytest.mark.parametrize("rows", [1, 2, 119, 121, 5000])

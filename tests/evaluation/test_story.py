@@ -236,7 +236,7 @@ def test_rows_come_in_order_and_in_the_columns_named():
         story.replay(X[:, :4], y, 25)
     with pytest.raises(ValueError, match="begins with the first row, got a Ridge that has learnt"):
         Story(story.model, NAMES, "y")
-    with pytest.raises(TypeError, match="a report is on a learner, got Bank"):
+    with pytest.raises(TypeError, match="a report is on a learner, got a Bank"):
         Story(ol.Bank([ol.Ridge()]), NAMES, "y")
 
 

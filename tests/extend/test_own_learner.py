@@ -22,7 +22,7 @@ from sklearn.base import clone
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.estimator_checks import check_estimator, check_regressors_train
 from table import state, stream
 
 import onlinear as ol
@@ -210,6 +210,22 @@ def test_it_is_an_estimator_of_scikit_learn():
     assert clone(LMS(eta=0.2)).get_params() == {"eta": 0.2, "on_bad": "raise"}
     pipeline = make_pipeline(StandardScaler(), LMS(eta=0.01))
     assert np.isfinite(cross_val_score(pipeline, X, y, cv=TimeSeriesSplit(3))).all()
+
+
+def test_the_check_that_fails_without_a_text_is_explained_where_poor_score_is():
+    """Whoever searches for the name of the check finds the declaration it asks for."""
+
+    class Slow(LMS):
+        _poor_score = False
+
+    with pytest.raises(AssertionError, match=r"^$"):
+        check_regressors_train("Slow", Slow(eta=1e-5))
+    check_regressors_train("LMS", LMS(eta=1e-5))
+    page = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
+    for text in (page, extend.__doc__):
+        near = text[text.index("_poor_score") :]
+        assert "`check_regressors_train`" in near
+        assert "AssertionError" in near
 
 
 def test_it_is_a_regressor_of_river():

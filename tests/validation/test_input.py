@@ -264,5 +264,5 @@ def test_a_replay_of_bad_rows_only_does_not_fix_the_width():
 
 
 def test_replay_wants_a_learner():
-    with pytest.raises(TypeError, match="replay needs a learner, got str"):
+    with pytest.raises(TypeError, match="replay needs a learner, got a str"):
         ol.replay("LASER", X, Y)

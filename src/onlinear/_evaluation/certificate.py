@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinear._learner import notebook
 from onlinear._learner.bounds.guarantee import BROKEN, LOSSES, VALUE, Guarantee, Path
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
@@ -92,6 +93,20 @@ class Certificate:
         else:
             end += f"; {self.failed}"
         return f"<Certificate of {self.learner}, {rounds}: {end}>"
+
+    def _repr_html_(self) -> str:
+        """Show the figures of the last round and a chart, in a notebook."""
+        curves = {"loss": self.loss, "comparator": self.comparator, "ceiling": self.ceiling}
+        held = "yes" if self.holds.all() else f"BROKEN at row {np.argmin(self.holds)}"
+        facts = {
+            **{name: float(curve[-1]) for name, curve in curves.items()},
+            "holds": held if self.failed is None else self.failed,
+            "bound": None if self.theorem == self.failed else self.theorem,
+            "comparator is": self.against,
+            "skipped": int(self.run.bad_rows.size) or None,
+        }
+        title = f"Certificate of {self.learner}, {self.loss.size:,} rounds"
+        return notebook.certificate_page(title, facts, curves, self.start + 1)
 
 
 def within(loss: Any, ceiling: Any, power: Any) -> Any:

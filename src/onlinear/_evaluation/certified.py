@@ -1,17 +1,15 @@
 """``certificate`` and ``Certified``: compare a learner's loss with the bound of its theorem."""
 
-import contextlib
 import copy
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
 
-from onlinear._engine.threads import BLAS_THREADS_PAY, beside, blas_threads, usable_cores
 from onlinear._engine.transaction import Guarded, GuardedBy, all_or_nothing, atomic, check_idle
 from onlinear._evaluation.accounts import Accounts, check_totals
+from onlinear._evaluation.bound_beside import engine_of_bound, run_beside
 from onlinear._evaluation.certificate import Certificate, given, within
 from onlinear._evaluation.replay import Engine, replay
 from onlinear._learner.base import FLOAT, Learner, full_name
@@ -22,8 +20,6 @@ from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
 
 __all__ = ["Certified", "certificate"]
-
-WORTH_A_THREAD = 50_000  # entries of X from which a second thread pays
 
 
 def certificate(
@@ -95,11 +91,12 @@ class Certified(GuardedBy):
 
     def __init__(self, model: Learner, *, _search: bool = True) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"a certificate is for a learner, got {type(model).__name__}")
+            raise TypeError(f"a certificate is for a learner, got {checks.described(model)}")
         if model._state is not None and model.rounds_ > 0:
             raise ValueError(
-                f"a certificate begins with the first row, got a {type(model).__name__} that has "
-                f"learnt {model.rounds_} (use a new learner, or onlinear.Certified from the start)"
+                "a certificate begins with the first row, got "
+                f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} "
+                "(use a new learner, or onlinear.Certified from the start)"
             )
         model._numbers()
         self.model = model
@@ -171,13 +168,13 @@ class Certified(GuardedBy):
             before = accounts.comparator, accounts.ceiling
             first = accounts.rounds if accounts.intact else None
             rounds = rounds or (lambda: replay(self.model, X, y, engine=engine))
-            run, tallies = self._run_beside(rounds, y, table, names, engine)
+            run, tallies = run_beside(accounts, rounds, y, table, names, engine)
             learnt = np.ones(len(table), dtype=bool)
             learnt[run.bad_rows] = False
             if tallies is None and learnt.any():
                 rows = slice(None) if learnt.all() else learnt
                 tallies = accounts.ledger.add(
-                    table[rows], run.labels[rows], names, _account(engine)
+                    table[rows], run.labels[rows], names, engine_of_bound(engine)
                 )
             if tallies is None:
                 tallies = np.zeros((EXTRA + 1, 0))
@@ -185,34 +182,6 @@ class Certified(GuardedBy):
                 path = path.of(learnt)
             name = repr(self.model)
             return accounts.certificate(name, run, tallies, path, learnt, before, first)
-
-    def _run_beside(
-        self,
-        rounds: Callable[[], Replay],
-        y: Any,
-        table: np.ndarray,
-        names: list[str] | None,
-        engine: Engine,
-    ) -> tuple[Replay, np.ndarray | None]:
-        """Replay the stream, and compute the bound in another thread if there is a core for it.
-
-        The bound needs rows and labels only. If the learner skips rows, it has to be recomputed.
-        """
-        small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
-        if small or wide or usable_cores() == 1:
-            return rounds(), None
-        labels, ledger = checks.labels(y, len(table)), self._accounts.ledger.twin()
-        in_bulk = ledger.account.step.takes_bulk(table, _account(engine), ledger.account.owner)
-        ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C can interrupt it
-        add = partial(ledger.add, table, labels, names, _account(engine))
-        limit = blas_threads(table.shape[1]) if in_bulk else contextlib.nullcontext()
-        with limit, beside(lambda advance: add(progress=advance)) as account:
-            run = rounds()
-            if run.bad_rows.size:
-                return run, None
-            tallies = account.result()
-        self._accounts.ledger = ledger
-        return run, tallies
 
     def _check_untouched(self) -> None:
         """Refuse to go on if the learner was changed outside its certificate."""
@@ -351,11 +320,6 @@ class Certified(GuardedBy):
         certified._check_untouched()
         certified._accounts.check()
         return certified
-
-
-def _account(engine: Engine) -> Engine:
-    """Return the engine for the bound, which falls back to row by row where bulk is impossible."""
-    return "auto" if engine == "bulk" else engine
 
 
 model_codec.register_refusal(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "regret_plot"]
 
+NEEDS = "regret_plot needs learners or certificates"
 SMALLEST = 1e-5  # share of the largest loss that a logarithmic axis goes down to
 
 # Okabe & Ito's palette, safe for colour-blind readers
@@ -35,7 +36,8 @@ def regret_plot(
     """Plot the cumulative loss of learners, the best loss in hindsight, and the upper bounds.
 
     Learners are replayed on X and y; certificates need neither. A cross marks where a bound ends
-    because a hypothesis of its theorem fails. If pyplot is in use, ``plt.show()`` shows the figure.
+    because a hypothesis of its theorem fails. A notebook shows the figure below the cell;
+    elsewhere ``plt.show()`` does, if pyplot was imported before the call.
 
     Parameters
     ----------
@@ -65,8 +67,10 @@ def regret_plot(
     """
     if isinstance(models, (Learner, Certificate)):
         models = [models]
-    if not isinstance(models, Iterable) or not (models := list(models)):
-        raise TypeError(f"regret_plot needs learners or certificates, got {models!r}")
+    if isinstance(models, str) or not isinstance(models, Iterable):
+        raise TypeError(f"{NEEDS}, got {checks.described(models)}")
+    if not (models := list(models)):
+        raise TypeError(f"{NEEDS}, got none")
     proofs = [_proof(model, X, y) for model in models]
     ax = _axes() if ax is None else ax
     for number, proof in enumerate(proofs):
@@ -97,7 +101,9 @@ def regret_plot(
 
 
 def _axes() -> "Axes":
-    """Return axes of a new figure, which pyplot shows if it is in use."""
+    """Return axes of a new figure, which pyplot shows if it is in use, or in a notebook."""
+    if "ipykernel" in sys.modules:  # its backend shows each figure of pyplot once, below the cell
+        import matplotlib.pyplot  # noqa: F401
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         return cast("Axes", pyplot.subplots(figsize=(8, 5), layout="constrained")[1])
@@ -110,7 +116,7 @@ def _proof(model: Any, X: Any, y: Any) -> Certificate:
     if isinstance(model, Certificate):
         return model
     if not isinstance(model, Learner):
-        raise TypeError(f"regret_plot needs learners or certificates, got {model!r}")
+        raise TypeError(f"{NEEDS}, got {checks.described(model)}")
     if X is None or y is None:
         raise ValueError("regret_plot needs X and y to replay a learner on")
     return certificate(model, X, y)

@@ -7,6 +7,7 @@ import numpy as np
 from onlinear._engine.progress import bar
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import BankReplay, Replay
+from onlinear._validation import checks
 from onlinear._wrappers.bank.bank import Bank
 from onlinear.features import Mapped
 
@@ -61,7 +62,7 @@ def replay(
         return BankReplay(columns, labels.copy(), skipped, tuple(map(repr, model._models)))
     if not isinstance(model, (Learner, Mapped)):
         own = "; it has a replay of its own" if hasattr(model, "replay") else ""
-        raise TypeError(f"replay needs a learner, got {type(model).__name__}{own}")
+        raise TypeError(f"replay needs a learner, got {checks.described(model)}{own}")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)
     return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))

@@ -12,7 +12,7 @@ from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy import ascontiguousarray, float64, ndarray
+from numpy import ascontiguousarray, ndarray
 
 from onlinear._engine.status import FULL, Outcome
 from onlinear._engine.step import Step
@@ -43,7 +43,7 @@ class Learner(LearnerState):
         return unknown(type(self).__name__, type(self).__name__)
 
     def _local(self) -> bool:
-        """Whether a round reads and writes the state only in the columns where x is not zero.
+        """Whether a round uses the state only in the columns where x is not zero.
 
         The state is then t and one vector of weights, or two: sparse rows are learnt in O(nnz).
         """
@@ -113,7 +113,7 @@ class Learner(LearnerState):
                     self._sparse_round(x, checks.label(y), labelled=True)
                     return
             if y.__class__ is not float:
-                y = float(y) if y.__class__ is float64 else checks.label(y)
+                y = checks.label(y)
             state, params, work = self._call or self._prepare()
             x = ascontiguousarray(x)
             value, rule = self._one(state, params, x, y, work, True)
@@ -179,11 +179,7 @@ class Learner(LearnerState):
         state, params, _ = self._call or self._prepare()
         step = self.algorithm.step
         predictions = step.run(
-            state,
-            params,
-            x,
-            np.array([y]),
-            step.work(x.longest),
+            *(state, params, x, np.array([y]), step.work(x.longest)),
             labelled=labelled,
             refused=refused,
             progress=no_progress,

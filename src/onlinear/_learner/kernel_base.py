@@ -193,7 +193,7 @@ class DualLearner(KernelLearner):
 def check_fixed(needs: str, model: Any) -> None:
     """Refuse what is not a learner, or has a state that grows; the error begins with ``needs``."""
     if not isinstance(model, Learner):
-        raise TypeError(f"{needs}, got {type(model).__name__}")
+        raise TypeError(f"{needs}, got {checks.described(model)}")
     if isinstance(model, KernelLearner):
         raise ValueError(
             f"{needs} whose state does not grow, got {type(model).__name__}: put "

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from onlinear._learner.base import SecondOrder
+from onlinear._validation.checks import described
 
 __all__ = ["merge"]
 
@@ -82,7 +83,8 @@ def _check(models: list[Model]) -> None:
     first = models[0]
     for model in models:
         if not getattr(type(model), "_sums_only", False):
-            raise TypeError(f"merge needs learners of class Ridge, AAR or AROWR, got {model!r:.60}")
+            got = described(model) if isinstance(model, type) else repr(model)
+            raise TypeError(f"merge needs learners of class Ridge, AAR or AROWR, got {got:.60}")
         if type(model) is not type(first) or model.get_params() != first.get_params():
             raise ValueError(f"merge needs learners with the same parameters, got {first}, {model}")
     begun = [model for model in models if model._state is not None]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._learner import measures, replay_html
+from onlinear._learner import measures, notebook
 
 __all__ = ["BankReplay", "Replay"]
 
@@ -132,7 +132,7 @@ class Replay:
     def _repr_html_(self) -> str:
         """Show the measures and the error over time, in a notebook."""
         quartiles = self.error_quartiles.tolist()
-        return replay_html.run_page(
+        return notebook.run_page(
             self.losses,
             len(self.bad_rows),
             {
@@ -266,7 +266,7 @@ class BankReplay:
     def _repr_html_(self) -> str:
         """Show the measures of each learner, in a notebook."""
         count = self.predictions.shape[1]
-        return replay_html.bank_page(
+        return notebook.bank_page(
             len(self),
             self.learners or [f"learner {k}" for k in range(count)],
             self.skipped.sum(axis=0),

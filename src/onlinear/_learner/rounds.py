@@ -85,6 +85,7 @@ def run(
     engine: str,
 ) -> tuple[np.ndarray, np.ndarray, Any]:
     """Predict every row and, with ``learn``, learn it; return predictions, labels, bad rows."""
+    checks.same_index(X, y=y)
     X, names = checks.any_table(X)
     y = checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
     columns = model._columns()

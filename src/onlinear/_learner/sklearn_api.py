@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from onlinear._engine.transaction import all_or_nothing, atomic
+from onlinear._learner import notebook
 from onlinear._learner.measures import r_squared
 from onlinear._learner.parameters import Parameters
 from onlinear._validation import checks
@@ -17,7 +18,8 @@ class Estimator(Parameters):
     """What scikit-learn expects of a regressor, implemented with a learner's methods."""
 
     _positive: ClassVar[bool] = False  # x and y must not be negative
-    _poor_score: ClassVar[bool] = False  # may score R² < 0.5 on scikit-learn's test data
+    # may score R² < 0.5 on scikit-learn's test data: check_regressors_train demands more otherwise
+    _poor_score: ClassVar[bool] = False
 
     def _run(self, X: Any, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray, list[int]]:
         raise NotImplementedError
@@ -32,6 +34,10 @@ class Estimator(Parameters):
     def _learnt(self) -> Any:
         """Return the state; raise if nothing was learnt yet."""
         raise NotImplementedError
+
+    def _for_tables(self) -> Self:
+        """Return the learner to predict tables with: rows that need not come next in the stream."""
+        return self
 
     @atomic
     def fit(self, X: Any, y: Any) -> Self:
@@ -49,10 +55,11 @@ class Estimator(Parameters):
     def predict(self, X: Any) -> np.ndarray:
         """Predict every row from the present state; learn nothing."""
         self._learnt()
-        return self._run(X, None, learn=False)[0]
+        return self._for_tables()._run(X, None, learn=False)[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² = 1 − SSE/SST of :meth:`predict`: predicting the mean of y would give 0."""
+        checks.same_index(X, y=y, sample_weight=sample_weight)
         predictions = self.predict(X)
         y = checks.labels(y, predictions.size)
         if not np.isfinite(y).all():
@@ -64,6 +71,10 @@ class Estimator(Parameters):
                 "score needs a row that can be predicted and has positive weight, got none"
             )
         return r_squared(y, predictions, weight)
+
+    def _repr_html_(self) -> str:
+        """Show the parameters and what was learnt, in a notebook."""
+        return notebook.model_page(self)
 
     def __sklearn_tags__(self) -> Any:
         """Describe the learner to scikit-learn (only it calls this)."""

@@ -1,6 +1,7 @@
 """Re-exports every check of input from one module."""
 
 from onlinear._validation.memory import fits, holds, physical_memory, within_half
+from onlinear._validation.numbers import sparse
 from onlinear._validation.parameters import LARGEST, asked, choice, limit, number, whole
 from onlinear._validation.refusals import NotFittedError, not_fitted, refusal
 from onlinear._validation.tables import (
@@ -11,13 +12,14 @@ from onlinear._validation.tables import (
     row,
     row_names,
     same_columns,
+    same_index,
     same_names,
-    sparse,
     sparse_row,
     sparse_table,
     table,
     width,
 )
+from onlinear._validation.words import described, with_article
 
 __all__ = [
     "LARGEST",
@@ -25,6 +27,7 @@ __all__ = [
     "any_table",
     "asked",
     "choice",
+    "described",
     "finite_rows",
     "fits",
     "holds",
@@ -38,6 +41,7 @@ __all__ = [
     "row",
     "row_names",
     "same_columns",
+    "same_index",
     "same_names",
     "sparse",
     "sparse_row",
@@ -45,5 +49,6 @@ __all__ = [
     "table",
     "whole",
     "width",
+    "with_article",
     "within_half",
 ]

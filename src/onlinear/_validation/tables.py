@@ -1,6 +1,5 @@
 """Validate tables, rows and labels, and convert them to float64 arrays."""
 
-import math
 import warnings
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from onlinear._engine.status import BAD_INPUT, BAD_LABEL, Outcome
 from onlinear._engine.tables import Rows
+from onlinear._validation.numbers import column_advice, first_of, floats, sparse
 from onlinear._validation.refusals import from_sklearn, refusal
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "row",
     "row_names",
     "same_columns",
+    "same_index",
     "same_names",
     "sparse",
     "sparse_row",
@@ -26,53 +27,10 @@ __all__ = [
     "width",
 ]
 
-FLOAT = np.dtype(np.float64)
+COLUMN = "X.reshape(-1, 1)"
 
-
-def _floats(values: Any, what: str) -> np.ndarray:
-    """Return values as a C-contiguous float64 array; refuse what is not a real number."""
-    if sparse(values):
-        flat = ".ravel()" if what in ("x", "y") else ""
-        raise TypeError(
-            f"{what} is sparse; learners and onlinear.replay take sparse rows, but this needs a "
-            f"dense array: {what}.toarray(){flat}"
-        )
-    if isinstance(values, dict):
-        raise TypeError(
-            f"{what} is a dict; onlinear.river.River(model) takes dicts, a learner takes arrays"
-        )
-    if values is None:
-        raise ValueError(f"{what} needs numbers, got None")
-    if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(FLOAT), math.nan)  # a masked value counts as missing
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{what} is not a rectangular array of numbers: {error}") from None
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {what} has dtype {array.dtype}")
-    if array.dtype.kind in "USmMV":
-        raise ValueError(
-            f"{what} needs numbers, got dtype {array.dtype}: convert strings and dates first"
-        )
-    if array.dtype.kind == "O":
-        _refuse_text(array, what)
-    try:
-        with np.errstate(over="ignore"):  # a long double may become infinite, and is then refused
-            return np.ascontiguousarray(array, dtype=FLOAT).reshape(array.shape)
-    except (TypeError, ValueError, OverflowError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{what} needs numbers that fit a float64: {error}") from None
-
-
-def _refuse_text(array: np.ndarray, what: str) -> None:
-    """Refuse text in an array of objects: NumPy would silently convert '1.5' to a number."""
-    for index, value in np.ndenumerate(array):
-        if isinstance(value, (str, bytes)):
-            where = ", ".join(
-                f"{axis} {i}" for axis, i in zip(("row", "column"), index, strict=False)
-            )
-            raise ValueError(f"{what} needs numbers, got {value!r} in {where}")
+SCALARS = frozenset({float, np.float64, np.float32, np.int64, np.int32})  # converted at once
+EXACT = 2**53
 
 
 def _frame(X: Any) -> tuple[Any, list[str] | None]:
@@ -91,7 +49,10 @@ def _frame(X: Any) -> tuple[Any, list[str] | None]:
         return X, None
     for name, kind in frame.schema.items():
         if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
-            raise ValueError(f"X needs numbers, got {kind} in column {name!r}")
+            given = type(kind).__name__
+            raise ValueError(
+                f"X needs numbers, got {given} in column {name!r}: {column_advice(given)}"
+            )
     names = list(frame.columns)
     return frame.to_numpy(), names if all(isinstance(name, str) for name in names) else None
 
@@ -99,17 +60,17 @@ def _frame(X: Any) -> tuple[Any, list[str] | None]:
 def table(X: Any, what: str = "X") -> tuple[np.ndarray, list[str] | None]:
     """Return X as a contiguous (rows, columns) float64 array, with its column names if any."""
     values, names = _frame(X)
-    array = _floats(values, what)
-    _check_shape(array.shape)
+    array = floats(values, what, names)
+    _check_shape(array.shape, column="X.to_frame()" if hasattr(X, "to_frame") else COLUMN)
     return array, names
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
+def _check_shape(shape: tuple[int, ...], column: str = COLUMN) -> None:
     """Refuse an empty table, or an array that is not 2-D, in scikit-learn's words."""
     if len(shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. "
-            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
+            f"Reshape your data: {column} for one feature, [X] for one row"
         )
     if shape[0] == 0:
         raise ValueError(
@@ -119,11 +80,6 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
         )
-
-
-def sparse(X: Any) -> bool:
-    """Whether X is a matrix or array of scipy.sparse (which need not be installed)."""
-    return hasattr(X, "tocsr")
 
 
 def sparse_table(X: Any) -> Rows:
@@ -147,12 +103,40 @@ def _rows(X: Any, what: str) -> Rows:
     csr = X.tocsr()
     indices, indptr = (np.ascontiguousarray(a, dtype=np.int64) for a in (csr.indices, csr.indptr))
     shape = csr.shape if len(csr.shape) == 2 else (1, *csr.shape)
-    return Rows.checked(_floats(csr.data, what), indices, indptr, shape)
+    return Rows.checked(floats(csr.data, what), indices, indptr, shape)
 
 
 def any_table(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
     """Return a table, dense or sparse, with its column names if any."""
     return (sparse_table(X), None) if sparse(X) else table(X)
+
+
+def same_index(X: Any, **others: Any) -> None:
+    """Refuse a Series or DataFrame of pandas whose index differs from that of the table X.
+
+    Rows and labels are taken in their order. If both carry an index and it differs, one of them was
+    shuffled, sorted or filtered without the other.
+    """
+    index = _index(X)
+    for name, values in others.items():
+        other = _index(values)
+        if index is None or other is None or index is other or len(index) != len(other):
+            continue  # different lengths are refused elsewhere
+        pairs = () if index.equals(other) else enumerate(zip(index, other, strict=True))
+        differ = next(((i, a, b) for i, (a, b) in pairs if a is not b and a != b), None)
+        if differ is not None:
+            row, here, there = differ
+            raise ValueError(
+                f"X and {name} need the same index, got {here!r} and {there!r} in row {row}: align "
+                f"them with {name}.loc[X.index], or write {name}.to_numpy() if their rows are in "
+                "the same order"
+            )
+
+
+def _index(values: Any) -> Any:
+    """Return the index of pandas' Series and DataFrames; None of anything else (a list, say)."""
+    index = getattr(values, "index", None)
+    return index if hasattr(index, "equals") else None
 
 
 def labels(y: Any, rows: int) -> np.ndarray:
@@ -161,7 +145,7 @@ def labels(y: Any, rows: int) -> np.ndarray:
         raise ValueError("requires y to be passed, but the target y is None")
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
-    array = _floats(y, "y")
+    array = floats(y, "y")
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: using its only column",
@@ -205,14 +189,14 @@ def width(x: Any) -> int:
 
 def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") -> np.ndarray:
     """Return x as a contiguous float64 vector of width d; refuse names other than ``names``."""
+    given, first = row_names(x), first_of(x, what)
     if hasattr(x, "to_numpy"):
-        given = row_names(x)
         if names is not None and given is not None:
             same_names(names, given)
         x = x.to_numpy()
-    array = _floats(x, what)
+    array = floats(x, what, given or names)
     if array.ndim != 1:
-        raise ValueError(f"x needs one row (1-D), got shape {array.shape}")
+        raise ValueError(f"{what} needs one row (1-D), got {_instead(array.shape, what, first)}")
     if array.size == 0:
         raise ValueError("x needs at least one feature, got none")
     if d is not None and array.size != d:
@@ -220,11 +204,23 @@ def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") 
     return array
 
 
+def _instead(shape: tuple[int, ...], what: str, first: str) -> str:
+    """Return the shape of what is not a row, and what to write instead."""
+    if not shape:
+        return f"shape (): write [{what}] for a row of one feature"
+    if len(shape) == 2 and shape[0] == 1:
+        return f"shape {shape}: write {first}"
+    return f"shape {shape}: predict, partial_fit and onlinear.replay take tables"
+
+
 def label(y: Any, what: str = "y") -> float:
     """Return y as a float; refuse what is not one real number."""
-    array = _floats(y, what)
+    if y.__class__ in SCALARS or (y.__class__ is int and abs(y) <= EXACT):
+        return float(y)  # type: ignore[arg-type]
+    array = floats(y, what)
     if array.ndim != 0:
-        raise ValueError(f"{what} needs to be one number, got shape {array.shape}")
+        one = f": write {first_of(y, what)}" if array.size == 1 else ""
+        raise ValueError(f"{what} needs to be one number, got shape {array.shape}{one}")
     return float(array)
 
 
@@ -261,4 +257,5 @@ def same_names(names: list[str], given: list[str]) -> None:
         text += "".join(f"- {n}\n" for n in missing)
     if not unseen and not missing:
         text += "Feature names must be in the same order as they were in fit.\n"
+        text += "Write X[model.feature_names_in_] to put the columns in that order.\n"
     raise ValueError(text)

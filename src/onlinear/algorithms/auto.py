@@ -17,8 +17,9 @@ the other nine. One round is implemented in :mod:`onlinear.algorithms._auto.roun
 Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
 """
 
+import copy
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from onlinear._engine.step import DOMAIN, FINE, Outcome, Step
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.notebook import Text
 from onlinear._learner.rounds import rows_taken
 from onlinear._numerics.linalg import inner, scale
 from onlinear._validation import checks
@@ -169,9 +171,10 @@ class Auto(Learner):
     of size 10⁻¹⁴⁰ to 10¹⁰⁰; columns that vary by less count as constant. Costs O(d²) per round,
     about ten times LASER.
 
-    ``predict`` and ``score`` learn nothing. For every row of a table they use the last labels
-    learnt, so with ``lags`` > 0 only the first row is predicted as it would be in the stream. Use
-    ``lags=0`` to predict tables of many rows.
+    ``predict_one`` predicts the next row of the stream, and uses the last labels. ``predict`` and
+    ``score`` take rows from anywhere: they use x only, and leave the past labels and errors out of
+    the combination. So ``predict`` of the next row is usually worse than ``predict_one``. To score
+    a stream, use :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -231,6 +234,20 @@ class Auto(Learner):
     def _guarantee(self, search: bool = True) -> Guarantee:
         return unknown("Auto", "the squared loss of Auto (regret_ has one of a weighted loss)")
 
+    # --- tables ---------------------------------------------------------------------------------
+
+    def _for_tables(self) -> Self:
+        """Return a copy of the learner in which past labels and errors have the weight 0.
+
+        They are those of the last rows learnt, and say nothing about rows from anywhere else.
+        """
+        if not self._learnt().past.size:
+            return self
+        model = copy.copy(self)
+        state = model._learnt()
+        state.V[:, state.rounds.size + 1 :] = 0.0
+        return model
+
     # --- delayed labels ------------------------------------------------------------------------
 
     def _ticket(self, x: Any) -> np.ndarray:
@@ -275,7 +292,7 @@ class Auto(Learner):
     @property
     @atomic
     def coef_(self) -> np.ndarray:
-        """The weights of the columns in the prediction, in the original units."""
+        """The weights of the columns in :meth:`predict_one`, in the original units."""
         return self._line()[1:]
 
     @property
@@ -287,7 +304,7 @@ class Auto(Learner):
     @property
     @atomic
     def intercept_(self) -> float:
-        """The prediction where all columns are 0, given the last labels and errors; not clipped."""
+        """What :meth:`predict_one` predicts where all columns are 0, if nothing is clipped."""
         return float(self._line()[0])
 
     def _line(self) -> np.ndarray:
@@ -324,4 +341,4 @@ class Auto(Learner):
         Auto has learnt 500 rows of 3 columns.
         """
         state, c = self._learnt(), self._numbers()[1]
-        return explained(beliefs_of(state, c, self.rounds_, self.n_features_in_))
+        return Text(explained(beliefs_of(state, c, self.rounds_, self.n_features_in_)))

@@ -31,16 +31,17 @@ class Pair(GuardedBy, Nested, Estimator):
         if not isinstance(features, FeatureMap):
             raise ValueError(
                 f"{owner} needs features such as onlinear.features.RandomFourier(), got "
-                f"features={features!r}"
+                f"{checks.described(features)}"
             )
         if not isinstance(learner, Learner):
             raise ValueError(
-                f"{owner} needs a learner such as onlinear.AAR(), got learner={learner!r}"
+                f"{owner} needs a learner such as onlinear.AAR(), got {checks.described(learner)}"
             )
         if learner._state is not None and features._state is None:
             raise ValueError(
-                f"{owner} needs a new learner for a new map, got a "
-                f"{type(learner).__name__} that has learnt {learner.rounds_} rows"
+                f"{owner} needs a new learner for a new map, got "
+                f"{checks.with_article(type(learner).__name__)} that has learnt {learner.rounds_} "
+                "rows"
             )
         if learner._state is not None and learner.n_features_in_ != features._width():
             raise ValueError(
@@ -103,6 +104,10 @@ class Pair(GuardedBy, Nested, Estimator):
         if self._parts()[1]._state is None:
             raise checks.not_fitted(type(self).__name__)
         return self.learner._state
+
+    def _for_tables(self) -> Self:
+        learner = self.learner._for_tables()
+        return self if learner is self.learner else type(self)(self.features, learner)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether anything was learnt."""

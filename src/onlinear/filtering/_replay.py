@@ -8,8 +8,8 @@ import numpy as np
 
 from onlinear._engine.progress import bar
 from onlinear._engine.transaction import Transaction, mend, put_back
+from onlinear._validation.checks import described, same_index, sparse
 from onlinear._validation.checks import row as vector
-from onlinear._validation.checks import sparse
 from onlinear.filtering._filter import Filter, Task
 from onlinear.filtering._items import Row, rows_of, signs
 
@@ -136,7 +136,8 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     True
     """
     if not isinstance(f, Filter):
-        raise TypeError(f"filter_replay needs a filter, got {type(f).__name__}")
+        raise TypeError(f"filter_replay needs a filter, got {described(f)}")
+    same_index(X, y=y)
     rows, d, names = rows_of(type(f).__name__, X)
     labels = signs(type(f).__name__, y)
     if len(labels) != len(rows):

@@ -59,6 +59,7 @@ class Running:
 
     def learn_many(self, X: Any, y: Any) -> np.ndarray:
         """Add the rows of a table; return the optimum after each of them."""
+        checks.same_index(X, y=y)
         X, names = checks.table(X)
         if self._names is not None and names is not None:
             checks.same_names(self._names, names)

@@ -134,6 +134,7 @@ def drifting_path(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
     array([0.5, 1. , 1.5])
     """
     b, c = _prices("drifting_path", b, c)
+    checks.same_index(X, y=y)
     X, names = checks.table(X)
     y = checks.labels(y, X.shape[0])
     d = X.shape[1]

@@ -55,6 +55,7 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     array([0., 0., 0., 0., 0., 0.])
     """
     asked = checks.whole(checks.asked("best_shifting", segments=segments), "segments", least=1)
+    checks.same_index(X, y=y)
     X, names = checks.table(X)
     rows = X.shape[0]
     X, y = to_read(X), to_read(checks.labels(y, rows))

@@ -54,6 +54,7 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     array([0.  , 1.899, 0.   , 0.   , 0.   ])
     """
     price = checks.number(checks.asked("best_sparse", a=a), "a", above=0)
+    checks.same_index(X, y=y)
     X, names = checks.table(X)
     y = checks.labels(y, X.shape[0])
     checks.finite_rows("best_sparse", X, y, names)

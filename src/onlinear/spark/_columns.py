@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from onlinear._learner.base import Learner
+from onlinear._validation.checks import described
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -98,7 +99,7 @@ def _check_kinds(who: str, df: Any, model: Any) -> None:
         got = f"{type(df).__module__}.{type(df).__name__}"
         raise TypeError(f"{who} needs a Spark DataFrame, got {got}")
     if not isinstance(model, Learner):
-        raise TypeError(f"{who} needs a learner, such as LASER(), got {model!r:.60}")
+        raise TypeError(f"{who} needs a learner, such as LASER(), got {described(model)}")
 
 
 def names_of(who: str, role: str, names: Any) -> list[str]:

@@ -451,10 +451,10 @@ def test_column_names_are_kept_and_checked():
 def test_what_cannot_be_in_a_bank_is_refused_in_words():
     X, y = stream(ROWS)
     for bad, error, words in [
-        (ol.LASER(), TypeError, "Bank needs a sequence of learners, got LASER"),
+        (ol.LASER(), TypeError, "Bank needs a sequence of learners, got a LASER"),
         ([], ValueError, "at least one learner"),
-        ([ol.LASER], TypeError, "Bank needs learners, got type"),
-        ([ol.features.Mapped(ol.features.RandomFourier(), ol.AAR())], TypeError, "got Mapped"),
+        ([ol.LASER], TypeError, "Bank needs learners, got the class LASER: write LASER"),
+        ([ol.features.Mapped(ol.features.RandomFourier(), ol.AAR())], TypeError, "got a Mapped"),
         ([ol.Ridge(), ol.KernelAAR()], ValueError, "does not grow, got KernelAAR"),
         ([ol.Ridge(b=-1.0)], ValueError, "Ridge needs"),
         ([ol.Ridge().fit(X, y), ol.Ridge().fit(X[:, :2], y)], ValueError, "5 features and 2"),

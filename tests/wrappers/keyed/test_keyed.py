@@ -336,7 +336,7 @@ def test_rows_without_a_key(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: ol.Keyed(3), TypeError, "Keyed needs a learner, got int"),
+        (lambda: ol.Keyed(3), TypeError, "Keyed needs a learner, got an int"),
         (lambda: ol.Keyed(ol.KernelAAR()), ValueError, "state does not grow, got KernelAAR"),
         (lambda: ol.Keyed(ol.LASER(c=-1)), ValueError, "0 < c"),
         (lambda: ol.Keyed(laser(), threads=0), ValueError, "1 ≤ threads"),
@@ -1018,7 +1018,7 @@ def test_errors_name_what_the_user_knows():
         ol.Keyed(laser(), memory_limt=3)
     with pytest.raises(TypeError, match=r"^Keyed.replay\(\) missing 1"):
         keyed.replay(X, Y)
-    with pytest.raises(TypeError, match="got Keyed; it has a replay of its own"):
+    with pytest.raises(TypeError, match="got a Keyed; it has a replay of its own"):
         ol.replay(keyed, X, Y)
     with pytest.raises(ValueError, match=r"needs a label: \(key, x, y\), or \(id=..., y=...\)"):
         keyed.learn_one("order 1", 1.0)

@@ -354,7 +354,7 @@ def test_parameters_are_refused_in_words(params, words):
 
 
 def test_only_learners_with_fine_parameters_are_taken():
-    with pytest.raises(TypeError, match="Late needs a learner, got Bank"):
+    with pytest.raises(TypeError, match="Late needs a learner, got a Bank"):
         Late(ol.Bank([ol.Ridge()]))
     with pytest.raises(ValueError, match="0 < b"):
         Late(ol.Ridge(b=-1.0))

@@ -43,11 +43,11 @@ class Recorder(GuardedBy):
 
     def __init__(self, model: Learner, names: Sequence[str], target: str) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"a report is on a learner, got {type(model).__name__}")
+            raise TypeError(f"a report is on a learner, got {checks.described(model)}")
         if model._state is not None:
             raise ValueError(
-                f"a report begins with the first row, got a {type(model).__name__} that has "
-                f"learnt {model.rounds_}"
+                "a report begins with the first row, got "
+                f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_}"
             )
         model._numbers()
         self.model = model

@@ -67,6 +67,7 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
     >>> ol.report(ol.LASER(c=30.0, shrink=False), X, y, "report.html")
     <Replay of 2000 rows: mean squared error 0.0148964>
     """
+    checks.same_index(X, y=y)
     table, names = checks.table(X)
     target = getattr(y, "name", None)
     story = Story(

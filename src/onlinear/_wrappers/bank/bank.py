@@ -15,6 +15,7 @@ from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import Rows
 from onlinear._engine.threads import usable_cores
 from onlinear._engine.transaction import Guarded, Transaction, all_or_nothing, atomic, check_idle
+from onlinear._learner import notebook
 from onlinear._learner.base import FLOAT, Learner
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._learner.rounds import Columns, no_progress, rows_taken, run
@@ -63,17 +64,17 @@ class Bank(Guarded):
 
     def __init__(self, models: Iterable[Learner], threads: int | None = None) -> None:
         if not isinstance(models, Iterable):
-            raise TypeError(f"Bank needs a sequence of learners, got {type(models).__name__}")
+            raise TypeError(f"Bank needs a sequence of learners, got {checks.described(models)}")
         given = list(models)
         if not given:
             raise ValueError("Bank needs at least one learner, got none")
         for model in given:
             check_fixed("Bank needs learners", model)
         self.threads = threads
-        self._cores()
+        self._cores()  # checks them
         self._models = [copy.deepcopy(model) for model in given]
         self._count = len(given)
-        self._outcomes = empty(self._count), empty(self._count, INTEGER)  # of learning a row
+        self._outcomes = empty(self._count), empty(self._count, INTEGER)  # of a row
         self._who_skips = np.array([model.on_bad == "skip" for model in given])
         self._skips = np.array([model.n_skipped_ for model in given])  # rows, by learner
         self._fresh = np.array([model._state is None for model in given])  # those without any row
@@ -122,6 +123,8 @@ class Bank(Guarded):
         shown = ", ".join(f"{count} {name}" for name, count in kinds.items())
         return f"<Bank of {len(self)} learners: {shown}>"
 
+    _repr_html_ = notebook.models_page
+
     # --- state --------------------------------------------------------------------------------
 
     def _has_begun(self) -> bool:
@@ -143,8 +146,7 @@ class Bank(Guarded):
             (step.each, states.arrays, params.arrays, step.work(d), where)
             for step, states, params, where in self._stacks
         ]
-        self._models, self._shape, self._names = models, (d,), names
-        self._journal = None
+        self._models, self._shape, self._names, self._journal = models, (d,), names, None
 
     def _snapshot(self) -> Callable[[], None]:
         """Return a function that puts everything back as it is now."""
@@ -222,24 +224,18 @@ class Bank(Guarded):
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = self._row(x)
             if x.__class__ is Rows:
-                label = checks.label(y)
                 with all_or_nothing(self):
-                    self._learnt(self._one_sparse(x, label, learn=True)[1])
+                    self._learnt(self._one_sparse(x, checks.label(y), learn=True)[1])
                     self._journal = None
                 return
-        if y.__class__ is not float:
-            y = checks.label(y)
-        x = ascontiguousarray(x)
+        y, x = checks.label(y), ascontiguousarray(x)
         if self._journal is None:
             self._journal = Journal([stack.states.memory for stack in self._stacks])
         journal, (values, rules) = self._journal, self._outcomes
-        noted, counts = journal.mark(), (self._skips, self._fresh, self._any_fresh)
-
-        def recover() -> None:
-            if not noted():
-                self._skips, self._fresh, self._any_fresh = counts
-            journal.go_back(lambda x, y: self._each(x, y, True, values, rules))
-
+        counts = {name: self.__dict__[name] for name in ("_skips", "_fresh", "_any_fresh")}
+        recover = journal.recovery(
+            lambda x, y: self._each(x, y, True, values, rules), lambda: self.__dict__.update(counts)
+        )
         with Transaction(self._guards(), recover):
             refused = self._each(x, y, True, values, rules)
             if refused:
@@ -346,6 +342,8 @@ class Bank(Guarded):
             if learn:
                 self._learnt(bad)
                 self._journal = None
+            else:
+                separate_models.predict_again(self._models, X, names, y, predictions)
         return predictions.T, bad.T
 
 

@@ -33,10 +33,21 @@ class Journal:
         if len(since) >= ROWS:
             self._copy()
 
-    def mark(self) -> Callable[[], bool]:
-        """Return a function that says whether a row has been noted since."""
+    def recovery(
+        self, learn: Callable[[np.ndarray, float], object], restore: Callable[[], object]
+    ) -> Callable[[], None]:
+        """Return a function that undoes a row: it goes back, and calls ``restore``.
+
+        If the row has been noted by then, the states stay as they are after it.
+        """
         kept, rows = self._kept, len(self._kept[1])
-        return lambda: self._kept is not kept or len(kept[1]) > rows
+
+        def recover() -> None:
+            if self._kept is kept and len(kept[1]) == rows:
+                restore()
+            self.go_back(learn)
+
+        return recover
 
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
         """Restore the states to those after the last noted row; ``learn`` learns one row.

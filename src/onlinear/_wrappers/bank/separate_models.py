@@ -8,7 +8,7 @@ from onlinear._engine.status import Outcome
 from onlinear._engine.tables import Rows
 from onlinear._learner.base import Learner
 
-__all__ = ["run"]
+__all__ = ["predict_again", "run"]
 
 
 def run(
@@ -51,3 +51,17 @@ def run(
     if refusals:
         raise min(refusals, key=lambda each: each[:2])[2]
     return predictions, bad
+
+
+def predict_again(
+    models: Sequence[Learner],
+    X: np.ndarray | Rows,
+    names: list[str] | None,
+    y: np.ndarray,
+    predictions: np.ndarray,
+) -> None:
+    """Replace the predictions of models that predict tables unlike the next row, such as Auto."""
+    for k, model in enumerate(models):
+        other = model._for_tables()
+        if other is not model:
+            predictions[k] = other._run_table(X, names, y, learn=False)[0]

@@ -3,7 +3,7 @@
 import copy
 import os
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from datetime import timedelta
 from math import nan
 from operator import attrgetter
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.transaction import Guarded, GuardedBy, Transaction, atomic, check_idle
+from onlinear._engine.transaction import Guarded, GuardedBy, atomic, check_idle
 from onlinear._learner.base import Learner
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._learner.replay_result import Replay
 from onlinear._state_files import model_codec
 from onlinear._state_files.key_codec import MissingKeyError, canonical
 from onlinear._validation import checks
-from onlinear._wrappers.keyed import shards, state_file
+from onlinear._wrappers.keyed import notebook_view, shards, state_file
 from onlinear._wrappers.keyed.late_labels import LateLabels
 from onlinear._wrappers.keyed.models import Models
 from onlinear._wrappers.keyed.settings import KeyedSettings
@@ -64,8 +64,7 @@ class Keyed(GuardedBy):
         that has learnt t rows of width d has weight t/(t + d) in it. Only for learners whose state
         is weights, or weights and Σ.
     threads : int or None, default None
-        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per
-        core.
+        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None: one per core.
     waiting : int, default 1_000_000
         How many rows can wait for a delayed label, as ``limit`` of :class:`onlinear.Late`.
     expire_after : int, timedelta or None, default None
@@ -123,6 +122,8 @@ class Keyed(GuardedBy):
         """Show the learner that keys start with, and the number of keys."""
         return f"<Keyed {self._models.initial!r}: {len(self)} keys>"
 
+    _repr_html_ = notebook_view.page
+
     # --- one event ------------------------------------------------------------------------------
 
     @atomic
@@ -136,11 +137,8 @@ class Keyed(GuardedBy):
         >>> ol.Keyed(ol.LASER()).predict_one("north", [1.0, 2.0])  # nothing learnt yet
         0.0
         """
-        try:
-            key = canonical(key)
-        except MissingKeyError:
-            if not self._models.skips:
-                raise
+        key = self._key(key)
+        if key is None:
             if id is not None:
                 self._late.leave_out()
             return nan
@@ -173,16 +171,20 @@ class Keyed(GuardedBy):
             raise ValueError("learn_one needs a label: (key, x, y), or (id=..., y=...), got y=None")
         if id is not None:
             return self._late.learn(id, checks.label(y), key)
-        if y.__class__ is not float:
-            y = checks.label(y)
-        try:
-            key = canonical(key)
-        except MissingKeyError:
-            if not self._models.skips:
-                raise
+        y, key = checks.label(y), self._key(key)
+        if key is None:
             self._models.skip_event()
             return False
         return self._models.learn(key, x, y)
+
+    def _key(self, key: Any) -> Hashable:
+        """Return a key as models know it; None if it is missing, and such rows are skipped."""
+        try:
+            return canonical(key)
+        except MissingKeyError:
+            if not self._models.skips:
+                raise
+            return None
 
     @atomic
     def expire(self) -> int:
@@ -224,7 +226,7 @@ class Keyed(GuardedBy):
 
     @atomic
     def predict(self, keys: Any, X: Any) -> np.ndarray:
-        """Predict every row with the current model of its key; learn nothing."""
+        """Predict every row as the next one of its key, with the current model; learn nothing."""
         return self._tables.predict(keys, X)
 
     # --- the models -----------------------------------------------------------------------------
@@ -256,22 +258,11 @@ class Keyed(GuardedBy):
     @atomic
     def __delitem__(self, key: Any) -> None:
         """Remove a key and its model; its waiting rows expire."""
-        known, models, pending = key in self, self._models, self._late.pending
         try:
-            key = canonical(key)
+            found = self._late.remove_key(canonical(key))
         except MissingKeyError:
-            raise KeyError(key) from None
-
-        def finish() -> int:
-            pending.mend()
-            waited = pending.expire_key(key)
-            if models.record(key) is not None:
-                models.remove(key)
-            return waited
-
-        with Transaction(models._guards(), finish):  # once begun, it is finished
-            waited = finish()
-        if not (known or waited):
+            found = False
+        if not found:
             raise KeyError(key)
 
     @atomic
@@ -298,28 +289,16 @@ class Keyed(GuardedBy):
 
     # --- settings and counts --------------------------------------------------------------------
 
-    memory_limit: int | None = _shows(
-        "_models.settings.memory_limit", "Bytes of memory for models and their keys."
-    )
-    max_age: int | timedelta | None = _shows(
-        "_models.settings.max_age", "How long an unused model stays in memory."
-    )
+    memory_limit: int | None = _shows("_models.settings.memory_limit", "Bytes for models and keys.")
+    max_age: Any = _shows("_models.settings.max_age", "How long unused models stay in memory.")
     spill: Any = _shows("_models.settings.spill", "The folder for models that are moved to disk.")
-    pooled: bool = _shows(
-        "_models.settings.pooled", "Whether a new key starts with the average of the others."
-    )
+    pooled: bool = _shows("_models.settings.pooled", "Whether new keys start with an average.")
     threads: int | None = _shows("_models.settings.threads", "How many threads a replay may use.")
     waiting: int = _shows("_late.pending.limit", "How many rows can wait for a delayed label.")
-    expire_after: int | timedelta | None = _shows(
-        "_late.pending.expire_after", "How late a label may be."
-    )
+    expire_after: Any = _shows("_late.pending.expire_after", "How late a label may be.")
     events_: int = _shows("_models.events", "How many events were learnt or skipped.")
     n_skipped_: int = _shows("_models.skipped", "How many events were skipped.")
-    late_: LateCounts = _shows(
-        "_late.pending.counts",
-        "Counts of rows that wait, were learnt or expired, and of labels that matched no row.",
-    )
-
+    late_: LateCounts = _shows("_late.pending.counts", "Counts of waiting rows and their labels.")
     nbytes: int = _shows("_models.nbytes", "How much memory models and keys take, in bytes.")
 
     @property
@@ -365,13 +344,7 @@ class Keyed(GuardedBy):
         keyed._assemble(*state_file.rebuilt(header, arrays))
         return keyed
 
-    @staticmethod
-    def _merged(keyed: Sequence["Keyed"]) -> "Keyed":
-        """Merge the models of several shards; see :func:`onlinear.merge`."""
-        for shard in keyed:
-            if not isinstance(shard, Keyed):
-                raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
-        return shards.merged(keyed)
+    _merged = staticmethod(shards.merged)
 
 
 model_codec.register_reader("keyed", Keyed._rebuilt, mapped=True)

@@ -44,6 +44,22 @@ class LateLabels:
         self.pending.leave_out()
         self._models.skip_event()
 
+    def remove_key(self, key: Hashable) -> bool:
+        """Remove a key, its model and its waiting rows; return whether there was anything."""
+        models, pending = self._models, self.pending
+        known = models.record(key) is not None
+
+        def finish() -> int:
+            pending.mend()
+            waited = pending.expire_key(key)
+            if models.record(key) is not None:
+                models.remove(key)
+            return waited
+
+        with Transaction(models._guards(), finish):  # once begun, it is finished
+            waited = finish()
+        return known or waited > 0
+
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many."""
         with Transaction(self._models._guards(), self.pending.mend):

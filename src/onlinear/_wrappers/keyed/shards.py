@@ -23,6 +23,8 @@ def merged(shards: Sequence["Keyed"]) -> "Keyed":
     """Return one ``Keyed`` with the models of all shards; refuse shards that cannot be merged."""
     first = shards[0]
     for shard in shards:
+        if not isinstance(shard, type(first)):
+            raise TypeError(f"merge needs all Keyed or none, got {shard!r:.60}")
         _check_alike(first, shard)
         if shard is not first and shard.late_.waiting:
             raise ValueError(

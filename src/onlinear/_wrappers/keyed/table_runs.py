@@ -86,6 +86,7 @@ class TableRuns:
 
     def replay(self, keys: Any, X: Any, y: Any) -> Replay:
         """Predict each row with the model of its key, then learn its label; all rows or none."""
+        checks.same_index(X, y=y)
         X, names, keys = self._checked(keys, X)
         y = checks.labels(y, len(X))
         models = self._models
@@ -194,6 +195,7 @@ class TableRuns:
 
     def _checked(self, keys: Any, X: Any) -> tuple[np.ndarray, list[str] | None, KeyBatch]:
         """Return rows, column names and keys, if they match each other and earlier rows."""
+        checks.same_index(X, keys=keys)
         X, names = checks.table(X)
         keys = key_batch(keys)
         if keys.rows != len(X):

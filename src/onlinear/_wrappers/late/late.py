@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from onlinear._engine.transaction import Guarded, GuardedBy, Transaction, atomic, check_idle
+from onlinear._learner import notebook
 from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, key_codec, model_codec
+from onlinear._validation import checks
 from onlinear._wrappers.late.pending import LateCounts, Pending
 
 __all__ = ["Late"]
@@ -74,7 +76,7 @@ class Late(GuardedBy):
         clock: Callable[[], float] = time.time,
     ) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"Late needs a learner, got {type(model).__name__}")
+            raise TypeError(f"Late needs a learner, got {checks.described(model)}")
         model._numbers()
         self.model = model
         self._pending = Pending(limit, expire_after, clock=clock)
@@ -197,6 +199,11 @@ class Late(GuardedBy):
         wait = "row waits" if counts.waiting == 1 else "rows wait"
         settled = f"{counts.learnt} learnt, {counts.expired} expired"
         return f"<Late {self.model!r}: {counts.waiting} {wait}, {settled}>"
+
+    def _repr_html_(self) -> str:
+        """Show the counts and the learner, in a notebook."""
+        counts = self.counts_._asdict()
+        return notebook.facts_page("Late", counts, notebook.model_page(self.model))
 
     # --- files --------------------------------------------------------------------------------
 

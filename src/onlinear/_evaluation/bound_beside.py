@@ -1,0 +1,53 @@
+"""Compute the bound of a certificate beside the replay, in another thread."""
+
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from onlinear._engine.threads import BLAS_THREADS_PAY, beside, blas_threads, usable_cores
+from onlinear._evaluation.accounts import Accounts
+from onlinear._evaluation.replay import Engine
+from onlinear._learner.replay_result import Replay
+from onlinear._validation import checks
+
+__all__ = ["engine_of_bound", "run_beside"]
+
+WORTH_A_THREAD = 50_000  # entries of X from which a second thread pays
+
+
+def run_beside(
+    accounts: Accounts,
+    rounds: Callable[[], Replay],
+    y: Any,
+    table: np.ndarray,
+    names: list[str] | None,
+    engine: Engine,
+) -> tuple[Replay, np.ndarray | None]:
+    """Replay the stream, and compute the bound in another thread if there is a core for it.
+
+    The bound needs rows and labels only. If the learner skips rows, it has to be recomputed.
+    """
+    small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
+    if small or wide or usable_cores() == 1:
+        return rounds(), None
+    labels, ledger = checks.labels(y, len(table)), accounts.ledger.twin()
+    engine = engine_of_bound(engine)
+    in_bulk = ledger.account.step.takes_bulk(table, engine, ledger.account.owner)
+    ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C can interrupt it
+    add = partial(ledger.add, table, labels, names, engine)
+    limit = blas_threads(table.shape[1]) if in_bulk else contextlib.nullcontext()
+    with limit, beside(lambda advance: add(progress=advance)) as account:
+        run = rounds()
+        if run.bad_rows.size:
+            return run, None
+        tallies = account.result()
+    accounts.ledger = ledger
+    return run, tallies
+
+
+def engine_of_bound(engine: Engine) -> Engine:
+    """Return the engine for the bound, which falls back to row by row where bulk is impossible."""
+    return "auto" if engine == "bulk" else engine
