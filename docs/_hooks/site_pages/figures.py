@@ -1,13 +1,19 @@
 """The figure of an algorithm: drawn from a run, in a light and a dark form, with its caption."""
 
+import hashlib
 import io
+import json
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
+import platformdirs
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -23,6 +29,8 @@ FORMS = {
     "light": {INK: "#3a3d44", GRID: "#b9bcc4"},
     "dark": {INK: "#d5d7de", GRID: "#565a66"},
 }
+KEPT = 4  # versions of the sources whose figures are kept
+UNUSED = {"_cli", "papers", "spark"}  # packages that no figure depends on
 BEYOND = 12  # times the loss: curves that far away need a logarithmic axis
 
 
@@ -35,7 +43,34 @@ class Drawing(NamedTuple):
 
 @cache
 def drawing(cls: type) -> Drawing:
-    """Return the figure of a learner or filter."""
+    """Return the figure of a learner or filter, from the user's cache if no source has changed."""
+    if not cls.__module__.startswith("onlinear."):
+        return _drawn(cls)
+    file = _folder() / f"{cls.__name__}.json"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        made = file.with_suffix(f".{os.getpid()}")
+        made.write_text(json.dumps(_drawn(cls)), encoding="utf-8")
+        made.replace(file)
+    return Drawing(*json.loads(file.read_text(encoding="utf-8")))
+
+
+@cache
+def _folder() -> Path:
+    """Return the folder of figures that these sources and packages draw; remove old ones."""
+    everything = platformdirs.user_cache_path("onlinear-site")
+    package = Path(ol.__file__).parent
+    used = [*package.rglob("*.py"), *Path(__file__).parent.glob("*.py")]
+    digest = hashlib.sha256(f"{np.__version__} {matplotlib.__version__}".encode())
+    for file in sorted(used):
+        if not UNUSED & set(file.parts):
+            digest.update(file.read_bytes())
+    for old in sorted(everything.glob("*"), key=lambda folder: folder.stat().st_mtime)[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return everything / digest.hexdigest()[:32]
+
+
+def _drawn(cls: type) -> Drawing:
     with _style():
         figure = Figure(figsize=(7.6, 4.2), layout="constrained")
         FigureCanvasSVG(figure)
