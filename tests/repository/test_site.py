@@ -106,6 +106,28 @@ def test_a_figure_comes_in_two_forms_and_its_caption_has_the_runs_numbers(name):
         assert f"ceiling is {proof.ceiling[-1]:.4g}" in caption
 
 
+def test_figures_are_drawn_once_until_a_source_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures.platformdirs, "user_cache_path", lambda name: tmp_path / name)
+
+    def drawn(cls):
+        figures.drawing.cache_clear()
+        figures._folder.cache_clear()
+        return figures.drawing(cls)
+
+    first, draws = drawn(ol.Ridge), []
+    monkeypatch.setattr(figures, "_drawn", lambda cls: draws.append(cls) or first)
+    assert drawn(ol.Ridge) == first
+    assert draws == []
+    assert drawn(Rises) == drawn(Rises) == first
+    assert draws == [Rises, Rises]  # its source is not in the package
+    (tmp_path / "changed.py").write_text("")
+    monkeypatch.setattr(figures.scenes, "__file__", str(tmp_path / "changed.py"))
+    assert drawn(ol.Ridge) == first
+    assert draws == [Rises, Rises, ol.Ridge]
+    figures.drawing.cache_clear()
+    figures._folder.cache_clear()
+
+
 @pytest.mark.parametrize("document", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *WRITTEN])
 def test_links_between_files_lead_somewhere(document):
     text = "".join(links.FENCE.split((ROOT / document).read_text())[::2])
@@ -140,7 +162,7 @@ def test_mathematics_gets_its_scripts_and_names_stay(text, html):
 def test_a_block_of_equations_is_aligned_at_the_signs_and_a_block_of_text_stays():
     block = '<div class="language-text highlight"><pre><span></span><code>{}</code></pre></div>'
     shown = mathematics.typeset(
-        block.format("ŷ  = xᵀw          χ &lt; 1,  w₀ = 0\nforward if ŷ ≥ 0\n")
+        block.format("ŷ   = xᵀw          χ &lt; 1,  w₀ = 0\nforward if ŷ ≥ 0\n")
     )
     assert re.findall(r"<td[^>]*>(.*?)</td>", shown) == [
         *("ŷ", "=", "xᵀw", "χ &lt; 1,&emsp;w₀ = 0"),

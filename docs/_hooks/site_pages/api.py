@@ -20,6 +20,7 @@ GROUPS = {
         *("replay", "Replay", "BankReplay", "report", "certificate", "Certificate"),
         *("Certified", "regret_plot"),
     ),
+    "Filters": ("Filter", "FilterReplay", "filter_replay"),
     "Many models, delayed labels": ("Bank", "Keyed", "KeyStatistics", "Late", "LateCounts"),
 }
 MODULES = (

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 import onlinear as ol
 from onlinear._evaluation.regret_plot import COLOURS
-from site_pages.scenes import items, scene
+from site_pages import scenes
 
 __all__ = ["FORMS", "Drawing", "drawing"]
 
@@ -60,10 +60,9 @@ def _folder() -> Path:
     """Return the folder of figures that these sources and packages draw; remove old ones."""
     everything = platformdirs.user_cache_path("onlinear-site")
     package = Path(ol.__file__).parent
-    used = [*package.rglob("*.py"), *Path(__file__).parent.glob("*.py")]
     digest = hashlib.sha256(f"{np.__version__} {matplotlib.__version__}".encode())
-    for file in sorted(used):
-        if not UNUSED & set(file.parts):
+    for file in [Path(__file__), Path(scenes.__file__), *sorted(package.rglob("*.py"))]:
+        if not (file.is_relative_to(package) and file.relative_to(package).parts[0] in UNUSED):
             digest.update(file.read_bytes())
     for old in sorted(everything.glob("*"), key=lambda folder: folder.stat().st_mtime)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
@@ -113,7 +112,7 @@ def _style() -> Iterator[None]:
 
 def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
     """Draw the loss beside hindsight's and the ceiling; return what is seen."""
-    model, X, y, words, also = scene(cls)
+    model, X, y, words, also = scenes.scene(cls)
     proof = ol.certificate(model, X, y)
     ol.regret_plot(proof, X, y, also=also, ax=axes)
     for line in axes.lines:
@@ -150,7 +149,7 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
 
 def _filter(axes: Axes, cls: type[ol.Filter]) -> str:
     """Draw the mistakes beside those of forwarding all or nothing; return what is seen."""
-    X, relevant, words = items()
+    X, relevant, words = scenes.items()
     f = cls()
     run = ol.filter_replay(f, X, relevant)
     half = run[len(run) // 2 :]

@@ -22,7 +22,7 @@ BLOCK = re.compile(
     r'<div class="language-text highlight"><pre><span></span><code>(.*?)</code></pre></div>', re.S
 )
 SIGN = re.compile("[ᵀŷΣΔδτ√‖≤←₀]")
-EQUATION = re.compile(r"(?P<left>\S+)\s+(?P<sign>[=←])\s+(?P<right>.*)")
+EQUATION = re.compile(r"(\S+) +([=←]) +(.*)")  # left side, sign, right side and words beside it
 GAP = re.compile(r" {3,}")  # between an equation and the words beside it
 
 
@@ -49,11 +49,15 @@ def equations(block: str) -> str:
     """
     rows = []
     for line in block.strip("\n").splitlines():
-        formula, *beside = GAP.split(line.rstrip())
-        equation = EQUATION.fullmatch(formula)
-        cells = [f"<td>{_cell(each)}</td>" for each in equation.groups()] if equation else []
-        words = f"<td>{_cell('  '.join(beside))}</td>" if beside else ""
-        rows.append("".join(cells or [f'<td colspan="3">{_cell(formula)}</td>']) + words)
+        equation = EQUATION.fullmatch(line.rstrip())
+        *sides, rest = equation.groups() if equation else [line.rstrip()]
+        formula, *beside = GAP.split(rest)
+        cells = [f"<td>{_cell(each)}</td>" for each in sides]
+        wide = "" if sides else ' colspan="3"'
+        cells.append(f"<td{wide}>{_cell(formula)}</td>")
+        if beside:
+            cells.append(f"<td>{_cell('  '.join(beside))}</td>")
+        rows.append("".join(cells))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return f'<table class="equations">{body}</table>'
 
