@@ -120,7 +120,7 @@ def _losses(contest: Contest) -> Chart:
         _line(contest, entry, contest.rows, entry.loss) for entry in _ranked(contest)[:MOST_DRAWN]
     ]
     traces += [
-        line(f"{name}, in hindsight", contest.rows, curve, k, "comparator", grey=k == 0)
+        line(f"{name}, in hindsight", contest.rows, curve, GREY - k, "comparator", grey=k == 0)
         for k, (name, curve) in enumerate(contest.best.items())
     ]
     rows = int(contest.rows[-1]) if contest.rows.size else 0
