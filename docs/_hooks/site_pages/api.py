@@ -24,8 +24,8 @@ GROUPS = {
     "Many models, delayed labels": ("Bank", "Keyed", "KeyStatistics", "Late", "LateCounts"),
 }
 MODULES = (
-    *("bregman", "extend", "features", "filtering", "hindsight", "kernels", "river", "scaling"),
-    *("spark", "streams", "text"),
+    *("bregman", "extend", "features", "filtering", "hindsight", "kernels", "papers", "river"),
+    *("scaling", "spark", "streams", "text"),
 )
 
 NO_DOCSTRING = {  # what has none in Python
@@ -40,6 +40,7 @@ NO_DOCSTRING = {  # what has none in Python
     "onlinear.extend.STAYS": "A rule of comparators: one u for all rounds.",
     "onlinear.extend.kernel": "Decorator: compile a function that steps call.",
     "onlinear.kernels.RowKernel": "The type of a function K(Z, x) that is used as a kernel.",
+    "onlinear.papers.NAMES": "The names of the figures and tables, for ``onlinear paper``.",
     "onlinear.spark.SETTINGS": "Settings for Spark: ``SparkSession.builder.config(map=SETTINGS)``.",
 }
 HEAD = ["Name", "What it is"]
@@ -130,7 +131,7 @@ def _row(path: str) -> list[str]:
 def _entry(path: str) -> str:
     if path in NO_DOCSTRING:
         return f"### {_name(path)} {{ #{path} }}\n\n{NO_DOCSTRING[path]}"
-    return entry(path)
+    return entry(path, _value(path))
 
 
 def _words(module: str) -> str:

@@ -125,15 +125,24 @@ def page(name: str, caption: str) -> str:
         f"**{summary(cls)}**",
         _picture(name, caption),
         _equations(cls),
-        f"## Use\n\n{entry(f'onlinear.{name}')}",
+        f"## Use\n\n{entry(f'onlinear.{name}', cls)}",
         _guarantee(name),
         _source(cls),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def entry(path: str) -> str:
-    """Return what mkdocstrings replaces by the entry of a public name."""
+def entry(path: str, value: object) -> str:
+    """Return what mkdocstrings replaces by the entry of a public name.
+
+    Methods that every learner or filter has are described once, with their base class.
+    """
+    for base in (ol.Learner, ol.Filter):
+        if inspect.isclass(value) and issubclass(value, base) and value is not base:
+            common = (
+                f"The other methods are those of [`{base.__name__}`][onlinear.{base.__name__}]."
+            )
+            return f"::: {path}\n    options:\n      inherited_members: false\n\n{common}"
     return f"::: {path}"
 
 
