@@ -1,21 +1,26 @@
 """What MkDocs calls while it builds the site."""
 
+import re
+
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from site_pages import figures, links, pages
+from site_pages import api, figures, links, mathematics, pages
 
+ROLE = re.compile(r":(?:attr|class|func|meth|mod):<code>~?([\w.]+)</code>")  # of docstrings
 PAGES = {**links.MIRRORED, **pages.files()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Complete the navigation by the algorithms, and make anchors as GitHub does."""
+    """Complete the navigation by the generated pages, and make anchors as GitHub does."""
     config.mdx_configs["toc"] = {**config.mdx_configs.get("toc", {}), "slugify": links.slug}
     assert config.nav is not None
     for entry in config.nav:
         if "Algorithms" in entry:
             entry["Algorithms"] = pages.navigation()
+        if "API" in entry:
+            entry["API"] = api.navigation()
     return config
 
 
@@ -35,6 +40,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         shown.update(links.linked_files(text, file, PAGES))
     for file in sorted(shown):
         add(f"source/{file}.md", links.source_page(file))
+    for uri, text in api.files().items():
+        add(uri, text)
     add("algorithms/index.md", pages.index_page())
     for name, cls in pages.algorithms().items():
         picture = figures.drawing(cls)
@@ -49,7 +56,20 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     uri = page.file.src_uri
     if uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]  # the first page has the width to itself
-    if uri.startswith(("algorithms/", "source/")):
+    if uri.startswith(("algorithms/", "api/", "source/")):
         return markdown
     mirrored = {page: file for file, page in links.MIRRORED.items() if page != "index.md"}
     return links.relinked(markdown, mirrored.get(uri, f"docs/{uri}"), uri, PAGES)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Typeset equations, and let the names that docstrings refer to lead to their entries."""
+    if page.file.src_uri.startswith("source/"):
+        return html
+    return mathematics.typeset(ROLE.sub(_reference, html))
+
+
+def _reference(role: re.Match[str]) -> str:
+    path = role[1]
+    name = path if "._" in path else path.removeprefix("onlinear.")
+    return f'<autoref identifier="{path}" optional><code>{name}</code></autoref>'

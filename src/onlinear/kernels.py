@@ -77,6 +77,8 @@ class Polynomial(Kernel):
     gamma : float, default 1.0
         Scale of the inner product, gamma > 0.
 
+    Examples
+    --------
     >>> from onlinear.kernels import Polynomial
     >>> Polynomial(degree=2)([[1.0, 2.0]], [3.0, 4.0])
     array([144.])
@@ -106,6 +108,8 @@ class RBF(Kernel):
         1 over the squared distance at which the similarity falls to 1/e, gamma > 0; None is 1/d for
         rows of d inputs, which suits inputs of unit size.
 
+    Examples
+    --------
     >>> from onlinear.kernels import RBF
     >>> RBF(gamma=1.0)([[1.0], [2.0]], [1.0])
     array([1.        , 0.36787944])

@@ -121,10 +121,37 @@ def test_figures_are_written_as_people_read_them(value, words):
     assert figure(value) == words
 
 
-def luminance(colour):
+def linear_rgb(colour):
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+
+
+def luminance(colour):
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear_rgb(colour)))
+
+
+SEEN_BY = {  # linear RGB as colour-blind readers see it: Machado, Oliveira & Fernandes 2009
+    "all colours": np.eye(3),
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def oklab(rgb):
+    """Return colours in OKLab (Ottosson 2020), where a distance of 0.02 is just noticeable."""
+    cones = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]
+    lab = [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
+    return np.cbrt(rgb @ np.transpose(cones)) @ np.transpose(lab)
+
+
+@pytest.mark.parametrize("reader", SEEN_BY)
+@pytest.mark.parametrize("colours", [_charts.LIGHT, _charts.DARK], ids=["light", "dark"])
+def test_no_two_lines_look_alike_to_any_reader(colours, reader):
+    rgb = np.array([linear_rgb(colour) for colour in colours]) @ np.transpose(SEEN_BY[reader])
+    seen = oklab(np.clip(rgb, 0, 1))
+    apart = np.linalg.norm(seen[:, None] - seen[None], axis=-1) + np.eye(len(colours))
+    assert apart.min() > 0.1
 
 
 @pytest.mark.parametrize(
@@ -177,6 +204,50 @@ def test_a_comparison_ranks_the_learners_and_draws_them():
     assert all(len(row) == len(tables[0].columns) for row in tables[0].rows)
     assert len([go.Figure(chart.figure()) for chart in charts(page)]) == 4
     assert re.search(r"<td[^>]*><bdi>stays</bdi></td>", page.html())
+
+
+def trace_of(page, heading, name):
+    (chart,) = [chart for chart in charts(page) if chart.heading == heading]
+    (trace,) = [trace for trace in chart.traces if trace["name"] == name]
+    return np.array(trace["x"], dtype=float), np.array(trace["y"], dtype=float)
+
+
+def test_a_long_run_is_drawn_as_its_range_and_mean_in_windows():
+    rng = np.random.default_rng(0)
+    rows = 240 * 64  # windows of 64 rows
+    X, y = rng.normal(size=(rows, 2)), 5e3 + rng.normal(size=rows)
+    y[7000], y[3000] = 6e3, np.nan
+    story = Story(ol.Ridge(on_bad="skip"), ["a", "b"], "y")
+    run = story.replay(X, y, 100)
+    page = story.page()
+    for name, values in (("labels", y), ("predictions", run.predictions)):
+        known = np.where(np.isfinite(y), values, np.nan).reshape(240, 64)
+        at, mean = trace_of(page, "Predictions and labels", f"{name}: mean")
+        np.testing.assert_array_equal(at, 100 + 64 * np.arange(240) + 31.5)
+        np.testing.assert_allclose(mean, np.nanmean(known, axis=1), rtol=1e-6)
+        edge, band = trace_of(page, "Predictions and labels", f"{name}: range")
+        np.testing.assert_array_equal(edge, np.concatenate([at, at[::-1]]))
+        np.testing.assert_allclose(band[:240], np.nanmax(known, axis=1), rtol=1e-6)
+        np.testing.assert_allclose(band[:239:-1], np.nanmin(known, axis=1), rtol=1e-6)
+    at, _ = trace_of(page, "The last 300 rows", "prediction")
+    np.testing.assert_array_equal(at, 100 + np.arange(rows - 300, rows))
+
+
+def test_a_short_run_is_drawn_row_by_row():
+    X, y = ol.streams.rotating(rows=900, d=3)
+    story = Story(ol.Ridge(), ["a", "b", "c"], "y")
+    run = story.replay(X, y, 0)
+    rows, values = trace_of(story.page(), "Predictions and labels", "prediction")
+    np.testing.assert_array_equal(rows, np.arange(900))
+    np.testing.assert_allclose(values, run.predictions, rtol=1e-6)
+
+
+def test_the_error_over_time_counts_only_rows_that_were_learnt():
+    X, y = np.zeros((4000, 1)), np.where(np.arange(4000) % 4, np.nan, 3.0)
+    story = Story(ol.Ridge(on_bad="skip"), ["a"], "y")
+    story.replay(X, y, 0)
+    _, error = trace_of(story.page(), "Error over time", "Ridge")
+    np.testing.assert_allclose(error, 3.0)  # it always predicts 0
 
 
 def test_the_windows_of_a_comparison_have_one_as_their_least():

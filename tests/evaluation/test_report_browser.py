@@ -1,14 +1,17 @@
 """Reports in a real browser: every chart is drawn, nothing is complained of, names do nothing."""
 
+import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pages import HOSTILE, contest
 
 import onlinear as ol
+from onlinear._evaluation.html import charts
 from onlinear._evaluation.report.comparison import comparison
 from onlinear._evaluation.report.resumable_recorder import Story
 
@@ -79,8 +82,9 @@ def test_a_dark_page_draws_in_other_colours(tmp_path):
     assert 'data-scheme="light"' in light
     assert 'data-scheme="dark"' in dark
     assert drawn(dark) == drawn(light)
-    assert "rgb(244, 123, 32)" in dark  # the dark form of the first colour
-    assert "rgb(244, 123, 32)" not in light
+    first = tuple(int(charts.DARK[0][i : i + 2], 16) for i in (1, 3, 5))
+    assert f"rgb{first}" in dark
+    assert f"rgb{first}" not in light
 
 
 def test_a_comparison_is_drawn(tmp_path):
@@ -88,6 +92,57 @@ def test_a_comparison_is_drawn(tmp_path):
     page, said = opened(tmp_path / "page.html", tmp_path)
     assert said == []
     assert drawn(page) == 4
+
+
+MEASURE = """
+<title></title><body style="margin:0"><iframe style="border:0;width:390px;height:844px"></iframe>
+<script>
+const frame = document.querySelector("iframe");
+frame.onload = () => setTimeout(() => {
+  const page = frame.contentDocument, box = page.querySelector(".scroll");
+  const names = [...page.querySelectorAll("tbody th bdi")];
+  const range = page.createRange();
+  const broken = names.filter((name) => name.textContent.split(" ").some((word) => {
+    const at = name.textContent.indexOf(word);
+    range.setStart(name.firstChild, at);
+    range.setEnd(name.firstChild, at + word.length);
+    return range.getClientRects().length > 1;
+  }));
+  document.title = JSON.stringify({
+    page: page.documentElement.scrollWidth, box: box.clientWidth, table: box.scrollWidth,
+    layers: frame.contentWindow.getComputedStyle(box).backgroundAttachment,
+    broken: broken.map((name) => name.textContent), names: names.length,
+  });
+}, 3000);
+frame.src = "page.html";
+</script>
+"""
+
+
+def test_on_a_phone_a_wide_table_scrolls_inside_its_box_and_words_stay_whole(tmp_path):
+    turning = contest()
+    entries = [
+        replace(each, name=name)
+        for each, name in zip(
+            turning.entries,
+            ["RLS(forgetting=0.999)", "LASER(c=100000.0, shrink=False)", "Auto()"],
+            strict=True,
+        )
+    ]
+    wide = replace(
+        turning, entries=entries, best={**turning.best, "best drifting": entries[0].loss}
+    )
+    comparison("Learners", "one stream", [wide]).write(tmp_path / "page.html")
+    (tmp_path / "phone.html").write_text(MEASURE)
+    options = "--allow-file-access-from-files", "--hide-scrollbars"
+    page, said = opened(tmp_path / "phone.html", tmp_path, *options)
+    assert said == []
+    seen = json.loads(re.search(r"<title>(.*?)</title>", page).group(1))
+    assert seen["page"] == 390  # the page itself does not scroll sideways
+    assert seen["table"] > seen["box"] <= 390
+    assert seen["layers"] == "local, local, scroll, scroll"  # shadows where there is more
+    assert seen["names"] == 5
+    assert seen["broken"] == []
 
 
 def test_a_page_that_is_told_to_run_something_else_refuses(tmp_path):

@@ -9,6 +9,7 @@ from table import CASES, IDS, make, state, stream
 
 import onlinear as ol
 from onlinear import hindsight
+from onlinear._evaluation.html.page import Chart
 from onlinear._evaluation.report import recorder as _watched
 from onlinear._evaluation.report.recorder import CEILING, COMPARATOR, FIXED, LOSS, MEAN
 from onlinear._evaluation.report.resumable_recorder import Story
@@ -256,7 +257,8 @@ def hostile(change):
         lambda h, a: h.pop("names"),
         lambda h, a: h.update(names="abcde"),
         lambda h, a: h.update(names=["a", "b", "c", "d", 5]),
-        lambda h, a: h.update(story=2),
+        lambda h, a: h.update(story=3),
+        lambda h, a: h.update(story=1),
         lambda h, a: h.update(seen=-1),
         lambda h, a: h.update(seen=301),
         lambda h, a: h.update(last=1e300),
@@ -281,6 +283,19 @@ def hostile(change):
 def test_contents_that_no_story_has_are_refused_in_words(change):
     with pytest.raises(ValueError, match=r"\w+ \w+"):
         hostile(change)()
+
+
+def test_a_story_of_an_earlier_version_is_taken_up():
+    X, y = stream(3000)
+    whole = Story(ol.Ridge(), NAMES, "y")
+    whole.replay(X[:2000], y[:2000], 0)
+    header, arrays = whole.described()
+    header["story"], arrays["curves"] = 1, arrays["curves"][:, : 2 + CEILING]
+    story = Story.restored(whole.model, header, arrays)
+    story.replay(X[2000:], y[2000:], 2000)
+    np.testing.assert_array_equal(story.curves.table[-1, LOSS], story.sums.lost)
+    (chart, *_) = [part for part in story.page().parts if isinstance(part, Chart)]
+    assert [trace["name"] for trace in chart.traces] == ["labels: range", "predictions: range"]
 
 
 def test_the_story_of_another_learner_is_refused():

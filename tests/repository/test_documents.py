@@ -57,5 +57,10 @@ def test_the_page_on_the_command_is_true_of_the_table_of_the_guide():
         do(block)
 
 
-def test_the_first_page_of_the_site_has_the_first_command_of_the_readme():
-    assert blocks("README.md", "bash")[:1] == blocks("docs/index.md", "bash")
+def test_the_first_page_of_the_site_installs_and_shows_the_demo_as_the_readme_does():
+    (command,) = blocks("README.md", "bash")[0].strip().splitlines()
+    steps = command.replace(".venv/bin/", "").replace("-q ", "").split(" && ")
+    (block,) = blocks("docs/index.md", "bash")
+    lines = block.strip().splitlines()
+    assert [line for line in lines if line != "source .venv/bin/activate"] == steps
+    assert steps[-1] == "onlinear demo"

@@ -1,6 +1,7 @@
 """The site: a page for each algorithm, no page that cannot be found, no link that leads nowhere."""
 
 import doctest
+import pkgutil
 import re
 import sys
 from itertools import chain
@@ -11,11 +12,11 @@ from places import ROOT
 
 import onlinear as ol
 
-pytest.importorskip("docstring_parser", reason='the pages need it: pip install -e ".[docs]"')
+pytest.importorskip("platformdirs", reason='the pages need it: pip install -e ".[docs]"')
 
 sys.path.insert(0, str(ROOT / "docs" / "_hooks"))
 
-from site_pages import figures, links, pages
+from site_pages import api, figures, links, mathematics, pages
 
 NAMES = sorted([*ol.LEARNERS, "Standardized", *pages.algorithms().keys() & ol.Filter._classes])
 WRITTEN = sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md"))
@@ -58,16 +59,13 @@ def test_every_learner_and_filter_has_a_page():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_has_what_the_docstrings_say(name):
     text = pages.page(name, "As seen.")
-    for heading in ("Use", "Example", "Guarantee", "Source"):
+    for heading in ("Use", "Guarantee", "Source"):
         assert f"\n## {heading}\n" in text
     assert f"{name.lower()}-dark.svg" in text
     assert "As seen." in text
-    assert "*Cost:* " in text
-    assert ">>> " in text
-    assert not re.search(r":(mod|class|func|meth):", text)
+    assert f"\n::: onlinear.{name}\n" in text
     if name != "Standardized":
         assert "\n## Equations\n\n" in text
-        assert re.search(r"```text\n\S", text), "equations as a block"
         assert "\n*Source:* " in text
 
 
@@ -108,6 +106,28 @@ def test_a_figure_comes_in_two_forms_and_its_caption_has_the_runs_numbers(name):
         assert f"ceiling is {proof.ceiling[-1]:.4g}" in caption
 
 
+def test_figures_are_drawn_once_until_a_source_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures.platformdirs, "user_cache_path", lambda name: tmp_path / name)
+
+    def drawn(cls):
+        figures.drawing.cache_clear()
+        figures._folder.cache_clear()
+        return figures.drawing(cls)
+
+    first, draws = drawn(ol.Ridge), []
+    monkeypatch.setattr(figures, "_drawn", lambda cls: draws.append(cls) or first)
+    assert drawn(ol.Ridge) == first
+    assert draws == []
+    assert drawn(Rises) == drawn(Rises) == first
+    assert draws == [Rises, Rises]  # its source is not in the package
+    (tmp_path / "changed.py").write_text("")
+    monkeypatch.setattr(figures.scenes, "__file__", str(tmp_path / "changed.py"))
+    assert drawn(ol.Ridge) == first
+    assert draws == [Rises, Rises, ol.Ridge]
+    figures.drawing.cache_clear()
+    figures._folder.cache_clear()
+
+
 @pytest.mark.parametrize("document", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *WRITTEN])
 def test_links_between_files_lead_somewhere(document):
     text = "".join(links.FENCE.split((ROOT / document).read_text())[::2])
@@ -118,8 +138,37 @@ def test_links_between_files_lead_somewhere(document):
             assert anchor[1:] in anchors(target.read_text()), (path, anchor)
 
 
-def test_the_examples_of_links_are_true():
-    assert doctest.testmod(links) == (0, 2)
+@pytest.mark.parametrize("module", [links, mathematics])
+def test_the_examples_of_the_hooks_are_true(module):
+    assert doctest.testmod(module) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("xᵀN_tx", "xᵀN<sub>t</sub>x"),
+        ("Λ_i⁻¹ = i^(q−1) + 1", "Λ<sub>i</sub>⁻¹ = i<sup>q−1</sup> + 1"),
+        ("w^±_i", "w<sup>±</sup><sub>i</sub>"),
+        ("min_u(λ_max, Σ_ii)", "min<sub>u</sub>(λ<sub>max</sub>, Σ<sub>ii</sub>)"),
+        ("‖u_t+1 − u_t‖", "‖u<sub>t+1</sub> − u<sub>t</sub>‖"),
+        ("theorem_5, best_fixed, n_features_in_, regret_", None),
+        ("<code>w_t</code>, <pre>w_t</pre>, <h3>w_t</h3>", None),
+    ],
+)
+def test_mathematics_gets_its_scripts_and_names_stay(text, html):
+    assert mathematics.typeset(text) == (html or text)
+
+
+def test_a_block_of_equations_is_aligned_at_the_signs_and_a_block_of_text_stays():
+    block = '<div class="language-text highlight"><pre><span></span><code>{}</code></pre></div>'
+    shown = mathematics.typeset(
+        block.format("ŷ   = xᵀw          χ &lt; 1,  w₀ = 0\nforward if ŷ ≥ 0\n")
+    )
+    assert re.findall(r"<td[^>]*>(.*?)</td>", shown) == [
+        *("ŷ", "=", "xᵀw", "χ &lt; 1,&emsp;w₀ = 0"),
+        "forward if ŷ ≥ 0",
+    ]
+    assert mathematics.typeset(block.format("a_b  = c\n")) == block.format("a_b  = c\n")
 
 
 @pytest.mark.parametrize("document", [file for file in WRITTEN if "/guide/" in file])
@@ -145,8 +194,18 @@ def test_links_between_pages_lead_somewhere(document):
 def test_every_written_page_is_in_the_navigation():
     yaml = pytest.importorskip("yaml", reason="the navigation is YAML: pip install mkdocs-material")
     nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
-    made = {"changelog.md", "contributing.md", "algorithms/index.md"}
+    made = {"changelog.md", "contributing.md", "algorithms/index.md", "api/index.md"}
     assert set(navigated(nav)) - made == {file.removeprefix("docs/") for file in WRITTEN}
+
+
+def test_the_reference_has_every_public_module_and_says_what_each_name_is():
+    modules = {module.name for module in pkgutil.iter_modules(ol.__path__)}
+    public = {name for name in modules if not name.startswith("_")}
+    assert set(api.MODULES) == public - {"algorithms"}  # whose names are in onlinear itself
+    index = api.files()["api/index.md"]
+    for module, names in api.public_names().items():
+        for name in names:
+            assert re.search(rf"^\| \[`{name}`\]\[.*?\] \| \S+ ", index, re.M), (module, name)
 
 
 def test_the_site_is_built_without_a_warning_and_asks_nobody_else(tmp_path):
@@ -165,3 +224,22 @@ def test_the_site_is_built_without_a_warning_and_asks_nobody_else(tmp_path):
     }
     fetched = re.compile(r"<(?:script|img|iframe)[^>]* src=\"?https?:|<link[^>]* href=\"?https?:")
     assert [file.name for file, text in html.items() if fetched.search(text)] == []
+    for file, text in html.items():  # no mathematics is left as it was typed
+        if "source" not in file.relative_to(tmp_path).parts:
+            bare = re.sub(r"<(code|pre|script|style).*?</\1>|<[^>]*>", "", text, flags=re.S)
+            assert re.search(r"\w[_^]\{.*", bare) is None, file
+    links_of_index = re.compile(r'href="([^"]*)#(onlinear\.[\w.]+)"')
+    entries = {
+        path
+        for file, path in links_of_index.findall(html[tmp_path / "api" / "index.html"])
+        if f'id="{path}"' in html[(tmp_path / "api" / file).resolve()]
+    }
+    for module, names in api.public_names().items():
+        for name in names:
+            assert {f"{module}.{name}", f"onlinear.{name}"} & entries, f"{module}.{name}"
+    laser = html[tmp_path / "algorithms" / "laser.html"]
+    assert "xᵀw<sub>t−1</sub> / (1 + χ)</td>" in laser
+    assert ">from_drift</span>" in laser
+    assert 'id="onlinear.LASER.fit"' not in laser  # every learner has it:
+    assert 'id="onlinear.Learner.fit"' in html[tmp_path / "api" / "learners.html"]
+    assert "pytest" not in html[tmp_path / "index.html"]

@@ -1,20 +1,26 @@
 """The figure of an algorithm: drawn from a run, in a light and a dark form, with its caption."""
 
+import hashlib
 import io
+import json
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
+import platformdirs
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 import onlinear as ol
 from onlinear._evaluation.regret_plot import COLOURS
-from site_pages.scenes import items, scene
+from site_pages import scenes
 
 __all__ = ["FORMS", "Drawing", "drawing"]
 
@@ -23,6 +29,8 @@ FORMS = {
     "light": {INK: "#3a3d44", GRID: "#b9bcc4"},
     "dark": {INK: "#d5d7de", GRID: "#565a66"},
 }
+KEPT = 4  # versions of the sources whose figures are kept
+UNUSED = {"_cli", "papers", "spark"}  # packages that no figure depends on
 BEYOND = 12  # times the loss: curves that far away need a logarithmic axis
 
 
@@ -35,7 +43,33 @@ class Drawing(NamedTuple):
 
 @cache
 def drawing(cls: type) -> Drawing:
-    """Return the figure of a learner or filter."""
+    """Return the figure of a learner or filter, from the user's cache if no source has changed."""
+    if not cls.__module__.startswith("onlinear."):
+        return _drawn(cls)
+    file = _folder() / f"{cls.__name__}.json"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        made = file.with_suffix(f".{os.getpid()}")
+        made.write_text(json.dumps(_drawn(cls)), encoding="utf-8")
+        made.replace(file)
+    return Drawing(*json.loads(file.read_text(encoding="utf-8")))
+
+
+@cache
+def _folder() -> Path:
+    """Return the folder of figures that these sources and packages draw; remove old ones."""
+    everything = platformdirs.user_cache_path("onlinear-site")
+    package = Path(ol.__file__).parent
+    digest = hashlib.sha256(f"{np.__version__} {matplotlib.__version__}".encode())
+    for file in [Path(__file__), Path(scenes.__file__), *sorted(package.rglob("*.py"))]:
+        if not (file.is_relative_to(package) and file.relative_to(package).parts[0] in UNUSED):
+            digest.update(file.read_bytes())
+    for old in sorted(everything.glob("*"), key=lambda folder: folder.stat().st_mtime)[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return everything / digest.hexdigest()[:32]
+
+
+def _drawn(cls: type) -> Drawing:
     with _style():
         figure = Figure(figsize=(7.6, 4.2), layout="constrained")
         FigureCanvasSVG(figure)
@@ -78,7 +112,7 @@ def _style() -> Iterator[None]:
 
 def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
     """Draw the loss beside hindsight's and the ceiling; return what is seen."""
-    model, X, y, words, also = scene(cls)
+    model, X, y, words, also = scenes.scene(cls)
     proof = ol.certificate(model, X, y)
     ol.regret_plot(proof, X, y, also=also, ax=axes)
     for line in axes.lines:
@@ -115,7 +149,7 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
 
 def _filter(axes: Axes, cls: type[ol.Filter]) -> str:
     """Draw the mistakes beside those of forwarding all or nothing; return what is seen."""
-    X, relevant, words = items()
+    X, relevant, words = scenes.items()
     f = cls()
     run = ol.filter_replay(f, X, relevant)
     half = run[len(run) // 2 :]

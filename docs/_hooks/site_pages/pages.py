@@ -6,15 +6,27 @@ The registry says which algorithms there are, ``docs/learners.md`` what each is 
 
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import onlinear as ol
 from onlinear.kernels import Kernel
-from site_pages.docstrings import Described, described, table
 from site_pages.links import ROOT, Pages, slug
 
-__all__ = ["Bound", "algorithms", "bounds", "files", "groups", "index_page", "navigation", "page"]
+__all__ = [
+    "Bound",
+    "algorithms",
+    "bounds",
+    "entry",
+    "files",
+    "groups",
+    "index_page",
+    "navigation",
+    "page",
+    "summary",
+    "table",
+]
 
 LINE = re.compile(r"^\| (?P<names>`\w+`(?:, `\w+`)*) \| (?P<what>[^|]*)", re.M)
 GUIDE = re.compile(r" \(\[[^\]]*\]\([^)]*\)\)")  # a link to the guide, which leads from docs/ only
@@ -39,9 +51,12 @@ def _uri(name: str) -> str:
 
 
 def files() -> Pages:
-    """Return the files of the repository that an algorithm's page stands for, and the page."""
+    """Return the files of the repository that a generated page stands for, and the page."""
     package = Path(ol.__file__).parents[1]
-    pages: Pages = {"src/onlinear/algorithms": "algorithms/index.md"}
+    pages: Pages = {
+        "src/onlinear/__init__.py": "api/index.md",
+        "src/onlinear/algorithms": "algorithms/index.md",
+    }
     for name, cls in algorithms().items():
         file = Path(inspect.getfile(cls)).relative_to(package)
         pages[f"src/{file.as_posix()}"] = f"algorithms/{_uri(name)}"
@@ -105,20 +120,45 @@ def bounds(name: str) -> list[Bound]:
 def page(name: str, caption: str) -> str:
     """Return the page of an algorithm."""
     cls = algorithms()[name]
-    said = described(cls, {other: _uri(other) for other in algorithms()})
     parts = [
         f"# {name}",
-        f"**{said.summary}**",
-        said.words,
+        f"**{summary(cls)}**",
         _picture(name, caption),
-        _equations(said),
-        _use(said),
-        "## Example",
-        f"```pycon\n{said.example}\n```",
+        _equations(cls),
+        f"## Use\n\n{entry(f'onlinear.{name}', cls)}",
         _guarantee(name),
         _source(cls),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def entry(path: str, value: object) -> str:
+    """Return what mkdocstrings replaces by the entry of a public name.
+
+    Methods that every learner or filter has are described once, with their base class.
+    """
+    for base in (ol.Learner, ol.Filter):
+        if inspect.isclass(value) and issubclass(value, base) and value is not base:
+            common = (
+                f"The other methods are those of [`{base.__name__}`][onlinear.{base.__name__}]."
+            )
+            return f"::: {path}\n    options:\n      inherited_members: false\n\n{common}"
+    return f"::: {path}"
+
+
+def summary(value: object) -> str:
+    """Return the first paragraph of a docstring."""
+    return " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))
 
 
 def _picture(name: str, caption: str) -> str:
@@ -130,27 +170,13 @@ def _picture(name: str, caption: str) -> str:
     )
 
 
-def _equations(said: Described) -> str:
-    if not said.equations:
+def _equations(cls: type) -> str:
+    """Return the module's docstring: a headline, equations and words, and the citation."""
+    headline, *middle = re.split(r"\n\n+", inspect.getdoc(sys.modules[cls.__module__]) or "")
+    if not middle:
         return ""
-    return f"## Equations\n\n{said.headline}\n\n{said.equations}\n\n*Source:* {said.citation}"
-
-
-def _use(said: Described) -> str:
-    rows = [
-        [f"`{each.name}`", each.kind, f"`{each.default}`" if each.default else "", each.meaning]
-        for each in said.parameters
-    ]
-    parts = [
-        "## Use",
-        f"```python\n{said.signature}\n```",
-        f"*Cost:* {said.cost}" if said.cost else "",
-        table(["Parameter", "Type", "Default", "Meaning"], rows),
-    ]
-    for head, what in (("Attribute", said.attributes), ("Method of its own", said.methods)):
-        if what:
-            parts.append(table([head, "What it is"], [[f"`{k}`", v] for k, v in what.items()]))
-    return "\n\n".join(part for part in parts if part)
+    *middle, citation = middle
+    return "\n\n".join(["## Equations", headline, *middle, f"*Source:* {citation}"])
 
 
 def _guarantee(name: str) -> str:
@@ -179,7 +205,6 @@ def _link(name: str) -> str:
 def index_page() -> str:
     """Return the page that lists all algorithms, by what they are for."""
     known = algorithms()
-    pages = {name: _uri(name) for name in known}
     parts = [
         "# Algorithms",
         "Each page has the equations, the parameters, an example, a figure drawn when this site "
@@ -188,7 +213,7 @@ def index_page() -> str:
     ]
     for kind, lines in groups().items():
         rows = [
-            ["" if number else what, _link(name), described(known[name], pages).summary]
+            ["" if number else what, _link(name), summary(known[name])]
             for what, names in lines
             for number, name in enumerate(names)
         ]

@@ -178,7 +178,8 @@ class Chart:
         return (
             f'<button type="button" class="key" aria-pressed="true" data-trace="{k}">'
             f'<svg width="28" height="8" aria-hidden="true"><line x1="0" y1="4" x2="28" y2="4" '
-            f'class="c{place}" stroke-dasharray="{dash}"/></svg><bdi>{name}</bdi></button>'
+            f'class="c{place}{" band" * ("fill" in trace)}" stroke-dasharray="{dash}"/></svg>'
+            f"<bdi>{name}</bdi></button>"
         )
 
 

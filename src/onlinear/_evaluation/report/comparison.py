@@ -11,21 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._evaluation.html.charts import figure, line, scaled, share
+from onlinear._evaluation.html.charts import GREY, figure, line, scaled, share
 from onlinear._evaluation.html.page import Chart, Page, Part, Table, Words
-from onlinear._evaluation.report.downsampling import spaced
+from onlinear._evaluation.report.downsampling import ends_of_windows, spaced
 
 __all__ = ["Contest", "Entry", "comparison", "standings", "thinned"]
 
 MOST_DRAWN = 12  # learners in a chart; the table lists all
 WINDOWS = 60
-COLOURED = 6  # learners before colours repeat, with dash-dotted lines
 READING = (
     "Every learner predicts a row before it sees the label. The best predictors in hindsight know "
     "the whole stream beforehand. Regret is the loss minus theirs; below 0 the learner was better. "
     "The relative error is the squared error divided by that of predicting the mean of the labels "
     "so far.\n\n"
-    "Solid lines are learners (dash-dotted from the seventh on), dotted lines the best predictors "
+    "Solid lines are learners (dash-dotted when colours repeat), dotted lines the best predictors "
     "in hindsight. A learner has the same colour in all charts. Click a name to hide its line."
 )
 
@@ -113,7 +112,7 @@ def _signed(value: float) -> str:
 def _line(contest: Contest, entry: Entry, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     """Return the line of a learner, with the same colour on every stream."""
     place = list(contest.entries).index(entry)
-    return line(entry.name, rows, values, place, "loss" if place < COLOURED else "other")
+    return line(entry.name, rows, values, place, "loss" if place < GREY else "other")
 
 
 def _losses(contest: Contest) -> Chart:
@@ -121,7 +120,7 @@ def _losses(contest: Contest) -> Chart:
         _line(contest, entry, contest.rows, entry.loss) for entry in _ranked(contest)[:MOST_DRAWN]
     ]
     traces += [
-        line(f"{name}, in hindsight", contest.rows, curve, k, "comparator", grey=k == 0)
+        line(f"{name}, in hindsight", contest.rows, curve, GREY - k, "comparator", grey=k == 0)
         for k, (name, curve) in enumerate(contest.best.items())
     ]
     rows = int(contest.rows[-1]) if contest.rows.size else 0
@@ -137,7 +136,7 @@ def _losses(contest: Contest) -> Chart:
 def _windows(contest: Contest) -> list[Chart]:
     """Return a chart of the loss per window, relative to the best learner of that window."""
     entries, rows = _ranked(contest)[:MOST_DRAWN], contest.rows
-    ends = np.unique(np.searchsorted(rows, np.linspace(0, rows[-1], WINDOWS + 1)[1:]))
+    ends = ends_of_windows(rows, 0, WINDOWS)
     if ends.size < 5 or len(entries) < 2:
         return []
     lost = np.array([np.diff(entry.loss[ends], prepend=0.0) for entry in entries])

@@ -13,7 +13,7 @@ import numpy as np
 
 from onlinear._state_files.model_codec import count
 
-__all__ = ["MOST_BUCKETS", "Curves", "Extremes", "Last", "Regular", "spaced"]
+__all__ = ["MOST_BUCKETS", "Curves", "Extremes", "Last", "Regular", "ends_of_windows", "spaced"]
 
 MOST_BUCKETS = 2000
 OCTAVE = 32  # of the mantissa ½ ≤ m < 1: sixteen buckets from a row to the one twice as far
@@ -216,6 +216,17 @@ class Last:
             raise ValueError(f"it needs last rows of {columns} numbers, got shape {kept.shape}")
         _checked(kept[:, 0], first, last, most)
         return cls(most, kept)
+
+
+def ends_of_windows(rows: np.ndarray, before: int, windows: int) -> np.ndarray:
+    """Return the entries of sorted rows at which windows of equal length end.
+
+    The first window begins after the row ``before``, the last one ends with the last row.
+
+    >>> ends_of_windows(np.array([0, 1, 2, 3, 4, 5]), -1, 3)
+    array([1, 3, 5])
+    """
+    return np.unique(np.searchsorted(rows, np.linspace(before, rows[-1], windows + 1)[1:]))
 
 
 def spaced(size: int, most: int = 1000) -> np.ndarray:

@@ -4,11 +4,13 @@ import numpy as np
 
 from onlinear._evaluation.html.charts import line, scaled
 from onlinear._evaluation.html.page import Chart, Part
+from onlinear._evaluation.report.downsampling import ends_of_windows
 from onlinear._evaluation.report.recorder import (
     CEILING,
     COMPARATOR,
     COMPARED,
     FIXED,
+    LEARNT,
     LOSS,
     MEAN,
     Recorder,
@@ -28,18 +30,18 @@ def loss_parts(story: Recorder) -> list[Part]:
 def _errors(story: Recorder) -> list[Part]:
     """Return a chart of the error per window, from the loss between its ends."""
     rows, table = story.curves.rows, story.curves.table
-    ends = np.searchsorted(rows, np.linspace(story.first, story.last, STRETCHES + 1)[1:])
-    ends = np.unique(ends)
-    if ends.size < 3 or rows.size < STRETCHES:
+    if rows.size < STRETCHES:
         return []
-    before = np.concatenate([[story.first - 1.0], rows[ends[:-1]]])
+    ends = ends_of_windows(rows, story.first - 1, STRETCHES)
+    known = np.isfinite(table[:, LEARNT])  # from 0.11 on
+    counts = np.diff(np.where(known, table[:, LEARNT], rows - story.first + 1)[ends], prepend=0.0)
     traces = []
     for name, column, kind in (
         (story.name, LOSS, "loss"),
         ("mean of y so far", MEAN, "other"),
     ):
         lost = np.diff(table[ends, column], prepend=0.0)
-        error = np.sqrt(lost / (rows[ends] - before))
+        error = np.sqrt(lost / counts)
         traces.append(line(name, rows[ends], error, kind=kind, grey=kind == "other"))
     return [
         Chart(

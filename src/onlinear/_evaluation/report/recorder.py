@@ -14,7 +14,7 @@ from onlinear._engine.transaction import Guarded, GuardedBy, all_or_nothing, ato
 from onlinear._evaluation.certified import Certified
 from onlinear._evaluation.report.data_problems import Skipped, words_of
 from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
-from onlinear._evaluation.report.running_sums import Sums, best_fixed
+from onlinear._evaluation.report.running_sums import Sums, best_fixed, running_totals
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.replay_result import Replay
@@ -30,7 +30,7 @@ COMPARED = 300  # columns up to which the best fixed predictor and the certifica
 MOST_RECORDS = 600  # snapshots of the weights
 SAMPLED, NUMBERS = 4000, 400_000  # sampled rows, and numbers in them, at most
 RECENT = 300  # last rows that are kept
-CURVES = LOSS, MEAN, FIXED, COMPARATOR, CEILING = range(5)
+CURVES = LOSS, MEAN, FIXED, COMPARATOR, CEILING, LEARNT, LABELS, PREDICTIONS = range(8)
 
 
 def has_intercept(model: Learner) -> bool:
@@ -211,8 +211,10 @@ class Recorder(GuardedBy):
         self._fixed, fixed = best_fixed(
             self._fixed, X, y, learnt, intercept=has_intercept(self.model)
         )
+        before = self.curves.table[-1, LEARNT:] if self.curves.rows.size else np.zeros(3)
+        totals = running_totals(before, run, learnt, self.sums.origin)
         self.curves = self.curves.with_rows(
-            first, rows, np.column_stack([loss, mean, fixed, comparator, ceiling])
+            first, rows, np.column_stack([loss, mean, fixed, comparator, ceiling, totals])
         )
         self.truth = self.truth.with_rows(first, rows, y)
         self.predicted = self.predicted.with_rows(first, rows, run.predictions)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._evaluation.html.charts import figure, line, scaled, share
-from onlinear._evaluation.html.page import Chart, Figures, Page, Part, Table, Words
+from onlinear._evaluation.html.charts import figure, share
+from onlinear._evaluation.html.page import Figures, Page, Part, Table, Words
 from onlinear._evaluation.report.data_problems import Problem, odd_columns
 from onlinear._evaluation.report.losses import loss_parts
+from onlinear._evaluation.report.predictions import prediction_parts
 from onlinear._evaluation.report.recorder import FIXED, has_intercept
 from onlinear._evaluation.report.resumable_recorder import Found, Story
 from onlinear._evaluation.report.weights import weight_parts
@@ -87,7 +88,7 @@ def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
         model = model[:299] + "…"
     lead = f"{model} predicts {story.target}"
     with np.errstate(all="ignore"):  # values that are not finite are not drawn
-        parts: list[Part] = [_figures(story), *_truth(story), *loss_parts(story)]
+        parts: list[Part] = [_figures(story), *prediction_parts(story), *loss_parts(story)]
         parts += weight_parts(story)
         parts += [_problems(story, problems), Words("How to read this", READING)]
     return Page(f"{story.target}, predicted by {story.name}", lead + ".", parts)
@@ -124,43 +125,6 @@ def _figures(story: Story) -> Figures:
             against, note = share(lost, fixed), "below 1: better than any fixed predictor"
             figures.append(("loss / best fixed", figure(against), note))
     return Figures(figures)
-
-
-def _truth(story: Story) -> list[Part]:
-    truth, predicted = story.truth, story.predicted
-    whole = [
-        line("truth", truth.rows, truth.values, 1, grey=True),
-        line("prediction", predicted.rows, predicted.values, 0),
-    ]
-    for trace in whole:
-        trace["line"]["width"] = 1
-    whole[1]["opacity"] = 0.8
-    width = "every row" if story.seen <= truth.rows.size else "the extremes of each group of rows"
-    parts: list[Part] = [
-        Chart(
-            "Predictions and labels",
-            f"Drawn from {width}, so that no peak is lost. Each prediction precedes its label.",
-            whole,
-            scaled(whole, "row", story.target),
-        )
-    ]
-    rows, y, predictions = story.recent.table.T
-    if story.seen > rows.size:
-        last = [
-            line("truth", rows, y, 1, grey=True),
-            line("prediction", rows, predictions, 0),
-        ]
-        for trace in last:
-            trace["line"]["width"] = 1.5
-        parts.append(
-            Chart(
-                f"The last {rows.size} rows",
-                "The same chart, enlarged.",
-                last,
-                scaled(last, "row", story.target, height=300),
-            )
-        )
-    return parts
 
 
 def _problems(story: Story, given: Sequence[Found] | None) -> Part:

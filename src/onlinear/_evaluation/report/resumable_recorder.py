@@ -11,6 +11,7 @@ from onlinear._evaluation.html.page import Page
 from onlinear._evaluation.report.data_problems import Skipped
 from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
 from onlinear._evaluation.report.recorder import (
+    CEILING,
     CURVES,
     MOST_RECORDS,
     RECENT,
@@ -23,7 +24,8 @@ from onlinear._state_files import model_codec
 
 __all__ = ["Found", "Story"]
 
-VERSION = 1
+VERSION = 2
+COLUMNS = {1: CEILING + 1, 2: len(CURVES)}  # curves in records of each version
 Found = tuple[str, int, Sequence[int]]  # a problem, how many rows have it, the first of them
 
 
@@ -108,9 +110,9 @@ class Story(Recorder):
         names, target = header["names"], header["target"]
         if type(names) is not list or not all(type(n) is str for n in [*names, target]):
             raise ValueError(f"it names its columns {names!r:.60} and its label {target!r:.60}")
-        if header["story"] != VERSION:
+        if (version := header["story"]) not in COLUMNS:
             raise ValueError(
-                f"it is of version {header['story']!r:.20}, this onlinear reads {VERSION}"
+                f"it is of version {version!r:.20}, this onlinear reads 1 to {VERSION}"
             )
         fresh = type(model)(**model.get_params(deep=False))
         self = cls(fresh, names, target)
@@ -122,7 +124,9 @@ class Story(Recorder):
         self.truth = Extremes.restored(arrays["truth"], first, last)
         self.predicted = Extremes.restored(arrays["predicted"], first, last)
         self.recent = Last.restored(arrays["recent"], first, last, RECENT, 3)
-        self.curves = Curves.restored(arrays["curves"], first, last, len(CURVES))
+        curves = Curves.restored(arrays["curves"], first, last, COLUMNS[version])
+        missing = np.full((curves.rows.size, len(CURVES) - COLUMNS[version]), np.nan)
+        self.curves = Curves(curves.rows, np.column_stack([curves.table, missing]))
         size = self._record_size()
         at = seen if size else 0
         self.records = Regular.restored(arrays["records"], first, last, MOST_RECORDS, size, at)

@@ -11,7 +11,7 @@ import numpy as np
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.replay_result import Replay
 
-__all__ = ["Sums", "best_fixed"]
+__all__ = ["Sums", "best_fixed", "running_totals"]
 
 
 class Sums(NamedTuple):
@@ -48,6 +48,16 @@ class Sums(NamedTuple):
             raise ValueError(f"it says {self.learnt} of {seen} rows were learnt")
         if not (self.lost >= 0 and self.mean_lost >= 0):
             raise ValueError(f"it says the losses were {self.lost} and {self.mean_lost}")
+
+
+def running_totals(
+    before: np.ndarray, run: Replay, learnt: np.ndarray, origin: float
+) -> np.ndarray:
+    """Return, at each row, how many were learnt, Σ (y − origin) and Σ (ŷ − origin) over them."""
+    values = np.column_stack([np.ones(learnt.size), run.labels - origin, run.predictions - origin])
+    values[~learnt] = 0.0
+    values[:1] += before
+    return np.cumsum(values, axis=0)
 
 
 def best_fixed(

@@ -1,0 +1,83 @@
+"""The report's sections on predictions and labels: the whole stream, and its last rows."""
+
+import numpy as np
+
+from onlinear._evaluation.html.charts import band, line, scaled
+from onlinear._evaluation.html.page import Chart, Part
+from onlinear._evaluation.report.downsampling import Extremes, ends_of_windows
+from onlinear._evaluation.report.recorder import LABELS, LEARNT, PREDICTIONS, Recorder
+
+__all__ = ["prediction_parts"]
+
+MOST_DRAWN = 1200  # rows of which each is drawn; a longer stream is drawn in windows
+WINDOWS = 240
+
+
+def prediction_parts(story: Recorder) -> list[Part]:
+    """Return the charts of predictions and labels."""
+    if story.seen <= MOST_DRAWN:
+        return [_every_row(story)]
+    return [_windows(story), _last_rows(story)]
+
+
+def _every_row(story: Recorder) -> Chart:
+    traces = [
+        line("label", story.truth.rows, story.truth.values, grey=True),
+        line("prediction", story.predicted.rows, story.predicted.values),
+    ]
+    return Chart(
+        "Predictions and labels",
+        "Every row. Each prediction precedes its label.",
+        traces,
+        scaled(traces, "row", story.target),
+    )
+
+
+def _windows(story: Recorder) -> Chart:
+    """Return a chart of the range and the mean in each window of a long stream."""
+    rows, table = story.curves.rows, story.curves.table
+    ends = ends_of_windows(rows, story.first - 1, WINDOWS)
+    last = rows[ends]
+    middle = (np.concatenate([[story.first], last[:-1] + 1]) + last) / 2
+    counts, labels, predictions = np.diff(
+        table[ends][:, [LEARNT, LABELS, PREDICTIONS]], axis=0, prepend=0.0
+    ).T
+    ranges, means = [], []
+    for name, kept, sums, grey in (
+        ("labels", story.truth, labels, True),
+        ("predictions", story.predicted, predictions, False),
+    ):
+        low, high = _range(kept, last)
+        known = np.isfinite(low)
+        ranges.append(band(f"{name}: range", middle[known], low[known], high[known], grey=grey))
+        mean = story.sums.origin + sums / counts
+        if np.isfinite(mean).any():
+            means.append(line(f"{name}: mean", middle, mean, grey=grey))
+    traces = [*ranges, *means]
+    words = f"The mean, and the range from the smallest to the largest, in each of {ends.size} "
+    return Chart(
+        "Predictions and labels",
+        f"{words}windows of the stream. Each prediction precedes its label.",
+        traces,
+        scaled(traces, "row", story.target),
+    )
+
+
+def _range(kept: Extremes, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and largest value in windows with the given last rows, NaN if none."""
+    window = np.searchsorted(last, kept.rows)
+    low, high = np.full(last.size, np.inf), np.full(last.size, -np.inf)
+    np.minimum.at(low, window, kept.values)
+    np.maximum.at(high, window, kept.values)
+    return np.where(low <= high, low, np.nan), np.where(low <= high, high, np.nan)
+
+
+def _last_rows(story: Recorder) -> Chart:
+    rows, labels, predictions = story.recent.table.T
+    traces = [line("label", rows, labels, grey=True), line("prediction", rows, predictions)]
+    return Chart(
+        f"The last {rows.size} rows",
+        "Every label and prediction at the end of the stream.",
+        traces,
+        scaled(traces, "row", story.target, height=300),
+    )
