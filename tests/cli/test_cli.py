@@ -114,7 +114,7 @@ def test_compare_skips_and_refuses_as_run_does(tmp_path, monkeypatch):
     ("arguments", "words"),
     [
         (["demo", "--rows", "5"], "Invalid value for '--rows'"),
-        (["demo", "--rows", "100", "--report", "no/such/x.html"], "no/such/x.html: No such file"),
+        (["demo", "--rows", "100", "--report", "no/such/x.html"], "there is no folder no/such"),
         (["demo", "--degrees", "nan"], "finite degrees"),
         (["dance"], "No such command"),
         (["run"], "Missing argument 'DATA'"),

@@ -55,7 +55,7 @@ def compare_learners(options: CompareOptions) -> None:
     """Replay a stream with several learners; print a table and write a page."""
     source, report = source_of(options), options.report
     models = models_of(options.models or DEFAULT, raw=options.raw)
-    check_outputs(source, {"--report": report})
+    check_outputs([("the data", path) for path in source.paths], {"--report": report})
     columns = choose(source, options.target, options.drop, options.one_hot)
     race = Race(source, columns, models, skip=options.on_bad is OnBad.skip)
     race.run()

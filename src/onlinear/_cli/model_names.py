@@ -11,7 +11,7 @@ from onlinear._learner.base import Learner, load
 from onlinear.algorithms import LEARNERS
 from onlinear.scaling import Standardized
 
-__all__ = ["learner", "model"]
+__all__ = ["is_state_file", "learner", "model"]
 
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 
@@ -40,9 +40,14 @@ def learner(name: str, params: Iterable[str] = (), *, standardized: bool = False
     return made
 
 
+def is_state_file(name: str) -> bool:
+    """Whether a model's name is that of a state file, not of a learner."""
+    return name.endswith(".onl") or Path(name).is_file()
+
+
 def model(name: str, params: Iterable[str] = (), *, standardized: bool = False) -> Learner:
     """Return a learner by its name, or the one in a state file."""
-    if not (name.endswith(".onl") or Path(name).is_file()):
+    if not is_state_file(name):
         name, *more = name.split(":")
         return learner(name, [*more, *params], standardized=standardized)
     if list(params) or standardized:

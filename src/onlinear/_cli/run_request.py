@@ -4,9 +4,9 @@ import sys
 
 from onlinear._cli.columns import Columns, choose, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
-from onlinear._cli.model_names import model
+from onlinear._cli.model_names import is_state_file, model
 from onlinear._cli.options import OnBad, RunOptions, source_of
-from onlinear._cli.output_paths import check_outputs
+from onlinear._cli.output_paths import check_outputs, is_same_file, or_standard_output
 from onlinear._cli.predictions_file import Nothing, Output, Predictions
 from onlinear._cli.progress import meter
 from onlinear._cli.recording import Plain, Telling
@@ -41,7 +41,9 @@ def prepared(options: RunOptions) -> StreamRun:
     """Return the run, ready to start; everything is checked before anything is written."""
     source = source_of(options)
     out = _out(options, source)
-    check_outputs(source, {"--out": out, "--state": options.state, "--report": options.report})
+    check_outputs(
+        _inputs(options), {"--out": out, "--state": options.state, "--report": options.report}
+    )
     kept = _kept(options)
     if kept is None:
         columns = choose(source, options.target, options.drop, options.one_hot)
@@ -69,7 +71,18 @@ def _state(options: RunOptions) -> str | None:
 
 def _out(options: RunOptions, source: Source) -> str | None:
     """Return where predictions go."""
-    return "-" if options.out is None and source.piped else options.out
+    return "-" if options.out is None and source.piped else or_standard_output(options.out)
+
+
+def _inputs(options: RunOptions) -> list[tuple[str, str]]:
+    """Return what is read, and must not be overwritten."""
+    inputs = [("the data", path) for path in options.data]
+    model, state = options.model, options.state
+    if model is None or not is_state_file(model):
+        return inputs
+    if state is not None and is_same_file(model, state):
+        return inputs  # the state of this run is to replace it
+    return [*inputs, ("the model", model)]
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
@@ -91,14 +104,14 @@ def _kept(options: RunOptions) -> SavedRun | None:
 
 def _agree(options: RunOptions, kept: SavedRun) -> None:
     """Refuse to resume with other settings than those the run began with."""
-    columns = kept.columns
+    columns, out = kept.columns, or_standard_output(options.out)
     one_hot = {name.partition("=")[0] for name in options.one_hot if name not in columns.categories}
     one_hot |= {name for name in options.one_hot if name in columns.categories}
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
         ("--target", options.target, columns.target),
         ("--drop", sorted(split(options.drop, columns.dropped)), sorted(columns.dropped)),
         ("--one-hot", sorted(one_hot), sorted(columns.categories)),
-        ("--out", options.out, kept.out if kept.out != "-" else options.out),
+        ("--out", out, kept.out if kept.out != "-" else out),
     ]
     if options.model is not None or options.param or options.standardize:
         given = model(options.model or "auto", options.param, standardized=options.standardize)
@@ -183,7 +196,7 @@ def summary(options: RunOptions, run: StreamRun) -> str:
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
     written = {
-        "predictions": None if options.out == "-" else options.out,
+        "predictions": None if run.output.path == "-" else run.output.path,
         "report": options.report,
         "state": options.state,
     }

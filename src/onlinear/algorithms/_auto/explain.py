@@ -85,8 +85,8 @@ def explained(beliefs: Beliefs) -> str:
             lines.append(f"Over all these rows, {_pace(beliefs)}.")
         switch = f"since row {beliefs.since:,}" if beliefs.since else "from the beginning"
         lines.append(
-            f"In the last {min(rows, RECENT)} rows or so, {names[beliefs.leader]} leads ({switch}); "
-            f"Auto's own error is {error:.4g}."
+            f"In the last {min(rows, RECENT)} rows or so, {names[beliefs.leader]} leads "
+            f"({switch}); Auto's own error is {error:.4g}."
         )
     if past.size and rows > 1:
         lines.append(f"The last label counts {past[0]:+.2f}, the last error {past[1]:+.2f}.")
