@@ -14,6 +14,7 @@ from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
 from onlinear._updates.units import copy_back, express, keep_copy, measure, move, moved
 from onlinear._validation.checks import choice
+from onlinear._validation.words import a
 
 __all__ = ["Standardized"]
 
@@ -149,8 +150,8 @@ class Standardized(Nested, Learner):
             )
         if learner._state is not None:
             raise ValueError(
-                "Standardized needs a learner that has learnt nothing, got a "
-                f"{type(learner).__name__} that has learnt {learner.rounds_} rows"
+                "Standardized needs a learner that has learnt nothing, got "
+                f"{a(type(learner).__name__)} that has learnt {learner.rounds_} rows"
             )
         return learner
 

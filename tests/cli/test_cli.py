@@ -90,6 +90,45 @@ def test_compare_gives_the_losses_of_replays(tmp_path, monkeypatch):
     assert "Learners compared" in (tmp_path / "onlinear-compare.html").read_text()
 
 
+def test_compare_gives_learners_the_labels_before_the_row_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = stream_file(tmp_path / "data.csv")
+    monkeypatch.setattr("onlinear._cli.record_splitter.BLOCK", 1500)  # many blocks
+    options = ["data.csv", "-t", "y", "--models", "auto:lags=0,laser:lags=2", "-m", "ridge:lags=1"]
+    result = runner.invoke(app, ["compare", *options])
+    assert result.exit_code == 0, result.output
+    twice = np.column_stack([X[1:], y[:-1], np.concatenate([y[:1], y[:-2]])])
+    models = {
+        r"LASER\(shrink=False\), 2 lags": (ol.LASER(shrink=False), twice),
+        r"Ridge\(\), 1 lag": (ol.Ridge(), twice[:, :-1]),
+    }
+    for name, (model, rows) in models.items():
+        loss = y[0] ** 2 + ol.replay(ol.Standardized(model), rows, y[1:]).cumulative_loss[-1]
+        shown = re.search(rf"{name} +([\d,.]+)", result.output)[1].replace(",", "")
+        assert float(shown) == pytest.approx(loss, rel=1e-3)
+    words = " ".join(result.output.split())
+    assert "Auto also uses the last labels" in words
+    assert "marked with lags" in words
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        (["--models", "auto", "laser"], "laser is a learner, not a file; separate learners by "),
+        (["--models", "auto,", "laser:c=10"], "by commas: --models auto,laser:c=10"),
+        (["--model", "lazer"], "did you mean laser?"),
+        (["--models", "ridge:lags=9"], "ridge:lags=9 needs a whole number 0 ≤ lags ≤ 8"),
+        (["--models", "ridge:lags=x"], "got lags=x"),
+    ],
+)
+def test_compare_says_how_to_name_learners(tmp_path, monkeypatch, models, words):
+    monkeypatch.chdir(tmp_path)
+    stream_file(tmp_path / "data.csv")
+    result = runner.invoke(app, ["compare", "data.csv", "-t", "y", *models])
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
 def test_compare_skips_and_refuses_as_run_does(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     stream_file(tmp_path / "data.csv")
@@ -167,7 +206,7 @@ def test_every_command_and_option_is_documented():
         assert heading in page, f"docs/command.md has no section on {name}"
         section = page.split(heading)[1].split("\n## ")[0]
         for option in command.params:
-            for flag in option.opts:
+            for flag in (*option.opts, *option.secondary_opts):
                 if flag.startswith("--") and flag != "--help":
                     assert f"`{flag}" in section, f"docs/command.md does not speak of {name} {flag}"
 

@@ -4,7 +4,7 @@ import sys
 
 from onlinear._cli.columns import Columns, choose, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
-from onlinear._cli.model_names import is_state_file, model
+from onlinear._cli.model_names import check_data, is_state_file, model, readings
 from onlinear._cli.options import OnBad, RunOptions, source_of
 from onlinear._cli.output_paths import check_outputs, is_same_file, or_standard_output
 from onlinear._cli.predictions_file import Nothing, Output, Predictions
@@ -17,7 +17,6 @@ from onlinear._cli.source import START, Source
 from onlinear._evaluation.report.resumable_recorder import Story
 from onlinear._learner.base import Learner
 from onlinear.algorithms import Auto
-from onlinear.scaling import Standardized
 
 __all__ = ["run_stream"]
 
@@ -39,6 +38,7 @@ def run_stream(options: RunOptions) -> None:
 
 def prepared(options: RunOptions) -> StreamRun:
     """Return the run, ready to start; everything is checked before anything is written."""
+    check_data(options.data, [options.model or ""], several=False)
     source = source_of(options)
     out = _out(options, source)
     check_outputs(
@@ -48,7 +48,7 @@ def prepared(options: RunOptions) -> StreamRun:
     if kept is None:
         columns = choose(source, options.target, options.drop, options.one_hot)
         place, tally = START, RunFigures()
-        learner = model(options.model or "auto", options.param, standardized=options.standardize)
+        learner = model(options.model or "auto", options.param, options.standardize)
         _check_names(learner, columns)
     else:
         _agree(options, kept)
@@ -113,10 +113,13 @@ def _agree(options: RunOptions, kept: SavedRun) -> None:
         ("--one-hot", sorted(one_hot), sorted(columns.categories)),
         ("--out", out, kept.out if kept.out != "-" else out),
     ]
-    if options.model is not None or options.param or options.standardize:
-        given = model(options.model or "auto", options.param, standardized=options.standardize)
-        given.on_bad = kept.model.on_bad
-        pairs.append(("--model", repr(given), repr(kept.model)))
+    if options.model is not None or options.param or options.standardize is not None:
+        given = readings(options.model or "auto", options.param, options.standardize)
+        for reading in given:
+            reading.on_bad = kept.model.on_bad
+        began = repr(kept.model)
+        known = began in map(repr, given)
+        pairs.append(("--model", began if known else repr(given[0]), began))
     for option, now, then in pairs:
         if now != then:
             raise UsageError(
@@ -187,8 +190,9 @@ def summary(options: RunOptions, run: StreamRun) -> str:
         if tally.learnt >= 2 * BEGINNING:
             error, relative = tally.after_beginning
             lines.append(f"after the first {BEGINNING} rows: {error:.6g}, {relative:.4g} times")
-        if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto | Standardized):
-            lines.append("this is worse than the running mean: try --standardize, or --model auto")
+        if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto):
+            without = "without --raw, or " if options.standardize is False else ""
+            lines.append(f"this is worse than the running mean: try {without}--model auto")
     for words, count, rows in tally.found()[:5]:
         if rows:
             more = ", …" if count > len(rows) else ""

@@ -20,6 +20,7 @@ from onlinear._learner.parameters import _same
 from onlinear._learner.replay_result import Replay
 from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
+from onlinear._validation.words import a
 
 __all__ = ["Certified", "certificate"]
 
@@ -98,7 +99,7 @@ class Certified:
             raise TypeError(f"a certificate is for a learner, got {type(model).__name__}")
         if model._state is not None and model.rounds_ > 0:
             raise ValueError(
-                f"a certificate begins with the first row, got a {type(model).__name__} that has "
+                f"a certificate begins with the first row, got {a(type(model).__name__)} that has "
                 f"learnt {model.rounds_} (use a new learner, or onlinear.Certified from the start)"
             )
         model._numbers()

@@ -12,6 +12,7 @@ from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
 from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
+from onlinear._validation.words import a
 from onlinear.features._map import FeatureMap
 
 __all__ = ["Pair"]
@@ -38,8 +39,8 @@ class Pair(Nested, Estimator):
             )
         if learner._state is not None and features._state is None:
             raise ValueError(
-                f"{owner} needs a new learner for a new map, got a "
-                f"{type(learner).__name__} that has learnt {learner.rounds_} rows"
+                f"{owner} needs a new learner for a new map, got "
+                f"{a(type(learner).__name__)} that has learnt {learner.rounds_} rows"
             )
         if learner._state is not None and learner.n_features_in_ != features._width():
             raise ValueError(

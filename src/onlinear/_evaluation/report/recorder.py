@@ -19,6 +19,7 @@ from onlinear._learner.base import Learner
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
+from onlinear._validation.words import a
 from onlinear.algorithms import Auto
 from onlinear.hindsight import BestFixed
 from onlinear.scaling import Standardized
@@ -46,7 +47,7 @@ class Recorder:
             raise TypeError(f"a report is on a learner, got {type(model).__name__}")
         if model._state is not None:
             raise ValueError(
-                f"a report begins with the first row, got a {type(model).__name__} that has "
+                f"a report begins with the first row, got {a(type(model).__name__)} that has "
                 f"learnt {model.rounds_}"
             )
         model._numbers()
