@@ -1,5 +1,6 @@
 """The command: the demo, compare, mistakes, and that all of it is documented."""
 
+import io
 import re
 import signal
 import subprocess
@@ -15,6 +16,9 @@ from typer.testing import CliRunner
 import onlinear as ol
 from onlinear._cli import demo as _demo
 from onlinear._cli.app import app
+from onlinear._cli.progress import meter
+from onlinear._cli.run_figures import RunFigures
+from onlinear._cli.source import Place, Source
 
 runner = CliRunner()
 PAGE = ROOT / "docs" / "command.md"
@@ -177,6 +181,28 @@ def test_there_is_no_progress_bar_in_a_pipe(tmp_path):
     )
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_that_a_learner_is_being_started_and_no_rate_before_it_is(
+    tmp_path, monkeypatch
+):
+    stream_file(tmp_path / "data.csv")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with meter(Source((str(tmp_path / "data.csv"),)), "LASER") as advance:
+        assert "starting LASER (compiled once, about 20 s)" in terminal.getvalue()
+        advance(Place(), RunFigures(unlabelled=1000))
+        time.sleep(0.2)
+        assert "1,000 rows" in terminal.getvalue()
+        assert "a second" not in terminal.getvalue()
+        advance(Place(), RunFigures(unlabelled=2000))
+        time.sleep(0.2)
+    assert re.search(r"2,000 rows, [\d,]+ a second", terminal.getvalue())
 
 
 def test_a_command_explains_itself():

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import onlinear as ol
 from onlinear._cli.app import app
+from onlinear._state_files import file_format
 
 # --- predictions ------------------------------------------------------------------------------
 
@@ -153,6 +154,45 @@ def test_a_run_that_an_earlier_release_began_is_gone_on_with(data):
     assert pa.csv.read_csv("out.csv")["prediction"].to_pylist() == expected
     said = run(*options, "-m", "laser", "-p", "c=7", "--resume", code=2)
     assert "--model is Standardized(learner=LASER(c=7, shrink=False)), but was LASER()" in said
+
+
+def jumping(rows):
+    """Return a stream in which the weight of x1 jumps from 1 to 5 halfway."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, D))
+    w = np.where(np.arange(rows) < rows // 2, 1.0, 5.0)
+    return X, 2 * X[:, 0] + w * X[:, 1] + 0.1 * rng.standard_normal(rows)
+
+
+@pytest.mark.parametrize("model", ["auto", "laser"])
+def test_the_summary_says_which_weights_moved_and_when(data, model):
+    text = lines_of(*jumping(3000))
+    (data / "jump.csv").write_text(text)
+    said = run("jump.csv", "-t", "y", "-m", model)
+    moved = said[said.index("weights that moved most") :]
+    found = re.search(
+        r"^  x1: \+([\d.]+) in rows (\d+) to .*, \+([\d.]+) in rows ([\d,]+) to", moved, re.M
+    )
+    before, first, after, second = (float(number.replace(",", "")) for number in found.groups())
+    assert (before, after) == (pytest.approx(1, abs=0.3), pytest.approx(5, abs=0.3))
+    assert first < 1500 <= second
+    assert moved.index("  x1: ") < moved.index("  x0: ")
+
+    lines = text.splitlines(keepends=True)  # in pieces, and resumed: the same
+    options = ("jump.csv", "-t", "y", "-m", model, "--state", "m.onl", "--snapshot-rows", "77")
+    for rows in (1, 150, 2000, 3000):
+        (data / "jump.csv").write_text("".join(lines[: 1 + rows]))
+        again = run(*options, "--resume")
+    assert moved.strip() in again
+
+
+def test_a_state_without_samples_of_the_weights_is_gone_on_with(data):
+    options = ("data.csv", "-t", "y", "-m", "laser", "--state", "m.onl")
+    run(*options)
+    header, arrays = file_format.read("m.onl")
+    del header["run"]["sampled"], arrays["run.weights"]  # as before 0.11
+    file_format.write("m.onl", header, arrays)
+    assert "moved" not in run(*options, "--resume")
 
 
 # --- errors -----------------------------------------------------------------------------------

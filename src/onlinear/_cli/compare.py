@@ -64,7 +64,10 @@ class Race:
     def run(self) -> None:
         """Run over all rows."""
         stop = Stop()
-        with stop.listening(), meter(self.source, loss=False) as progress:
+        with (
+            stop.listening(),
+            meter(self.source, f"{len(self.runners)} learners", loss=False) as progress,
+        ):
             for block, rows in ahead(read(self.source, self.columns), stop.check):
                 self._take(block, rows)
                 progress(block.after, self.tally)

@@ -17,7 +17,7 @@ from onlinear._validation.words import a
 from onlinear.algorithms import LEARNERS
 from onlinear.scaling import Standardized
 
-__all__ = ["check_data", "is_state_file", "learner", "model", "readings", "specs"]
+__all__ = ["check_data", "is_state_file", "learner", "model", "named", "readings", "specs"]
 
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 KINDS = {name.lower(): kind for name, kind in LEARNERS.items()}
@@ -60,6 +60,11 @@ def learner(
 def _near(name: str, names: Collection[str]) -> str:
     near = difflib.get_close_matches(name, names, 1)
     return f"did you mean {near[0]}?" if near else ""
+
+
+def named(model: Learner) -> str:
+    """Return the class name of a learner; if it is standardized, of the inner one."""
+    return type(model.learner if isinstance(model, Standardized) else model).__name__
 
 
 def is_state_file(name: str) -> bool:

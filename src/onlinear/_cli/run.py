@@ -8,6 +8,7 @@ import numpy as np
 
 from onlinear._cli.columns import Columns, LabelledRows, read
 from onlinear._cli.errors import DataError
+from onlinear._cli.moved_weights import WeightSamples
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.read_ahead import ahead
 from onlinear._cli.recording import Telling
@@ -38,6 +39,7 @@ class StreamRun:
     snapshot: Snapshot
     tally: RunFigures
     place: Place
+    samples: WeightSamples
     whole: bool = True
 
     @property
@@ -88,6 +90,7 @@ class StreamRun:
             self.tally,
             self.output,
             self.telling,
+            self.samples,
         )
 
     # --- the rows of a block ------------------------------------------------------------------
@@ -104,7 +107,8 @@ class StreamRun:
         turns = (np.flatnonzero(np.diff(learns[:end])) + 1).tolist()
         for start, stop in zip([0, *turns], [*turns, end], strict=True):
             while start < stop:
-                middle = min(stop, start + self.snapshot.ahead(self.tally.rows))
+                rows_ahead = min(self.snapshot.ahead(self.tally.rows), self.samples.ahead())
+                middle = min(stop, start + rows_ahead)
                 self._piece(block, rows, slice(start, middle), bool(learns[start]))
                 start = middle
                 if self.snapshot.due(self.tally.rows):
@@ -136,6 +140,7 @@ class StreamRun:
         else:
             self.tally.unlabelled += size
         self.place = block.before.plus(piece.stop)
+        self.samples.pass_rows(size, self.place.number - 1, self.model)
         self.whole = True
 
     @property

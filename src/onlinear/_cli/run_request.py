@@ -4,7 +4,8 @@ import sys
 
 from onlinear._cli.columns import Columns, choose, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
-from onlinear._cli.model_names import check_data, is_state_file, model, readings
+from onlinear._cli.model_names import check_data, is_state_file, model, named, readings
+from onlinear._cli.moved_weights import WeightSamples, moved
 from onlinear._cli.options import OnBad, RunOptions, source_of
 from onlinear._cli.output_paths import check_outputs, is_same_file, or_standard_output
 from onlinear._cli.predictions_file import Nothing, Output, Predictions
@@ -25,7 +26,7 @@ def run_stream(options: RunOptions) -> None:
     """Run a model through a stream, and print a summary."""
     run = prepared(options)
     try:
-        with meter(run.source) as progress:
+        with meter(run.source, named(run.model)) as progress:
             run.go(progress)
     except CommandError as error:
         error.add(saved_so_far(run))
@@ -62,7 +63,8 @@ def prepared(options: RunOptions) -> StreamRun:
     output: Output = Nothing()
     if out is not None:
         output = Predictions(out, 0 if kept is None else kept.bytes)
-    return StreamRun(source, columns, learner, telling, output, snapshot, tally, place)
+    samples = WeightSamples(len(columns.names)) if kept is None else kept.samples
+    return StreamRun(source, columns, learner, telling, output, snapshot, tally, place, samples)
 
 
 def _state(options: RunOptions) -> str | None:
@@ -199,6 +201,7 @@ def summary(options: RunOptions, run: StreamRun) -> str:
             lines.append(f"{words}: {count:,} (row {', '.join(map(str, rows))}{more})")
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
+    lines += moved(run.samples.kept, run.model, run.columns.names, run.columns.target)
     written = {
         "predictions": None if run.output.path == "-" else run.output.path,
         "report": options.report,
