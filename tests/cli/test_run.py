@@ -184,6 +184,8 @@ def test_the_summary_says_which_weights_moved_and_when(data, model):
         (data / "jump.csv").write_text("".join(lines[: 1 + rows]))
         again = run(*options, "--resume")
     assert moved.strip() in again
+    report = run("jump.csv", "-t", "y", "-m", model, "--report", "r.html")
+    assert "\n  x1: +" in report[report.index("weights that moved most") :]
 
 
 def test_a_state_without_samples_of_the_weights_is_gone_on_with(data):

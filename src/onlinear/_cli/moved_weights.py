@@ -3,7 +3,7 @@
 The samples depend only on the rows, not on how they are split into blocks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,15 @@ class WeightSamples:
         table = model.coef_[None, :] if places else np.zeros((0, self.columns))
         self.kept = self.kept.with_places(seen, places, np.full(len(places), float(last)), table)
 
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts the samples back as they are now."""
+        kept = self.kept  # never changed in place
+
+        def restore() -> None:
+            self.kept = kept
+
+        return restore
+
     def described(self) -> tuple[int, np.ndarray]:
         """Return the number of rows and the samples, for a state file."""
         return self.kept.seen, self.kept.described()
@@ -61,11 +70,13 @@ def _has_effects(model: Learner, columns: int) -> bool:
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
     """Return lines on the weights that moved most, and in which rows; none if that is not known.
 
+    The first numbers of a sample are the weights.
+
     A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
     the rows. Those with the largest difference between two tenths are listed.
     """
     late = kept.places > EARLY
-    rows, weights = kept.rows[late], kept.table[late]
+    rows, weights = kept.rows[late], kept.table[late, : len(names)]
     if rows.size < 2 * PARTS or not _has_effects(model, len(names)):
         return []
     effects = weights * np.asarray(model._learnt().scale)

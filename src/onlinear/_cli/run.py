@@ -51,14 +51,15 @@ class StreamRun:
         """Run through all rows; on a bad row or a signal, save the state so far and say so."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
         last = stop.heard if self.source.piped else lambda: False  # learn what was read
-        self.save()  # fails now rather than after hours, if it cannot be written
-        with stop.listening(), self._saved_at_the_end():
-            for block, rows in ahead(blocks, lambda: self._idle(stop), last):
-                self._take(block, rows)
-                progress(self.place, self.tally)
-                if not self.source.piped:
-                    stop.check()
-            stop.check()  # the signal may also have ended the process that feeds the pipe
+        with stop.listening():
+            self.save()  # fails now rather than after hours, if it cannot be written
+            with self._saved_at_the_end():
+                for block, rows in ahead(blocks, lambda: self._idle(stop), last):
+                    self._take(block, rows)
+                    progress(self.place, self.tally)
+                    if not self.source.piped:
+                        stop.check()
+                stop.check()  # the signal may also have ended the process that feeds the pipe
 
     def _idle(self, stop: Stop) -> None:
         stop.check()
@@ -107,8 +108,7 @@ class StreamRun:
         turns = (np.flatnonzero(np.diff(learns[:end])) + 1).tolist()
         for start, stop in zip([0, *turns], [*turns, end], strict=True):
             while start < stop:
-                rows_ahead = min(self.snapshot.ahead(self.tally.rows), self.samples.ahead())
-                middle = min(stop, start + rows_ahead)
+                middle = min(stop, start + self.snapshot.ahead(self.tally.rows))
                 self._piece(block, rows, slice(start, middle), bool(learns[start]))
                 start = middle
                 if self.snapshot.due(self.tally.rows):
@@ -140,7 +140,6 @@ class StreamRun:
         else:
             self.tally.unlabelled += size
         self.place = block.before.plus(piece.stop)
-        self.samples.pass_rows(size, self.place.number - 1, self.model)
         self.whole = True
 
     @property

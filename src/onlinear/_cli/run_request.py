@@ -59,11 +59,11 @@ def prepared(options: RunOptions) -> StreamRun:
     learner.on_bad = "skip" if options.on_bad is OnBad.skip else "raise"
     snapshot = Snapshot(_state(options), options.snapshot_rows, options.snapshot_seconds)
     snapshot.begin(tally.rows)
-    telling = _telling(options, kept, learner, columns)
+    samples = WeightSamples(len(columns.names)) if kept is None else kept.samples
+    telling = _telling(options, kept, learner, columns, samples)
     output: Output = Nothing()
     if out is not None:
         output = Predictions(out, 0 if kept is None else kept.bytes)
-    samples = WeightSamples(len(columns.names)) if kept is None else kept.samples
     return StreamRun(source, columns, learner, telling, output, snapshot, tally, place, samples)
 
 
@@ -154,10 +154,14 @@ def _check_names(learner: Learner, columns: Columns) -> None:
 
 
 def _telling(
-    options: RunOptions, kept: SavedRun | None, learner: Learner, columns: Columns
+    options: RunOptions,
+    kept: SavedRun | None,
+    learner: Learner,
+    columns: Columns,
+    samples: WeightSamples,
 ) -> Telling:
     if options.report is None:
-        return Plain(learner, columns.names)
+        return Plain(learner, columns.names, samples)
     if kept is None:
         if learner._state is not None:
             raise UsageError("--report needs a run from its first row, not a trained model")
@@ -201,7 +205,8 @@ def summary(options: RunOptions, run: StreamRun) -> str:
             lines.append(f"{words}: {count:,} (row {', '.join(map(str, rows))}{more})")
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
-    lines += moved(run.samples.kept, run.model, run.columns.names, run.columns.target)
+    kept = run.telling.records if isinstance(run.telling, Story) else run.samples.kept
+    lines += moved(kept, run.model, run.columns.names, run.columns.target)
     written = {
         "predictions": None if run.output.path == "-" else run.output.path,
         "report": options.report,
