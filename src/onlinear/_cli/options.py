@@ -87,7 +87,8 @@ Models = Annotated[
     ),
 ]
 Drop = Annotated[
-    list[str], typer.Option(metavar="COLUMN", help="A column to leave out; repeatable.")
+    list[str],
+    typer.Option(metavar="COLUMN", help="A column to leave out, or several: a,b; repeatable."),
 ]
 OneHot = Annotated[
     list[str],

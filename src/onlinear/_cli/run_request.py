@@ -2,7 +2,7 @@
 
 import sys
 
-from onlinear._cli.columns import Columns, choose, split
+from onlinear._cli.columns import Columns, choose, encoded, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
 from onlinear._cli.model_names import check_data, is_state_file, model, named, readings
 from onlinear._cli.moved_weights import WeightSamples, moved
@@ -107,8 +107,7 @@ def _kept(options: RunOptions) -> SavedRun | None:
 def _agree(options: RunOptions, kept: SavedRun) -> None:
     """Refuse to resume with other settings than those the run began with."""
     columns, out = kept.columns, or_standard_output(options.out)
-    one_hot = {name.partition("=")[0] for name in options.one_hot if name not in columns.categories}
-    one_hot |= {name for name in options.one_hot if name in columns.categories}
+    one_hot = encoded(options.one_hot, columns.categories)
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
         ("--target", options.target, columns.target),
         ("--drop", sorted(split(options.drop, columns.dropped)), sorted(columns.dropped)),
