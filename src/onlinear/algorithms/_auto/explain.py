@@ -83,11 +83,10 @@ def explained(beliefs: Beliefs) -> str:
     elif rows > 1:
         if rows >= FEW:
             lines.append(f"Over all these rows, {_pace(beliefs)}.")
+        recent = f"In the last {min(rows, RECENT)} rows or so"
         switch = f"since row {beliefs.since:,}" if beliefs.since else "from the beginning"
-        lines.append(
-            f"In the last {min(rows, RECENT)} rows or so, {names[beliefs.leader]} leads "
-            f"({switch}); Auto's own error is {error:.4g}."
-        )
+        lines.append(f"{recent}, {names[beliefs.leader]} leads, {switch}.")
+        lines.append(f"Auto's own error was {error:.4g} then.")
     if past.size and rows > 1:
         lines.append(f"The last label counts {past[0]:+.2f}, the last error {past[1]:+.2f}.")
     if beliefs.cut_labels + beliefs.cut_entries:
