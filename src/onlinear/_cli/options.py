@@ -52,8 +52,8 @@ Model = Annotated[
         "--models",
         "-m",
         metavar="NAME",
-        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. Or a state file, to "
-        "continue with its model.",
+        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. laser is not "
+        "shrunk unless you say laser:shrink=true. Or a state file, to continue with its model.",
     ),
 ]
 Param = Annotated[
@@ -70,7 +70,8 @@ Standardize = Annotated[
     typer.Option(
         "--standardize/--raw",
         help="Standardize the features and add an intercept, or use the features as they are. "
-        "Default: standardize where the learner can be.",
+        "Default: standardize for learners that keep a matrix.",
+        metavar="",
         show_default=False,
     ),
 ]
