@@ -72,7 +72,7 @@ def main() -> None:
         rows = generate(path, options.gigabytes * 1e9, options.columns, options.digits)
         print(f"{path.stat().st_size / 1e9:.2f} GB, {rows:,} rows, {options.columns} columns\n")
         run = [sys.executable, "-m", "onlinear", "run", str(path), "-t", "y"]
-        laser, state = ["-m", "laser", "-p", "shrink=false"], ["--state", f"{folder}/m.onl"]
+        laser, state = ["-m", "laser", "--raw"], ["--state", f"{folder}/m.onl"]
         read = "import sys, pyarrow.csv as csv; rows, path = 0, sys.argv[1]\n"
         contenders = {
             "pyarrow, in pieces": [sys.executable, "-c", read + STREAM, str(path)],

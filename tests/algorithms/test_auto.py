@@ -2,7 +2,9 @@
 
 import copy
 import gzip
+import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -451,3 +453,35 @@ def test_explain_knows_who_leads_and_what_was_cut():
     assert "Outliers cut: labels 1, entries of x 0" in still
     assert "1 of the columns never changed" in still
     assert "1 rows of 5" in ol.Auto().fit(X[:1], y[:1]).explain()
+
+
+def random_walk(rows, move, seed):
+    """Return a stream whose best memory is 1/move rows: √(R/Q) of its Kalman filter."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, 3))
+    w = np.cumsum(move * rng.standard_normal((rows, 3)), axis=0)
+    return X, (X * w).sum(axis=1) + rng.standard_normal(rows)
+
+
+@pytest.mark.parametrize("move", [0.003, 0.01, 0.05])
+def test_explain_knows_the_memory_and_says_the_same_from_one_hundred_rows_to_the_next(move):
+    X, y = random_walk(6000, move, seed=0)
+    model, said = ol.Auto(), []
+    for start in range(0, 6000, 100):
+        ol.replay(model, X[start : start + 100], y[start : start + 100])
+        said.append(model.explain().splitlines()[1])
+    assert sum(a != b for a, b in itertools.pairwise(said[3:])) <= 3
+    found = re.fullmatch(r"Over all these rows, .*: about the last (\d+) rows count\.", said[-1])
+    assert 0.2 < int(found[1]) * move < 2.5  # it is rounded to a factor of 1.8
+
+
+def test_explain_knows_streams_that_x_or_the_experts_do_not_help_with():
+    rng = np.random.default_rng(0)
+    X, noise = rng.standard_normal((1500, 3)), rng.standard_normal(1500)
+    assert "x does not help" in ol.Auto().fit(X, noise).explain()
+    walk = np.cumsum(np.cumsum(noise))
+    assert "x added little" in ol.Auto().fit(X, walk).explain()
+    units = [10.0, 1.0, 0.1]
+    w = np.cumsum(0.1 * rng.standard_normal((1500, 3)), axis=0)  # as fast in every given unit
+    model = ol.Auto(units="given").fit(X * units, (X * units * w).sum(axis=1))
+    assert "experts in given units" in model.explain()

@@ -1,5 +1,6 @@
 """The command: the demo, compare, mistakes, and that all of it is documented."""
 
+import io
 import re
 import signal
 import subprocess
@@ -15,6 +16,9 @@ from typer.testing import CliRunner
 import onlinear as ol
 from onlinear._cli import demo as _demo
 from onlinear._cli.app import app
+from onlinear._cli.progress import meter
+from onlinear._cli.run_figures import RunFigures
+from onlinear._cli.source import Place, Source
 
 runner = CliRunner()
 PAGE = ROOT / "docs" / "command.md"
@@ -90,6 +94,45 @@ def test_compare_gives_the_losses_of_replays(tmp_path, monkeypatch):
     assert "Learners compared" in (tmp_path / "onlinear-compare.html").read_text()
 
 
+def test_compare_gives_learners_the_labels_before_the_row_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = stream_file(tmp_path / "data.csv")
+    monkeypatch.setattr("onlinear._cli.record_splitter.BLOCK", 1500)  # many blocks
+    options = ["data.csv", "-t", "y", "--models", "auto:lags=0,laser:lags=2", "-m", "ridge:lags=1"]
+    result = runner.invoke(app, ["compare", *options])
+    assert result.exit_code == 0, result.output
+    twice = np.column_stack([X[1:], y[:-1], np.concatenate([y[:1], y[:-2]])])
+    models = {
+        r"LASER\(shrink=False\), 2 lags": (ol.LASER(shrink=False), twice),
+        r"Ridge\(\), 1 lag": (ol.Ridge(), twice[:, :-1]),
+    }
+    for name, (model, rows) in models.items():
+        loss = y[0] ** 2 + ol.replay(ol.Standardized(model), rows, y[1:]).cumulative_loss[-1]
+        shown = re.search(rf"{name} +([\d,.]+)", result.output)[1].replace(",", "")
+        assert float(shown) == pytest.approx(loss, rel=1e-3)
+    words = " ".join(result.output.split())
+    assert "Auto also uses the last labels" in words
+    assert "marked with lags" in words
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        (["--models", "auto", "laser"], "laser is a learner, not a file; separate learners by "),
+        (["--models", "auto,", "laser:c=10"], "by commas: --models auto,laser:c=10"),
+        (["--model", "lazer"], "did you mean laser?"),
+        (["--models", "ridge:lags=9"], "ridge:lags=9 needs a whole number 0 ≤ lags ≤ 8"),
+        (["--models", "ridge:lags=x"], "got lags=x"),
+    ],
+)
+def test_compare_says_how_to_name_learners(tmp_path, monkeypatch, models, words):
+    monkeypatch.chdir(tmp_path)
+    stream_file(tmp_path / "data.csv")
+    result = runner.invoke(app, ["compare", "data.csv", "-t", "y", *models])
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
 def test_compare_skips_and_refuses_as_run_does(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     stream_file(tmp_path / "data.csv")
@@ -114,7 +157,7 @@ def test_compare_skips_and_refuses_as_run_does(tmp_path, monkeypatch):
     ("arguments", "words"),
     [
         (["demo", "--rows", "5"], "Invalid value for '--rows'"),
-        (["demo", "--rows", "100", "--report", "no/such/x.html"], "no/such/x.html: No such file"),
+        (["demo", "--rows", "100", "--report", "no/such/x.html"], "there is no folder no/such"),
         (["demo", "--degrees", "nan"], "finite degrees"),
         (["dance"], "No such command"),
         (["run"], "Missing argument 'DATA'"),
@@ -138,6 +181,28 @@ def test_there_is_no_progress_bar_in_a_pipe(tmp_path):
     )
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_that_a_learner_is_being_started_and_no_rate_before_it_is(
+    tmp_path, monkeypatch
+):
+    stream_file(tmp_path / "data.csv")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with meter(Source((str(tmp_path / "data.csv"),)), "LASER") as advance:
+        assert "starting LASER (compiled once, about 20 s)" in terminal.getvalue()
+        advance(Place(), RunFigures(unlabelled=1000))
+        time.sleep(0.2)
+        assert "1,000 rows" in terminal.getvalue()
+        assert "a second" not in terminal.getvalue()
+        advance(Place(), RunFigures(unlabelled=2000))
+        time.sleep(0.2)
+    assert re.search(r"2,000 rows, [\d,]+ a second", terminal.getvalue())
 
 
 def test_a_command_explains_itself():
@@ -167,7 +232,7 @@ def test_every_command_and_option_is_documented():
         assert heading in page, f"docs/command.md has no section on {name}"
         section = page.split(heading)[1].split("\n## ")[0]
         for option in command.params:
-            for flag in option.opts:
+            for flag in (*option.opts, *option.secondary_opts):
                 if flag.startswith("--") and flag != "--help":
                     assert f"`{flag}" in section, f"docs/command.md does not speak of {name} {flag}"
 

@@ -18,7 +18,7 @@ def test_inspect_says_what_a_state_file_holds(data):
     watched.save("watched.onl")
     ol.Bank([ol.AAR(), ol.LASER()]).save("bank.onl")
     for name, expected in {
-        "run": ["Auto()", "400", "out.csv", "Recently, the relationship"],
+        "run": ["Auto()", "400", "out.csv", "Over all these rows, the relationship"],
         "laser": ["LASER(c=7.0)", "column 2"],
         "watched": ["certified learner", "AAR()", "certificate: loss"],
         "bank": ["bank"],

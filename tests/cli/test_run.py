@@ -1,6 +1,7 @@
 """onlinear run: its predictions, its report, and what it refuses."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 import onlinear as ol
 from onlinear._cli.app import app
+from onlinear._state_files import file_format
 
 # --- predictions ------------------------------------------------------------------------------
 
@@ -20,7 +22,7 @@ def test_predictions_are_those_of_a_replay(data):
     X, y = stream(400)
     said = run("data.csv", "-t", "y", "-m", "laser", "-p", "c=10", "-o", "out.csv")
     table = pa.csv.read_csv("out.csv")
-    replay = ol.replay(ol.LASER(c=10), X, y)
+    replay = ol.replay(ol.Standardized(ol.LASER(c=10, shrink=False)), X, y)
     assert table["row"].to_pylist() == list(range(400))
     assert table["prediction"].to_pylist() == replay.predictions.tolist()
     assert table["label"].to_pylist() == y.tolist()
@@ -50,9 +52,9 @@ def test_a_row_without_a_label_is_predicted_only(data):
     kept = np.random.default_rng(1).random(400) < 0.5
     labels = np.where(kept, y, np.nan)
     (data / "some.csv").write_text(lines_of(X, labels).replace("nan", ""))
-    said = run("some.csv", "-t", "y", "-m", "laser", "-o", "out.csv")
+    said = run("some.csv", "-t", "y", "-m", "laser", "--raw", "-o", "out.csv")
     assert f"learnt {kept.sum()}, predicted only {400 - kept.sum()}, skipped 0" in said
-    model = ol.LASER()
+    model = ol.LASER(shrink=False)
     expected = []
     for x, label in zip(X, labels, strict=True):
         expected.append(model.predict_one(x))
@@ -92,7 +94,7 @@ def test_bad_rows_are_skipped_and_counted_if_asked(data):
     lines[1 + 30] = "1,,3,4\n"
     lines[1 + 40] = "1,2,3,inf\n"
     (data / "bad.csv").write_text("".join(lines))
-    said = run("bad.csv", "-t", "y", "-m", "laser", "-o", "out.csv", "--on-bad", "skip")
+    said = run("bad.csv", "-t", "y", "-m", "laser", "--raw", "-o", "out.csv", "--on-bad", "skip")
     assert "learnt 396, predicted only 0, skipped 4" in said
     for words in (
         "skipped: another number of values than 4: 1 (row 10)",
@@ -104,7 +106,7 @@ def test_bad_rows_are_skipped_and_counted_if_asked(data):
     good = np.ones(400, dtype=bool)
     good[[10, 20, 30, 40]] = False
     predictions = np.array(pa.csv.read_csv("out.csv")["prediction"].to_numpy())
-    expected = ol.replay(ol.LASER(), X[good], y[good]).predictions
+    expected = ol.replay(ol.LASER(shrink=False), X[good], y[good]).predictions
     assert predictions[good].tolist() == expected.tolist()
     assert np.isnan(predictions[~good]).all()
 
@@ -127,9 +129,72 @@ def test_categories_and_standardised_learners(data):
         for x, label, day in zip(X, y, days, strict=True)
     )
     (data / "days.csv").write_text(text)
-    run("days.csv", "-t", "y", "--one-hot", "day", "-m", "laser", "--standardize", "-o", "out.csv")
+    run("days.csv", "-t", "y", "--one-hot", "day", "-m", "laser:shrink=true", "-o", "out.csv")
     replay = ol.replay(ol.Standardized(ol.LASER()), np.hstack([X, ones]), y)
     assert pa.csv.read_csv("out.csv")["prediction"].to_pylist() == replay.predictions.tolist()
+
+
+def test_run_and_compare_give_a_learner_the_same_columns_and_parameters(data):
+    for spec, raw in (("laser", ()), ("laser:c=10", ()), ("ridge", ("--raw",)), ("nlms", ())):
+        said = run("data.csv", "-t", "y", "-m", spec, *raw)
+        relative = re.search(r"([\d.]+) times that of the running mean", said)[1]
+        options = ["compare", "data.csv", "-t", "y", "-m", spec, *raw]
+        shown = CliRunner().invoke(app, options).output
+        assert re.search(rf" {relative} ", shown), (spec, relative, shown)
+
+
+def test_a_run_that_an_earlier_release_began_is_gone_on_with(data):
+    lines = (data / "data.csv").read_text().splitlines(keepends=True)
+    (data / "data.csv").write_text("".join(lines[:200]))
+    options = ("data.csv", "-t", "y", "-o", "out.csv", "--state", "m.onl")
+    run(*options, "-m", "laser:shrink=true", "--raw")  # what "-m laser" meant before 0.11
+    (data / "data.csv").write_text("".join(lines))
+    run(*options, "-m", "laser", "--resume")
+    expected = ol.replay(ol.LASER(), *stream(400)).predictions.tolist()
+    assert pa.csv.read_csv("out.csv")["prediction"].to_pylist() == expected
+    said = run(*options, "-m", "laser", "-p", "c=7", "--resume", code=2)
+    assert "--model is Standardized(learner=LASER(c=7, shrink=False)), but was LASER()" in said
+
+
+def jumping(rows):
+    """Return a stream in which the weight of x1 jumps from 1 to 5 halfway."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, D))
+    w = np.where(np.arange(rows) < rows // 2, 1.0, 5.0)
+    return X, 2 * X[:, 0] + w * X[:, 1] + 0.1 * rng.standard_normal(rows)
+
+
+@pytest.mark.parametrize("model", ["auto", "laser"])
+def test_the_summary_says_which_weights_moved_and_when(data, model):
+    text = lines_of(*jumping(3000))
+    (data / "jump.csv").write_text(text)
+    said = run("jump.csv", "-t", "y", "-m", model)
+    moved = said[said.index("weights that moved most") :]
+    found = re.search(
+        r"^  x1: \+([\d.]+) in rows (\d+) to .*, \+([\d.]+) in rows ([\d,]+) to", moved, re.M
+    )
+    before, first, after, second = (float(number.replace(",", "")) for number in found.groups())
+    assert (before, after) == (pytest.approx(1, abs=0.3), pytest.approx(5, abs=0.3))
+    assert first < 1500 <= second
+    assert moved.index("  x1: ") < moved.index("  x0: ")
+
+    lines = text.splitlines(keepends=True)  # in pieces, and resumed: the same
+    options = ("jump.csv", "-t", "y", "-m", model, "--state", "m.onl", "--snapshot-rows", "77")
+    for rows in (1, 150, 2000, 3000):
+        (data / "jump.csv").write_text("".join(lines[: 1 + rows]))
+        again = run(*options, "--resume")
+    assert moved.strip() in again
+    report = run("jump.csv", "-t", "y", "-m", model, "--report", "r.html")
+    assert "\n  x1: +" in report[report.index("weights that moved most") :]
+
+
+def test_a_state_without_samples_of_the_weights_is_gone_on_with(data):
+    options = ("data.csv", "-t", "y", "-m", "laser", "--state", "m.onl")
+    run(*options)
+    header, arrays = file_format.read("m.onl")
+    del header["run"]["sampled"], arrays["run.weights"]  # as before 0.11
+    file_format.write("m.onl", header, arrays)
+    assert "moved" not in run(*options, "--resume")
 
 
 # --- errors -----------------------------------------------------------------------------------
@@ -197,7 +262,7 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (text.replace("x2,y", "x2,y,z", 1), {}, 1, "not those the run began with: new 'z'"),
         (text.replace(".1", ".2"), {}, 1, "data.csv is not what was read before the snapshot"),
         (text, {"y": "x1"}, 2, "--target is x1, but was y when the run began"),
-        (text, {"ridge": "laser"}, 2, "--model is LASER(), but was Ridge() when the run began"),
+        (text, {"ridge": "rls"}, 2, "RLS()), but was Standardized(learner=Ridge()) when the run"),
         (text, {"out.csv": "o.csv"}, 2, "--out is o.csv, but was out.csv when the run began"),
     ]
     for content, changed, code, words in changes:
@@ -221,7 +286,21 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (["empty.csv", "-t", "y"], 1, "empty.csv is empty"),
         (["data.csv", "-t", "z"], 2, "--target z: no such column"),
         (["data.csv", "-t", "y", "-m", "lazer"], 2, "did you mean laser?"),
-        (["data.csv", "-t", "y", "-m", "laser", "-p", "k=1"], 2, "LASER takes on_bad, b, c"),
+        (
+            ["data.csv", "-t", "y", "-m", "laser", "-p", "k=1"],
+            2,
+            "no such parameter; it takes b, c",
+        ),
+        (["data.csv", "-t", "y", "-m", "rls", "-p", "forget=1"], 2, "did you mean forgetting?"),
+        (["data.csv", "-t", "y", "-p", "on_bad=skip"], 2, "use --on-bad"),
+        (["data.csv", "-t", "y", "-m", "laser:lags=2"], 2, "only onlinear compare gives past"),
+        (["data.csv", "-t", "y", "-m", "auto", "laser"], 2, "onlinear compare takes several: --mo"),
+        (
+            ["data.csv", "-t", "y", "--models", "auto,laser"],
+            2,
+            "run takes one learner",
+        ),
+        (["data.csv", "-t", "y", "-m", "nlms", "--standardize"], 2, "needs a second-order learner"),
         (["data.csv", "-t", "y", "-m", "laser", "-p", "c=-1"], 2, "got c=-1"),
         (["data.csv", "-t", "y", "-m", "laser", "-p", "c"], 2, "write name=value"),
         (["data.csv", "-t", "y", "--resume"], 2, "--resume needs --state"),

@@ -24,7 +24,7 @@ def test_the_state_is_the_model(data):
     X, y = stream(400)
     run("data.csv", "-t", "y", "-m", "laser", "--state", "model.onl")
     model = ol.load("model.onl")
-    replayed = ol.LASER()
+    replayed = ol.Standardized(ol.LASER(shrink=False))
     ol.replay(replayed, X, y)
     assert model.coef_.tolist() == replayed.coef_.tolist()
     assert list(model.feature_names_in_) == ["x0", "x1", "x2"]
@@ -55,10 +55,10 @@ def test_columns_that_were_dropped_in_one_list_are_so_when_a_run_goes_on(data):
 
 def test_a_model_learns_on_from_a_file_in_another_stream(data):
     X, y = stream(400)
-    run("data.csv", "-t", "y", "-m", "laser", "--state", "m.onl")
+    run("data.csv", "-t", "y", "-m", "laser", "--raw", "--state", "m.onl")
     (data / "next.csv").write_text(lines_of(*stream(50, seed=5)))
     run("next.csv", "-t", "y", "-m", "m.onl", "-o", "out.csv")
-    model = ol.LASER()
+    model = ol.LASER(shrink=False)
     ol.replay(model, X, y)
     expected = ol.replay(model, *stream(50, seed=5)).predictions
     assert pa.csv.read_csv("out.csv")["prediction"].to_pylist() == expected.tolist()

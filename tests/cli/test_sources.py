@@ -178,6 +178,7 @@ def test_a_decimal_comma_is_noticed_and_read(tmp_path):
         ("1.5,2\n3,4\n", "begins with numbers (1.5, 2, …)"),
         ("a,b,a\n1,2,3\n", "more than one column named 'a'"),
         ("a;b\n1;2\n", "use --delimiter ';'"),
+        ("# notes\na,b\n1,2\n", "no row has as many values as its first line, which should name"),
     ],
 )
 def test_a_csv_without_a_header_to_believe_is_refused(tmp_path, text, words):
@@ -218,6 +219,7 @@ def test_files_that_cannot_be_are_refused_in_words(tmp_path):
         ((str(tmp_path),), "is a folder"),
         (("-", "x.csv"), "cannot be combined with files"),
         ((write(tmp_path / "data", "a\n"),), "use --format"),
+        ((write(tmp_path / "x.xlsx", "a\n"),), "is a spreadsheet: save it as CSV"),
         ((write(tmp_path / "x.parquet", "a\n"),), "is not a parquet file"),
         ((write(tmp_path / "x.arrow", "a\n"),), "is not an arrow file"),
         ((write(tmp_path / "x.csv.gz", "a\n"),), "cannot read"),
@@ -240,10 +242,28 @@ def test_text_and_times_are_refused_with_what_to_do(tmp_path):
     with pytest.raises(UsageError) as refused:
         choose(Source((path,)), "y")
     assert str(refused.value) == (
-        "features must be numbers, but 'when' holds times; 'city' holds text: drop it "
-        "(--drop when --drop city), or encode text as 0/1 columns (--one-hot city)"
+        "features must be numbers, but 'when' holds times; 'city' holds text such as 'Rome': drop "
+        "them (--drop when,city), or encode text as 0/1 columns (--drop when --one-hot city)"
     )
     assert choose(Source((path,)), "y", ["when", "city"]).names == ["x"]
+
+
+def test_text_that_is_no_category_is_shown_and_not_to_be_encoded(tmp_path):
+    rows = "".join(f"${i}.50,Köln,{i}\n" for i in range(30))
+    path = write(tmp_path / "t.csv", "price,city,y\n" + rows)
+    with pytest.raises(UsageError, match=r"\(--drop price --one-hot city\)$") as refused:
+        choose(Source((path,)), "y")
+    assert "'price' holds text such as '$0.50'; 'city' holds text such as 'Köln'" in str(
+        refused.value
+    )
+    (tmp_path / "t.csv").write_bytes((tmp_path / "t.csv").read_text("utf8").encode("latin1"))
+    with pytest.raises(UsageError, match="'city' holds text that is not UTF-8 \\(iconv -f latin1"):
+        choose(Source((path,)), "y", ["price"])
+
+
+def test_columns_to_encode_may_be_listed(tmp_path):
+    path = write(tmp_path / "t.csv", "a,b,y\nu,v,1\nw,v,2\n")
+    assert choose(Source((path,)), "y", one_hot=["a,b"]).names == ["a=u", "a=w", "b=v"]
 
 
 def test_an_index_without_a_name_is_no_input(tmp_path):
@@ -300,7 +320,7 @@ def test_missing_and_infinite_values_are_faults_and_a_missing_label_is_none(tmp_
     [
         ({"target": "z"}, "--target z: no such column; the columns are price, x, name"),
         ({"target": "pryce"}, "did you mean 'price'?"),
-        ({"target": "name"}, "the target 'name' holds text, not numbers"),
+        ({"target": "name"}, "the target 'name' holds text such as 'Rome', not numbers: replace"),
         ({"target": "price", "drop": ["w"]}, "--drop w: no such column"),
         ({"target": "price", "drop": ["price"]}, "it cannot be dropped"),
         ({"target": "price", "drop": ["name"], "one_hot": ["name"]}, "both in --drop and in"),

@@ -64,7 +64,9 @@ def demo(
     began = time.perf_counter()
     with ending(), busy("compiling (the first time) and replaying"):
         from onlinear._cli import demo as _demo
+        from onlinear._cli.output_paths import check_outputs
 
+        check_outputs([], {"--report": report})
         _demo.run(rows, degrees, seed, report)
     typer.echo(f"report: {report}  ({time.perf_counter() - began:.1f} s)")
 
@@ -81,7 +83,9 @@ def inspect(
     """Show what is in a state file; nothing in it is executed."""
     with ending():
         from onlinear._cli.inspect import show
+        from onlinear._cli.output_paths import check_outputs
 
+        check_outputs([("the state", file)], {})
         show(str(file), as_json=json)
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet
 from onlinear._cli.errors import DataError
 from onlinear._cli.parsing import Parsed, Types
 from onlinear._cli.record_splitter import mark_of
+from onlinear._validation.words import with_article
 
 __all__ = ["Batches"]
 
@@ -35,7 +36,7 @@ class Batches:
             except pa.ArrowInvalid:
                 return None  # a stream: it is opened again each time
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"{self.name} is not a {self.kind} file: {error}") from None
+            raise DataError(f"{self.name} is not {with_article(self.kind)} file: {error}") from None
 
     def _schema(self) -> pa.Schema:
         if self.kind == "parquet":
@@ -46,7 +47,7 @@ class Batches:
         try:
             return pa.ipc.open_stream(pa.OSFile(self.name))
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(f"{self.name} is not an arrow file: {error}") from None
+            raise DataError(f"{self.name} is not {with_article(self.kind)} file: {error}") from None
 
     def columns(self) -> list[str]:
         """Return the names of the columns."""

@@ -15,9 +15,11 @@ from onlinear._cli.errors import DataError, UsageError
 from onlinear._cli.row_faults import Fault, Faults
 from onlinear._cli.source import START, Place, Source, SourceBlock
 
-__all__ = ["Columns", "LabelledRows", "choose", "read", "split"]
+__all__ = ["Columns", "LabelledRows", "choose", "encoded", "read", "split"]
 
 MOST = 1000  # categories that a column may have
+FEW = 20  # categories that a text column may seem to have, however few rows there are
+TEXT = "text"
 INDEX = "__index_level_0__"  # pandas' name for an unnamed index in Parquet
 
 
@@ -159,9 +161,16 @@ def choose(
 def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the columns to encode as 0/1 columns, with their categories if those are given."""
     for asked in one_hot:
-        name, _, values = (asked, "", "") if asked in names else asked.partition("=")
-        _known(name, names, "--one-hot")
-        yield name, list(dict.fromkeys(values.split(","))) if values else []
+        listed, _, values = (asked, "", "") if asked in names else asked.partition("=")
+        for name in split([listed], names):
+            _known(name, names, "--one-hot")
+            yield name, list(dict.fromkeys(values.split(","))) if values else []
+
+
+def encoded(one_hot: Iterable[str], names: Collection[str]) -> list[str]:
+    """Return the columns that ``--one-hot`` names, without their categories."""
+    listed = [asked if asked in names else asked.partition("=")[0] for asked in one_hot]
+    return split(listed, names)
 
 
 def split(asked: Iterable[str], names: Collection[str]) -> list[str]:
@@ -186,17 +195,44 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
     comma = [name for name in (target, *inputs) if _has_commas(table[name])]
     if comma:
         raise UsageError(f"{comma[0]!r} has numbers with a decimal comma: use --decimal ,")
-    if _words(table[target].type) != "numbers":
-        raise UsageError(f"the target {target!r} holds {_words(table[target].type)}, not numbers")
+    kind = _words(table[target].type)
+    if kind != "numbers":
+        shown = kind + _example(table[target], kind)
+        hint = ": replace it by numbers, such as 0 and 1" if kind == TEXT else ""
+        raise UsageError(f"the target {target!r} holds {shown}, not numbers{hint}")
     held = {name: _words(table[name].type) for name in inputs}
     held.update(dict.fromkeys({"", INDEX}.intersection(inputs), "what seems to be an index"))
     unclear = {name: words for name, words in held.items() if words != "numbers"}
     if unclear:
-        which = "; ".join(f"{name!r} holds {words}" for name, words in unclear.items())
-        dropped = " ".join(f"--drop {quote(name)}" for name in unclear)
-        texts = [quote(name) for name, words in unclear.items() if words == "text"]
-        instead = f", or encode text as 0/1 columns (--one-hot {texts[0]})" if texts else ""
-        raise UsageError(f"features must be numbers, but {which}: drop it ({dropped}){instead}")
+        which = "; ".join(
+            f"{name!r} holds {words}{_example(table[name], words)}"
+            for name, words in unclear.items()
+        )
+        texts = [name for name, kind in unclear.items() if kind == TEXT and _few(table[name])]
+        others = [name for name in unclear if name not in texts]
+        instead = " ".join(filter(None, (_option("--drop", others), _option("--one-hot", texts))))
+        instead = f", or encode text as 0/1 columns ({instead})" if texts else ""
+        them = "it" if len(unclear) == 1 else "them"
+        dropped = _option("--drop", list(unclear))
+        raise UsageError(f"features must be numbers, but {which}: drop {them} ({dropped}){instead}")
+
+
+def _option(option: str, names: list[str]) -> str:
+    """Return an option for the columns, to be copied to a shell."""
+    if any("," in name for name in names):
+        return " ".join(f"{option} {quote(name)}" for name in names)
+    return f"{option} {quote(','.join(names))}" if names else ""
+
+
+def _example(column: pa.ChunkedArray, words: str) -> str:
+    """Return the first value of a text column, which shows why its values are no numbers."""
+    given = (value.as_py() for value in column if value.is_valid)
+    return f" such as {next(given, '')!r:.30}" if words == TEXT else ""
+
+
+def _few(column: pa.ChunkedArray) -> bool:
+    """Whether a text column seems to hold categories: its values occur several times each."""
+    return len(pc.unique(column)) <= max(FEW, len(column) // 10)
 
 
 def _has_commas(column: pa.ChunkedArray) -> bool:
@@ -217,7 +253,9 @@ def _words(kind: Any) -> str:
         return "times"
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)
+    if pa.types.is_binary(kind):
+        return "text that is not UTF-8 (iconv -f latin1 -t utf8 converts it)"
+    return TEXT if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)
 
 
 def _categories(source: Source, wanted: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:

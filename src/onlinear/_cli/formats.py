@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-__all__ = ["SUFFIXES", "Format"]
+__all__ = ["EXCEL", "SUFFIXES", "Format"]
 
 
 class Format(StrEnum):
@@ -28,3 +28,4 @@ SUFFIXES = {
     ".ipc": Format.arrow,
     ".feather": Format.arrow,
 }
+EXCEL = (".xlsx", ".xls", ".ods")  # which are not read

@@ -1,38 +1,55 @@
-"""Look up learners by their names on the command line (``--model laser:c=10``)."""
+"""Learners by their names on the command line (``--model laser:c=10``), by one rule everywhere.
+
+A learner that can be standardized is, unless the user says ``--raw``. LASER is not shrunk unless
+the user says ``shrink=true``: shrinking is for its worst-case bound, and costs accuracy on most
+data.
+"""
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from onlinear._cli.errors import UsageError
 from onlinear._learner.base import Learner, load
+from onlinear._validation.words import with_article
 from onlinear.algorithms import LEARNERS
 from onlinear.scaling import Standardized
 
-__all__ = ["learner", "model"]
+__all__ = ["check_data", "is_state_file", "learner", "model", "named", "readings", "specs"]
 
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
+KINDS = {name.lower(): kind for name, kind in LEARNERS.items()}
+HINTS = {
+    "on_bad": "use --on-bad",
+    "lags": "only onlinear compare gives past labels to others",
+}
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}  # that differ from Python
 
 
-def learner(name: str, params: Iterable[str] = (), *, standardized: bool = False) -> Learner:
-    """Return a new learner, its parameters checked."""
-    kinds = {known.lower(): kind for known, kind in LEARNERS.items()}
-    kind = kinds.get(name.lower())
+def learner(
+    name: str,
+    params: Iterable[str] = (),
+    standardize: bool | None = None,
+    *,
+    defaults: Mapping[str, Mapping[str, Any]] = DEFAULTS,
+) -> Learner:
+    """Return a new learner, its parameters checked; ``None`` standardizes where possible."""
+    kind = KINDS.get(name.lower())
     if kind is None:
-        near = difflib.get_close_matches(name.lower(), kinds, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(kinds))}"
+        hint = _near(name.lower(), KINDS) or f"there are {', '.join(sorted(KINDS))}"
         raise UsageError(f"--model {name}: no such learner; {hint}")
     given = dict(_param(param) for param in params)
-    names = list(kind().get_params(deep=False))
+    names = [param for param in kind().get_params(deep=False) if param != "on_bad"]
     for param in given:
         if param not in names:
-            raise UsageError(f"--param {param}: {kind.__name__} takes {', '.join(names)}")
+            hint = HINTS.get(param) or _near(param, names) or f"it takes {', '.join(names)}"
+            raise UsageError(f"--param {param}: {kind.__name__} has no such parameter; {hint}")
     try:
-        made: Learner = kind(**given)
+        made: Learner = kind(**{**defaults.get(name.lower(), {}), **given})
         made._numbers()
-        if standardized:
+        if standardize or (standardize is None and made.algorithm.follows is not None):
             made = Standardized(made)
             made._numbers()
     except (TypeError, ValueError) as error:
@@ -40,17 +57,65 @@ def learner(name: str, params: Iterable[str] = (), *, standardized: bool = False
     return made
 
 
-def model(name: str, params: Iterable[str] = (), *, standardized: bool = False) -> Learner:
+def _near(name: str, names: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def named(model: Learner) -> str:
+    """Return the class name of a learner; if it is standardized, of the inner one."""
+    return type(model.learner if isinstance(model, Standardized) else model).__name__
+
+
+def is_state_file(name: str) -> bool:
+    """Whether a model's name is that of a state file, not of a learner."""
+    return name.endswith(".onl") or Path(name).is_file()
+
+
+def model(name: str, params: Iterable[str] = (), standardize: bool | None = None) -> Learner:
     """Return a learner by its name, or the one in a state file."""
-    if not (name.endswith(".onl") or Path(name).is_file()):
+    if not is_state_file(name):
+        if "," in name:
+            raise UsageError(
+                f"--model {name}: run takes one learner; onlinear compare takes several"
+            )
         name, *more = name.split(":")
-        return learner(name, [*more, *params], standardized=standardized)
-    if list(params) or standardized:
+        return learner(name, [*more, *params], standardize)
+    if list(params) or standardize is not None:
         raise UsageError(f"--model {name}: a model from a state file keeps its parameters")
     loaded = load(name)
     if not isinstance(loaded, Learner):
-        raise UsageError(f"--model {name}: it holds a {type(loaded).__name__}, not a learner")
+        held = with_article(type(loaded).__name__)
+        raise UsageError(f"--model {name}: it holds {held}, not a learner")
     return loaded
+
+
+def readings(name: str, params: Iterable[str], standardize: bool | None) -> list[Learner]:
+    """Return what a model's name means, and what it meant before 0.11, for runs begun then."""
+    params = list(params)
+    now = model(name, params, standardize)
+    if is_state_file(name):
+        return [now]
+    name, *more = name.split(":")
+    return [now, learner(name, [*more, *params], standardize is True, defaults={})]
+
+
+def specs(texts: Iterable[str]) -> list[str]:
+    """Return the learners of lists such as ``auto,laser:c=10``."""
+    return [spec.strip() for text in texts for spec in text.split(",") if spec.strip()]
+
+
+def check_data(data: Iterable[str], models: Iterable[str], *, several: bool) -> None:
+    """Refuse names of learners among the files, as in ``--models auto laser``.
+
+    ``several`` says whether the command takes several learners.
+    """
+    found = [path for path in data if path.split(":")[0].lower() in KINDS]
+    found = [path for path in found if not Path(path).exists()]
+    if found:
+        listed = ",".join(specs([*models, *found]))
+        rule = "separate learners by commas" if several else "onlinear compare takes several"
+        raise UsageError(f"{found[0]} is a learner, not a file; {rule}: --models {listed}")
 
 
 def _param(text: str) -> tuple[str, Any]:

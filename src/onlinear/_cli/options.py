@@ -49,10 +49,11 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
+        "--models",
         "-m",
         metavar="NAME",
-        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. Or a state file, to "
-        "continue with its model.",
+        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. laser is not "
+        "shrunk unless you say laser:shrink=true. Or a state file, to continue with its model.",
     ),
 ]
 Param = Annotated[
@@ -65,22 +66,30 @@ Param = Annotated[
     ),
 ]
 Standardize = Annotated[
-    bool,
-    typer.Option("--standardize", help="Standardize the features and add an intercept."),
-]
-Models = Annotated[
-    str | None,
+    bool | None,
     typer.Option(
-        metavar="LIST",
-        help="Learners, such as auto,laser:c=10:shrink=false; default: a selection of eight.",
+        "--standardize/--raw",
+        help="Standardize the features and add an intercept, or use the features as they are. "
+        "Default: standardize for learners that keep a matrix.",
+        metavar="",
+        show_default=False,
     ),
 ]
-Raw = Annotated[
-    bool,
-    typer.Option("--raw", help="Use the features as they are: not standardized, no intercept."),
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--models",
+        "--model",
+        "-m",
+        metavar="LIST",
+        help="Learners, such as auto,laser:c=10,ridge:lags=2 (with the last two labels as columns);"
+        " default: a selection of ten.",
+        show_default=False,
+    ),
 ]
 Drop = Annotated[
-    list[str], typer.Option(metavar="COLUMN", help="A column to leave out; repeatable.")
+    list[str],
+    typer.Option(metavar="COLUMN", help="A column to leave out, or several: a,b; repeatable."),
 ]
 OneHot = Annotated[
     list[str],
@@ -137,7 +146,7 @@ class RunOptions:
     target: Target
     model: Model = None
     param: Param = field(default_factory=list)
-    standardize: Standardize = False
+    standardize: Standardize = None
     drop: Drop = field(default_factory=list)
     one_hot: OneHot = field(default_factory=list)
     on_bad: Bad = OnBad.stop
@@ -160,8 +169,8 @@ class CompareOptions:
 
     data: Data
     target: Target
-    models: Models = None
-    raw: Raw = False
+    models: Models = field(default_factory=list)
+    standardize: Standardize = None
     drop: Drop = field(default_factory=list)
     one_hot: OneHot = field(default_factory=list)
     on_bad: Bad = OnBad.stop

@@ -1,26 +1,75 @@
-"""Check the paths of output files before anything is written."""
+"""Check, before anything is opened for writing, that no output overwrites an input or another.
+
+Files are compared by what they are, not by their names: a hard link, a symbolic link, another
+spelling of the path and a redirected standard stream are all found.
+"""
 
 import os
-from collections.abc import Mapping
+import stat
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from onlinear._cli.errors import DataError, UsageError
-from onlinear._cli.source import Source
 
-__all__ = ["check_outputs"]
+__all__ = ["check_outputs", "is_same_file", "or_standard_output"]
+
+STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+AnyPath = str | os.PathLike[str]
 
 
-def check_outputs(source: Source, wanted: Mapping[str, str | os.PathLike[str] | None]) -> None:
-    """Refuse paths that overwrite the data or each other, or lie in no existing folder."""
-    taken = {os.path.realpath(path): f"the data, {path}" for path in source.paths}
-    for option, path in wanted.items():
-        if path is None or path == "-":
-            continue
-        real = os.path.realpath(path)
-        if real in taken:
-            raise UsageError(f"{option} {path} would overwrite {taken[real]}")
-        if not Path(real).parent.is_dir():
-            raise DataError(f"cannot write {path}: there is no folder {Path(path).parent}")
-        if Path(real).exists() and not Path(real).is_file() and option != "--out":
-            raise DataError(f"cannot write {path}: it is not an ordinary file")
-        taken[real] = option
+def or_standard_output(path: str | None) -> str | None:
+    """Return "-" for a path that is standard output by another name, or else the path."""
+    return "-" if path in STANDARD_OUTPUT else path
+
+
+def check_outputs(
+    inputs: Iterable[tuple[str, AnyPath]], outputs: Mapping[str, AnyPath | None]
+) -> None:
+    """Refuse outputs that would overwrite an input or each other, or that cannot be written.
+
+    ``inputs`` are descriptions and paths ("-" is standard input), ``outputs`` paths by their option
+    ("-" is standard output, which is always an output: the summary goes there).
+    """
+    files = {option: path for option, path in outputs.items() if path is not None and path != "-"}
+    taken = {
+        _identity(path, sys.stdin): f"{words}, {'standard input' if path == '-' else path}"
+        for words, path in inputs
+    }
+    for option, path in {"standard output": "-", **files}.items():
+        file = _identity(path, sys.stdout)
+        if file is not None and file in taken:
+            shown = option if path == "-" else f"{option} {path}"
+            raise UsageError(f"{shown} would overwrite {taken[file]}")
+        taken[file] = option
+    for option, path in files.items():
+        _check_place(option, path)
+
+
+def is_same_file(one: AnyPath, other: AnyPath) -> bool:
+    """Whether two paths lead to one file."""
+    return _identity(one, None) == _identity(other, None)
+
+
+def _identity(path: AnyPath, stream: Any) -> object:
+    """Return what identifies a file, also one that is not there yet; None for pipes and devices."""
+    try:
+        found = os.fstat(stream.fileno()) if path == "-" else Path(path).stat()
+    except (OSError, ValueError):  # not there yet, or a stream without a file
+        return None if path == "-" else _identity_to_be(Path(os.path.realpath(path)))
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _identity_to_be(path: Path) -> object:
+    folder = path.parent.stat() if path.parent.is_dir() else None
+    return (folder.st_dev, folder.st_ino, path.name) if folder else path
+
+
+def _check_place(option: str, path: AnyPath) -> None:
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
+        raise DataError(f"cannot write {path}: there is no folder {Path(path).parent}")
+    if real.exists() and not real.is_file() and option != "--out":
+        raise DataError(f"cannot write {path}: it is not an ordinary file")

@@ -10,12 +10,17 @@ from onlinear._cli.source import Place, Source
 
 __all__ = ["meter"]
 
+COMPILED = "(compiled once, about 20 s)"
+
 
 @contextlib.contextmanager
-def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, RunFigures], None]]:
+def meter(
+    source: Source, who: str, *, loss: bool = True
+) -> Iterator[Callable[[Place, RunFigures], None]]:
     """Yield a function to call with the place reached and the figures so far.
 
-    With ``loss=False`` the loss is not shown, as there may be several learners.
+    Until the first call, it is said that ``who`` is being started, which includes compiling. With
+    ``loss=False`` the loss is not shown, as there may be several learners.
     """
     if not sys.stderr.isatty():
         yield lambda place, tally: None
@@ -34,17 +39,20 @@ def meter(source: Source, *, loss: bool = True) -> Iterator[Callable[[Place, Run
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         total = source.size if any(sizes) else None
-        task = progress.add_task("run", total=total, rows="", loss="")
+        task = progress.add_task("run", total=total, rows=f"starting {who} {COMPILED}", loss="")
 
         def advance(place: Place, tally: RunFigures) -> None:
-            now = progress.get_time()
-            began.append((now, tally.rows)) if not began else None
-            speed = (tally.rows - began[0][1]) / max(now - began[0][0], 1e-3)
+            now, speed = progress.get_time(), ""
+            if began:  # the first block includes compiling
+                per_second = (tally.rows - began[0][1]) / max(now - began[0][0], 1e-3)
+                speed = f", {per_second:,.0f} a second"
+            else:
+                began.append((now, tally.rows))
             done = sum(sizes[: place.file]) + place.byte
             progress.update(
                 task,
                 completed=done if total else None,
-                rows=f"{tally.rows:,} rows, {speed:,.0f} a second",
+                rows=f"{tally.rows:,} rows{speed}",
                 loss=f"mean squared error {tally.error:.4g}" if loss else "",
             )
 

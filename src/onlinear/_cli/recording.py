@@ -4,6 +4,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from onlinear._cli.moved_weights import WeightSamples
+from onlinear._engine.transaction import all_or_nothing
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import Replay
 
@@ -26,15 +28,33 @@ class Telling(Protocol):
 
 
 class Plain(NamedTuple):
-    """Predicts and learns rows, and records nothing."""
+    """Predicts and learns rows, and only takes samples of the weights."""
 
     model: Learner
     names: list[str]
+    samples: WeightSamples
 
     def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
-        """Predict and learn."""
+        """Predict and learn, all or nothing."""
+        if y.size <= self.samples.ahead():
+            return self._piece(X, y, start)
+        with all_or_nothing(self.model, self.samples):
+            pieces, begin = list[Replay](), 0
+            while begin < y.size:
+                piece = slice(begin, min(y.size, begin + self.samples.ahead()))
+                pieces.append(self._piece(X[piece], y[piece], start + begin))
+                pieces[-1].bad_rows[:] += begin
+                begin = piece.stop
+        predictions, bad = (
+            np.concatenate([getattr(run, part) for run in pieces])
+            for part in ("predictions", "bad_rows")
+        )
+        return Replay(predictions, y, bad)
+
+    def _piece(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
         predictions, bad = self.model._run_table(X, self.names, y, learn=True, first=start)
+        self.samples.pass_rows(y.size, start + y.size - 1, self.model)
         return Replay(predictions, y, np.array(bad, dtype=np.intp))
 
     def described(self) -> None:
-        """Return None: there is no record."""
+        """Return None: there is no record for a report."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from onlinear._cli.columns import Columns, LabelledRows, read
 from onlinear._cli.errors import DataError
+from onlinear._cli.moved_weights import WeightSamples
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.read_ahead import ahead
 from onlinear._cli.recording import Telling
@@ -38,6 +39,7 @@ class StreamRun:
     snapshot: Snapshot
     tally: RunFigures
     place: Place
+    samples: WeightSamples
     whole: bool = True
 
     @property
@@ -49,14 +51,15 @@ class StreamRun:
         """Run through all rows; on a bad row or a signal, save the state so far and say so."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
         last = stop.heard if self.source.piped else lambda: False  # learn what was read
-        self.save()  # fails now rather than after hours, if it cannot be written
-        with stop.listening(), self._saved_at_the_end():
-            for block, rows in ahead(blocks, lambda: self._idle(stop), last):
-                self._take(block, rows)
-                progress(self.place, self.tally)
-                if not self.source.piped:
-                    stop.check()
-            stop.check()  # the signal may also have ended the process that feeds the pipe
+        with stop.listening():
+            self.save()  # fails now rather than after hours, if it cannot be written
+            with self._saved_at_the_end():
+                for block, rows in ahead(blocks, lambda: self._idle(stop), last):
+                    self._take(block, rows)
+                    progress(self.place, self.tally)
+                    if not self.source.piped:
+                        stop.check()
+                stop.check()  # the signal may also have ended the process that feeds the pipe
 
     def _idle(self, stop: Stop) -> None:
         stop.check()
@@ -88,6 +91,7 @@ class StreamRun:
             self.tally,
             self.output,
             self.telling,
+            self.samples,
         )
 
     # --- the rows of a block ------------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 import sys
 
-from onlinear._cli.columns import Columns, choose, split
+from onlinear._cli.columns import Columns, choose, encoded, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
-from onlinear._cli.model_names import model
+from onlinear._cli.model_names import check_data, is_state_file, model, named, readings
+from onlinear._cli.moved_weights import WeightSamples, moved
 from onlinear._cli.options import OnBad, RunOptions, source_of
-from onlinear._cli.output_paths import check_outputs
+from onlinear._cli.output_paths import check_outputs, is_same_file, or_standard_output
 from onlinear._cli.predictions_file import Nothing, Output, Predictions
 from onlinear._cli.progress import meter
 from onlinear._cli.recording import Plain, Telling
@@ -17,7 +18,6 @@ from onlinear._cli.source import START, Source
 from onlinear._evaluation.report.resumable_recorder import Story
 from onlinear._learner.base import Learner
 from onlinear.algorithms import Auto
-from onlinear.scaling import Standardized
 
 __all__ = ["run_stream"]
 
@@ -26,7 +26,7 @@ def run_stream(options: RunOptions) -> None:
     """Run a model through a stream, and print a summary."""
     run = prepared(options)
     try:
-        with meter(run.source) as progress:
+        with meter(run.source, named(run.model)) as progress:
             run.go(progress)
     except CommandError as error:
         error.add(saved_so_far(run))
@@ -39,14 +39,17 @@ def run_stream(options: RunOptions) -> None:
 
 def prepared(options: RunOptions) -> StreamRun:
     """Return the run, ready to start; everything is checked before anything is written."""
+    check_data(options.data, [options.model or ""], several=False)
     source = source_of(options)
     out = _out(options, source)
-    check_outputs(source, {"--out": out, "--state": options.state, "--report": options.report})
+    check_outputs(
+        _inputs(options), {"--out": out, "--state": options.state, "--report": options.report}
+    )
     kept = _kept(options)
     if kept is None:
         columns = choose(source, options.target, options.drop, options.one_hot)
         place, tally = START, RunFigures()
-        learner = model(options.model or "auto", options.param, standardized=options.standardize)
+        learner = model(options.model or "auto", options.param, options.standardize)
         _check_names(learner, columns)
     else:
         _agree(options, kept)
@@ -56,11 +59,12 @@ def prepared(options: RunOptions) -> StreamRun:
     learner.on_bad = "skip" if options.on_bad is OnBad.skip else "raise"
     snapshot = Snapshot(_state(options), options.snapshot_rows, options.snapshot_seconds)
     snapshot.begin(tally.rows)
-    telling = _telling(options, kept, learner, columns)
+    samples = WeightSamples(len(columns.names)) if kept is None else kept.samples
+    telling = _telling(options, kept, learner, columns, samples)
     output: Output = Nothing()
     if out is not None:
         output = Predictions(out, 0 if kept is None else kept.bytes)
-    return StreamRun(source, columns, learner, telling, output, snapshot, tally, place)
+    return StreamRun(source, columns, learner, telling, output, snapshot, tally, place, samples)
 
 
 def _state(options: RunOptions) -> str | None:
@@ -69,7 +73,18 @@ def _state(options: RunOptions) -> str | None:
 
 def _out(options: RunOptions, source: Source) -> str | None:
     """Return where predictions go."""
-    return "-" if options.out is None and source.piped else options.out
+    return "-" if options.out is None and source.piped else or_standard_output(options.out)
+
+
+def _inputs(options: RunOptions) -> list[tuple[str, str]]:
+    """Return what is read, and must not be overwritten."""
+    inputs = [("the data", path) for path in options.data]
+    model, state = options.model, options.state
+    if model is None or not is_state_file(model):
+        return inputs
+    if state is not None and is_same_file(model, state):
+        return inputs  # the state of this run is to replace it
+    return [*inputs, ("the model", model)]
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
@@ -91,19 +106,21 @@ def _kept(options: RunOptions) -> SavedRun | None:
 
 def _agree(options: RunOptions, kept: SavedRun) -> None:
     """Refuse to resume with other settings than those the run began with."""
-    columns = kept.columns
-    one_hot = {name.partition("=")[0] for name in options.one_hot if name not in columns.categories}
-    one_hot |= {name for name in options.one_hot if name in columns.categories}
+    columns, out = kept.columns, or_standard_output(options.out)
+    one_hot = encoded(options.one_hot, columns.categories)
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
         ("--target", options.target, columns.target),
         ("--drop", sorted(split(options.drop, columns.dropped)), sorted(columns.dropped)),
         ("--one-hot", sorted(one_hot), sorted(columns.categories)),
-        ("--out", options.out, kept.out if kept.out != "-" else options.out),
+        ("--out", out, kept.out if kept.out != "-" else out),
     ]
-    if options.model is not None or options.param or options.standardize:
-        given = model(options.model or "auto", options.param, standardized=options.standardize)
-        given.on_bad = kept.model.on_bad
-        pairs.append(("--model", repr(given), repr(kept.model)))
+    if options.model is not None or options.param or options.standardize is not None:
+        given = readings(options.model or "auto", options.param, options.standardize)
+        for reading in given:
+            reading.on_bad = kept.model.on_bad
+        began = repr(kept.model)
+        known = began in map(repr, given)
+        pairs.append(("--model", began if known else repr(given[0]), began))
     for option, now, then in pairs:
         if now != then:
             raise UsageError(
@@ -136,10 +153,14 @@ def _check_names(learner: Learner, columns: Columns) -> None:
 
 
 def _telling(
-    options: RunOptions, kept: SavedRun | None, learner: Learner, columns: Columns
+    options: RunOptions,
+    kept: SavedRun | None,
+    learner: Learner,
+    columns: Columns,
+    samples: WeightSamples,
 ) -> Telling:
     if options.report is None:
-        return Plain(learner, columns.names)
+        return Plain(learner, columns.names, samples)
     if kept is None:
         if learner._state is not None:
             raise UsageError("--report needs a run from its first row, not a trained model")
@@ -174,16 +195,19 @@ def summary(options: RunOptions, run: StreamRun) -> str:
         if tally.learnt >= 2 * BEGINNING:
             error, relative = tally.after_beginning
             lines.append(f"after the first {BEGINNING} rows: {error:.6g}, {relative:.4g} times")
-        if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto | Standardized):
-            lines.append("this is worse than the running mean: try --standardize, or --model auto")
+        if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto):
+            without = "without --raw, or " if options.standardize is False else ""
+            lines.append(f"this is worse than the running mean: try {without}--model auto")
     for words, count, rows in tally.found()[:5]:
         if rows:
             more = ", …" if count > len(rows) else ""
             lines.append(f"{words}: {count:,} (row {', '.join(map(str, rows))}{more})")
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
+    kept = run.telling.records if isinstance(run.telling, Story) else run.samples.kept
+    lines += moved(kept, run.model, run.columns.names, run.columns.target)
     written = {
-        "predictions": None if options.out == "-" else options.out,
+        "predictions": None if run.output.path == "-" else run.output.path,
         "report": options.report,
         "state": options.state,
     }

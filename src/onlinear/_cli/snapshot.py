@@ -14,6 +14,7 @@ import numpy as np
 
 from onlinear._cli.columns import Columns
 from onlinear._cli.errors import DataError
+from onlinear._cli.moved_weights import WeightSamples
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.recording import Telling
 from onlinear._cli.run_figures import RunFigures
@@ -39,6 +40,7 @@ class SavedRun:
     out: str | None
     bytes: int
     story: tuple[dict[str, Any], dict[str, np.ndarray]] | None
+    samples: WeightSamples
 
     def check(self, source: Source) -> Place:
         """Return the place in a source to resume from; refuse a source that has changed."""
@@ -98,13 +100,14 @@ class Snapshot:
         tally: RunFigures,
         output: Output,
         telling: Telling,
+        samples: WeightSamples,
     ) -> None:
         """Write the state atomically, once the predictions up to here are on disk."""
         if self.path is None:
             return
         size = output.settle()
         header, arrays = model_codec.described(model, full_name(type(model)))
-        story = telling.described()
+        story, (sampled, weights) = telling.described(), samples.described()
         header["run"] = {
             "version": VERSION,
             "columns": dataclasses.asdict(columns),
@@ -115,13 +118,22 @@ class Snapshot:
             "out": output.path,
             "bytes": size,
             "story": None if story is None else story[0],
+            "sampled": sampled,
         }
+        arrays["run.weights"] = weights
         told = {} if story is None else {f"story.{k}": v for k, v in story[1].items()}
         try:
             file_format.write(self.path, header, {**arrays, **told})
         except OSError as error:
             raise DataError(f"cannot write {self.path}: {error.strerror}") from None
         self.begin(tally.rows)
+
+
+def _samples(columns: int, run: dict[str, Any], arrays: dict[str, np.ndarray]) -> WeightSamples:
+    """Return the samples of the weights; from now on, if an earlier release began the run."""
+    if "sampled" not in run:
+        return WeightSamples(columns)
+    return WeightSamples.restored(columns, run["sampled"], arrays["run.weights"])
 
 
 def read_run(path: str) -> dict[str, Any]:
@@ -142,15 +154,16 @@ def read(path: str) -> SavedRun:
             raise ValueError(f"its run has version {run['version']!r}, this reads {VERSION}")
         columns = run["columns"]
         told = {k.removeprefix("story."): v for k, v in arrays.items() if k.startswith("story.")}
+        roles = Columns(
+            str(columns["target"]),
+            tuple(map(str, columns["numbers"])),
+            {str(k): tuple(map(str, v)) for k, v in columns["categories"].items()},
+            tuple(map(str, columns["truths"])),
+            tuple(map(str, columns["dropped"])),
+        )
         kept = SavedRun(
             model,
-            Columns(
-                str(columns["target"]),
-                tuple(map(str, columns["numbers"])),
-                {str(k): tuple(map(str, v)) for k, v in columns["categories"].items()},
-                tuple(map(str, columns["truths"])),
-                tuple(map(str, columns["dropped"])),
-            ),
+            roles,
             Place(*(model_codec.count(number) for number in run["place"])),
             RunFigures.restored(run["tally"]),
             list(map(str, run["paths"])),
@@ -158,6 +171,7 @@ def read(path: str) -> SavedRun:
             None if run["out"] is None else str(run["out"]),
             model_codec.count(run["bytes"]),
             None if run["story"] is None else (run["story"], told),
+            _samples(len(roles.names), run, arrays),
         )
         if not 0 <= kept.place.file < len(kept.paths):
             raise ValueError(f"it is in file {kept.place.file} of {len(kept.paths)}")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from onlinear._cli.columnar_file import Batches
 from onlinear._cli.errors import DataError, UsageError
-from onlinear._cli.formats import SUFFIXES, Format
+from onlinear._cli.formats import EXCEL, SUFFIXES, Format
 from onlinear._cli.parsing import Types
 from onlinear._cli.record_splitter import RecordReader
 from onlinear._cli.row_faults import Faults
@@ -177,6 +177,8 @@ def _kind(path: str) -> Format:
     if suffixes and _is_packed(path):
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if suffixes and suffixes[-1] in EXCEL:
+        raise UsageError(f"{path} is a spreadsheet: save it as CSV")
     if kind is None:
         raise UsageError(f"cannot tell the format of {path}: use --format {'|'.join(Format)}")
     return kind

@@ -54,7 +54,9 @@ class Records:
         if b"\0" in data[:HEAD]:
             raise DataError(f"{self.name} is not UTF-8 text: it contains null bytes")
         if self.kind == "jsonl" and begins == b"[":
-            raise DataError(f"{self.name} is a JSON array, not JSON lines (one object a line)")
+            raise DataError(
+                f"{self.name} is a JSON array, not JSON lines (jq -c '.[]' converts it)"
+            )
         if self.kind == "csv" and begins == b"{":
             raise DataError(f"{self.name} looks like JSON lines: use --format jsonl")
 
@@ -97,7 +99,13 @@ class Records:
     def first(self) -> pa.Table:
         """Return the first rows, which show column names, types and some values."""
         parser, data, _ = self._begun
-        return parser.guess(data) if data.strip() else pa.table({})
+        table = parser.guess(data) if data.strip() else pa.table({})
+        if data.strip() and not len(table) and isinstance(parser, CSV):
+            raise DataError(
+                f"{self.name}: no row has as many values as its first line, which should name the "
+                f"columns ({', '.join(parser.names)[:60]})"
+            )
+        return table
 
     def columns(self) -> list[str]:
         """Return the names of the columns."""

@@ -333,7 +333,10 @@ class Auto(Learner):
 
     @atomic
     def explain(self) -> str:
-        """Describe in words and a table how fast the relationship changes, and which expert leads.
+        """Describe in words and a table how fast the relationship changed, and which expert leads.
+
+        The speed is about all rows learnt, and computed from the weights that the experts have in
+        the best fixed combination over them; the leader is that of the last hundred rows or so.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)

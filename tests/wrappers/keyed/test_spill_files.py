@@ -104,7 +104,8 @@ def spilling(folder, end):
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_files_of_killed_processes_are_removed_and_no_others(tmp_path, monkeypatch):
     killed, alive = spilling(tmp_path, "killed"), spilling(tmp_path, "alive")
-    assert killed.wait(120) == -signal.SIGKILL
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
     assert alive.stdout.readline() == "ready\n"
     assert len(list(tmp_path.iterdir())) == 2
     spill_store.remove_abandoned(str(tmp_path))

@@ -1,4 +1,4 @@
-"""The text of ``Auto.explain``: the speed of drift, the leading expert, outliers, a table."""
+"""The text of ``Auto.explain``: the speed of drift, what leads now, outliers, a table."""
 
 import math
 from typing import NamedTuple
@@ -7,15 +7,20 @@ import numpy as np
 
 __all__ = ["Beliefs", "explained"]
 
-FEW = 100  # fewer rows are not enough to judge the drift
-ALIKE = 1.05  # errors within this factor of the least count as equal
+RECENT = 100  # rows that the recent errors are about, as their rate is 1/100
+FEW = 300  # fewer rows are not enough to judge the drift
+LITTLE = 0.05  # a total weight of the experts up to which x adds little to past labels
+ROUND = (3, 10, 30, 100, 300, 1000)  # a memory is rounded to one of these
+LEVELS = np.linspace(0.25, 0.75, 21)  # quantiles of the age of rows that are averaged
+AGES = np.geomspace(0.3, 2e5, 300)  # ages between which they are searched
 
 
 class Beliefs(NamedTuple):
     """The numbers to explain: each expert's name, memory, error and weight, and counts of outliers.
 
-    Errors are recent root mean squares. ``weights`` are those of the experts in the prediction,
-    ``past`` those of past labels and errors: label, error, label, error.
+    Errors are recent root mean squares, losses sums of squares over all rows. ``weights`` are those
+    of the experts in the prediction, ``past`` those of past labels and errors: label, error, label,
+    error. ``overall`` are the experts' weights in the best fixed combination over all rows.
     """
 
     rows: int
@@ -23,7 +28,9 @@ class Beliefs(NamedTuple):
     names: list[str]
     memories: list[float]
     errors: np.ndarray
+    losses: np.ndarray
     weights: np.ndarray
+    overall: np.ndarray
     past: np.ndarray
     leader: int
     since: int
@@ -33,49 +40,64 @@ class Beliefs(NamedTuple):
     inert: int
 
 
-def _longest(memories: list[float], errors: np.ndarray, leader: int) -> float:
-    """Return the leader's memory, or the longest of an expert that is about as good."""
-    if memories[leader] == 0:
-        return 0.0
-    alike = [m for m, e in zip(memories, errors, strict=True) if e <= ALIKE * errors[leader]]
-    return max([memories[leader], *(m for m in alike if m > memories[leader])])
+def _memory(memories: list[float], overall: np.ndarray) -> float:
+    """Return how many rows back the combination looks, given the experts' weights in it.
+
+    An expert of memory m gives a row of age a the weight e^{−a/m}/m. This is the geometric mean of
+    the ages between the quartiles of the combined weights: unlike the memory of the one leading
+    expert, it changes little when weights do. NaN if experts in given units count most.
+    """
+    known = np.isfinite(memories) & (np.array(memories) > 0.0)
+    weights, given = overall[known], overall[np.isnan(memories)]
+    if given.sum() > weights.sum():
+        return math.nan
+    within = (1.0 - np.exp(-AGES[:, None] / np.array(memories)[known])) @ (weights / weights.sum())
+    places = np.searchsorted(np.maximum.accumulate(within), LEVELS)
+    return float(np.exp(np.log(AGES[np.minimum(places, AGES.size - 1)]).mean()))
 
 
-def _pace(memory: float) -> str:
-    if memory == 0:
+def _pace(beliefs: Beliefs) -> str:
+    """Return how fast the relationship changed, over all rows."""
+    if beliefs.losses[-1] <= beliefs.losses[:-1].min():
         return "no expert did better than the mean of y: x does not help"
+    if beliefs.overall[:-1].sum() <= LITTLE:
+        return "the last labels told nearly everything: x added little"
+    memory = _memory(beliefs.memories, beliefs.overall)
     if math.isnan(memory):
-        return "an expert in given units did best"
+        return "the experts in given units counted most"
     if memory < 3:
         return "the relationship changed all the time: only the last rows count"
-    if memory < 100:
-        return f"the relationship changed fast: about the last {memory:.0f} rows count"
-    if memory < 3000:
-        return f"the relationship changed slowly: about the last {memory:,.0f} rows count"
+    if memory < 2000:
+        about = min(ROUND, key=lambda rows: abs(math.log(rows / memory)))
+        pace = "fast" if about < 100 else "slowly"
+        return f"the relationship changed {pace}: about the last {about:,} rows count"
     return "the relationship hardly changed: all rows count"
 
 
 def explained(beliefs: Beliefs) -> str:
     """Return the text."""
-    rows, columns, names, memories, errors, weights, past, leader, since, error, *rest = beliefs
-    cut_labels, cut_entries, inert = rest
-    lines = [f"Auto has learnt {rows:,} rows of {columns} columns."]
+    rows, names, past, error = beliefs.rows, beliefs.names, beliefs.past, beliefs.error
+    lines = [f"Auto has learnt {rows:,} rows of {beliefs.columns} columns."]
     if rows > 1 and error == 0.0:
         lines.append("There is nothing left to learn: its recent error is 0.")
     elif rows > 1:
         if rows >= FEW:
-            lines.append(f"Recently, {_pace(_longest(memories, errors, leader))}.")
-        switch = f"since row {since:,}" if since else "from the beginning"
-        lines.append(f"{names[leader]} leads {switch}; Auto's own error is {error:.4g}.")
+            lines.append(f"Over all these rows, {_pace(beliefs)}.")
+        recent = f"In the last {min(rows, RECENT)} rows or so"
+        switch = f"since row {beliefs.since:,}" if beliefs.since else "from the beginning"
+        lines.append(f"{recent}, {names[beliefs.leader]} leads, {switch}.")
+        lines.append(f"Auto's own error was {error:.4g} then.")
     if past.size and rows > 1:
         lines.append(f"The last label counts {past[0]:+.2f}, the last error {past[1]:+.2f}.")
-    if cut_labels + cut_entries:
-        lines.append(f"Outliers cut: labels {cut_labels:,}, entries of x {cut_entries:,}.")
-    if inert and rows > 1:
-        lines.append(f"{inert:,} of the columns never changed, and are not used.")
+    if beliefs.cut_labels + beliefs.cut_entries:
+        lines.append(
+            f"Outliers cut: labels {beliefs.cut_labels:,}, entries of x {beliefs.cut_entries:,}."
+        )
+    if beliefs.inert and rows > 1:
+        lines.append(f"{beliefs.inert:,} of the columns never changed, and are not used.")
     wide = max(len(name) for name in names)
     lines += ["", f"{'expert':{wide}}   recent error  weight"]
-    for name, miss, weight in zip(names, errors, weights, strict=True):
+    for name, miss, weight in zip(names, beliefs.errors, beliefs.weights, strict=True):
         shown = f"{miss:13.4g}" if math.isfinite(miss) else " " * 13
         lines.append(f"{name:{wide}}  {shown}  {weight:+6.2f}")
     return "\n".join(lines)

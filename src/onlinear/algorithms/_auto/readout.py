@@ -69,8 +69,11 @@ def line_of(state: Any) -> np.ndarray:
 
 def weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return each expert's weight in the prediction, and those of the past labels and errors."""
-    experts = state.rounds.size
-    weights = state.trust @ state.V
+    return _shares(state.trust @ state.V, state.rounds.size)
+
+
+def _shares(weights: np.ndarray, experts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights in the prediction, given those of deviations from the experts' mean."""
     share, past = weights[: experts + 1], weights[experts + 1 :]
     return share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1), past
 
@@ -95,7 +98,9 @@ def beliefs_of(state: Any, c: np.ndarray, rows: int, columns: int) -> Beliefs:
         names=names_of_experts(c),
         memories=[*memories, 0.0],
         errors=np.sqrt(state.recent),
+        losses=state.losses,
         weights=weights,
+        overall=_shares(state.V[0], state.rounds.size)[0],
         past=past,
         leader=int(labels[LEADER]),
         since=int(labels[SINCE]),

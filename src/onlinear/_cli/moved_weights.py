@@ -1,0 +1,96 @@
+"""Which weights moved most in a run, and when: samples of the weights, in bounded memory.
+
+The samples depend only on the rows, not on how they are split into blocks.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from onlinear._evaluation.report.downsampling import Regular
+from onlinear._evaluation.report.recorder import MOST_WEIGHED
+from onlinear._learner.base import Learner
+from onlinear.algorithms import Auto
+from onlinear.scaling import Standardized
+
+__all__ = ["WeightSamples", "moved"]
+
+MOST = 100  # samples that are kept
+EARLY = 100  # rows in which a learner finds its weights, which are left out
+PARTS = 10  # of the rows, over which weights are averaged
+LISTED = 3
+
+
+class WeightSamples:
+    """The weights of a learner, sampled regularly; empty if they cannot be put in one unit."""
+
+    def __init__(self, columns: int, kept: Regular | None = None) -> None:
+        self.columns = columns
+        self.kept = Regular.none(MOST, columns) if kept is None else kept
+
+    def ahead(self) -> int:
+        """Return after how many more rows the next sample is due."""
+        seen = self.kept.seen
+        stride = self.kept.stride_after(seen + 1)
+        return stride - seen % stride
+
+    def pass_rows(self, rows: int, last: int, model: Learner) -> None:
+        """Count rows, at most :meth:`ahead`; take a sample if one is due after row ``last``."""
+        seen = self.kept.seen + rows
+        places = [seen] if rows == self.ahead() and _has_effects(model, self.columns) else []
+        table = model.coef_[None, :] if places else np.zeros((0, self.columns))
+        self.kept = self.kept.with_places(seen, places, np.full(len(places), float(last)), table)
+
+    def _snapshot(self) -> Callable[[], None]:
+        """Return a function that puts the samples back as they are now."""
+        kept = self.kept  # never changed in place
+
+        def restore() -> None:
+            self.kept = kept
+
+        return restore
+
+    def described(self) -> tuple[int, np.ndarray]:
+        """Return the number of rows and the samples, for a state file."""
+        return self.kept.seen, self.kept.described()
+
+    @classmethod
+    def restored(cls, columns: int, seen: Any, samples: np.ndarray) -> "WeightSamples":
+        """Return what a state file describes, or refuse it."""
+        kept = Regular.restored(samples, 0, 1 << 53, MOST, columns, seen)
+        return cls(columns, kept)
+
+
+def _has_effects(model: Learner, columns: int) -> bool:
+    known = isinstance(model, Auto | Standardized) and model._state is not None
+    return known and columns <= MOST_WEIGHED
+
+
+def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
+    """Return lines on the weights that moved most, and in which rows; none if that is not known.
+
+    The first numbers of a sample are the weights.
+
+    A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
+    the rows. Those with the largest difference between two tenths are listed.
+    """
+    late = kept.places > EARLY
+    rows, weights = kept.rows[late], kept.table[late, : len(names)]
+    if rows.size < 2 * PARTS or not _has_effects(model, len(names)):
+        return []
+    effects = weights * np.asarray(model._learnt().scale)
+    parts = np.array_split(np.arange(rows.size), PARTS)
+    means = np.array([effects[part].mean(axis=0) for part in parts])
+    change = means.max(axis=0) - means.min(axis=0)
+    lines = []
+    for j in np.argsort(-change, kind="stable")[:LISTED].tolist():
+        ends = sorted((int(means[:, j].argmin()), int(means[:, j].argmax())))
+        values = [
+            f"{means[k, j]:+.3g} in rows {rows[parts[k][0]]:,.0f} to {rows[parts[k][-1]]:,.0f}"
+            for k in ends
+        ]
+        if change[j] > 0:
+            lines.append(f"  {names[j]}: {', '.join(values)}")
+    heading = f"weights that moved most (effect on {target} of one standard deviation more):"
+    return [heading, *lines] if lines else []

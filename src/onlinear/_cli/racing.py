@@ -1,0 +1,105 @@
+"""A learner in a comparison, and the last labels that it may get as further columns."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from onlinear._cli.errors import UsageError
+from onlinear._cli.model_names import KINDS, learner
+from onlinear._evaluation.report.running_sums import Sums
+from onlinear._learner.base import Learner
+from onlinear._learner.replay_result import Replay
+from onlinear.algorithms import Auto
+from onlinear.algorithms._auto.rounds import MOST_LAGS
+from onlinear.scaling import Standardized
+
+__all__ = ["Runner", "every", "exact", "runner_of"]
+
+LAGS = "lags="
+
+
+def every(y: np.ndarray) -> np.ndarray:
+    """Return that every row counts."""
+    return np.ones(y.size, dtype=bool)
+
+
+def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
+    """Return a replay in which no row was skipped."""
+    return Replay(predictions, y, np.zeros(0, dtype=np.intp))
+
+
+@dataclass
+class Runner:
+    """A learner in the comparison, its loss so far, and the error that stopped it, if any.
+
+    With ``lags``, the last labels are further columns. The first row has no last label: it is
+    predicted as 0 and not learnt. Older labels than the first are replaced by the first.
+    """
+
+    model: Learner
+    lags: int = 0
+    sums: Sums = field(default_factory=Sums)
+    out: str = ""
+    past: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def name(self) -> str:
+        """The name in tables: learners are standardized unless the name says "raw"."""
+        inner = self.model.learner if isinstance(self.model, Standardized) else self.model
+        lags = f", {self.lags} lag{'s' * (self.lags > 1)}" if self.lags else ""
+        raw = "" if isinstance(self.model, Standardized | Auto) else ", raw"
+        return f"{inner!r}{lags}{raw}"
+
+    @property
+    def sees_labels(self) -> bool:
+        """Whether it uses past labels to predict."""
+        return self.lags > 0 or (isinstance(self.model, Auto) and self.model.lags > 0)
+
+    def replay(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
+        """Predict and learn rows; return the loss so far after each, NaN once it has stopped."""
+        if not self.out:
+            try:
+                predictions = self._predicted(X, y, names, first)
+            except ValueError as error:
+                self.out = str(error).removesuffix("; the model is unchanged")
+            else:
+                self.sums, loss, _ = self.sums.with_rows(exact(predictions, y), every(y))
+                return loss
+        return np.full(y.size, np.nan)
+
+    def _predicted(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
+        """Predict and learn rows."""
+        without = int(self.lags > 0 and self.past.size == 0)  # a first row without a last label
+        X, names = self._with_lags(X, y), [*names, *(f"y_{{t−{i + 1}}}" for i in range(self.lags))]
+        predictions = np.zeros(y.size)
+        if y.size > without:
+            predictions[without:], _ = self.model._run_table(
+                X[without:], names, y[without:], learn=True, first=first + without
+            )
+        if self.lags:
+            self.past = np.concatenate([self.past, y])[-self.lags :]
+        return predictions
+
+    def _with_lags(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        known = np.concatenate([self.past, y])
+        now = self.past.size + np.arange(y.size)
+        lags = [known[np.maximum(now - 1 - i, 0)] for i in range(self.lags)]
+        return np.ascontiguousarray(np.column_stack([X, *lags]))
+
+
+def runner_of(spec: str, standardize: bool | None) -> Runner:
+    """Return a learner such as ``laser:c=10``; ``laser:c=10:lags=2`` has the last two labels."""
+    name, *params = spec.split(":")
+    kind = KINDS.get(name.lower())
+    lags = 0
+    if kind is not None and "lags" not in kind().get_params(deep=False):
+        wanted = [param.removeprefix(LAGS) for param in params if param.startswith(LAGS)]
+        params = [param for param in params if not param.startswith(LAGS)]
+        lags = _count(spec, wanted[-1]) if wanted else 0
+    return Runner(learner(name, params, standardize), lags)
+
+
+def _count(spec: str, text: str) -> int:
+    if not text.isdecimal() or not int(text) <= MOST_LAGS:
+        raise UsageError(f"{spec} needs a whole number 0 ≤ lags ≤ {MOST_LAGS}, got lags={text}")
+    return int(text)
