@@ -38,7 +38,7 @@ class Plain(NamedTuple):
         """Predict and learn, all or nothing."""
         if y.size <= self.samples.ahead():
             return self._piece(X, y, start)
-        with all_or_nothing(self.model, self.samples):
+        with self.model._lock, all_or_nothing(self.model, self.samples):
             pieces, begin = list[Replay](), 0
             while begin < y.size:
                 piece = slice(begin, min(y.size, begin + self.samples.ahead()))

@@ -178,6 +178,7 @@ class Transaction:
 
     def __enter__(self) -> None:
         for guarded in self._guards:
+            assert guarded._lock._is_owned(), f"{guarded!r} is changed without its lock"
             guarded._undo = self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:

@@ -225,6 +225,7 @@ class Learner(LearnerState):
             model = copy.copy(self)  # so that several threads may predict at once
         return run(model, X, y, learn=False, progress=progress, engine=engine)
 
+    @atomic
     def _run_table(
         self,
         X: Any,

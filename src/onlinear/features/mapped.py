@@ -119,7 +119,6 @@ class Mapped(Pair):
         )
         return ValueError(f"{error}; the model is unchanged")
 
-    @atomic
     def _run(
         self,
         X: Any,
@@ -132,6 +131,7 @@ class Mapped(Pair):
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
         return run(self, X, y, learn=learn, progress=progress, engine=engine)
 
+    @atomic
     def _run_table(
         self,
         X: np.ndarray | Rows,

@@ -293,7 +293,6 @@ class Bank(Guarded):
             raise checks.not_fitted("Bank")
         return self._run(X, None, learn=False)[0]
 
-    @atomic
     def _run(
         self,
         X: Any,
@@ -306,6 +305,7 @@ class Bank(Guarded):
         """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
         return run(self, X, y, learn=learn, progress=progress, engine=engine)
 
+    @atomic
     def _run_table(
         self,
         X: np.ndarray | Rows,
