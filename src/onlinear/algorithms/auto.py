@@ -28,6 +28,7 @@ from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.rounds import rows_taken
 from onlinear._numerics.linalg import inner, scale
 from onlinear._validation import checks
+from onlinear.algorithms._auto.check import check_states
 from onlinear.algorithms._auto.combination import SUMS
 from onlinear.algorithms._auto.experts import GIVEN, STANDARD
 from onlinear.algorithms._auto.explain import explained
@@ -226,6 +227,10 @@ class Auto(Learner):
                     "over)"
                 )
         return lags, c, drifts
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_states(stack, LARGEST)
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         return unknown("Auto", "the squared loss of Auto (regret_ has one of a weighted loss)")

@@ -13,7 +13,7 @@ Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from onlinear._updates.reweighted_ridge import (
 )
 from onlinear._updates.units import SUMS
 from onlinear._validation.checks import choice, limit, number
+from onlinear._validation.states import check_sums
 from onlinear.algorithms.cirr import (
     ShrinkageState,
     absorb,
@@ -194,6 +195,10 @@ class OSLOG(Learner):
 
     algorithm = Algorithm(init, step, follows=SUMS)
     _square = 2
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_sums("S = Σxxᵀ", stack.A)
 
     def _params(self) -> OSLOGParams:
         eager = choice(self, "first", ("zero", "w0")) == "w0"

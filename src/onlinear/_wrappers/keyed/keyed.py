@@ -332,10 +332,10 @@ class Keyed:
         state_file.save(self._models, self._late.pending, path)
 
     @classmethod
-    def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":
+    def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, Any], spill: Any = None) -> "Keyed":
         """Return the ``Keyed`` object that a header and arrays describe."""
         keyed = cls.__new__(cls)
-        keyed._assemble(*state_file.rebuilt(header, arrays))
+        keyed._assemble(*state_file.rebuilt(header, arrays, spill))
         return keyed
 
     @staticmethod
@@ -347,4 +347,4 @@ class Keyed:
         return shards.merged(keyed)
 
 
-model_codec.register_reader("keyed", Keyed._rebuilt, mapped=True)
+model_codec.register_reader("keyed", Keyed._rebuilt, last="records", settings=("spill",))
