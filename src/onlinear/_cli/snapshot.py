@@ -18,10 +18,10 @@ from onlinear._cli.predictions_file import Output
 from onlinear._cli.recording import Telling
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
-from onlinear._learner.base import Learner, full_name, load
+from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, model_codec
 
-__all__ = ["SavedRun", "Snapshot", "read", "read_run"]
+__all__ = ["SavedRun", "Snapshot", "read"]
 
 VERSION = 1
 
@@ -103,8 +103,11 @@ class Snapshot:
         if self.path is None:
             return
         size = output.settle()
-        header, arrays = model_codec.described(model, full_name(type(model)))
-        story = telling.described()
+        try:
+            header, arrays = model_codec.described(model, full_name(type(model)))
+            story = telling.described()
+        except ValueError as error:
+            raise DataError(f"cannot write {self.path}: {error}") from None
         header["run"] = {
             "version": VERSION,
             "columns": dataclasses.asdict(columns),
@@ -124,20 +127,14 @@ class Snapshot:
         self.begin(tally.rows)
 
 
-def read_run(path: str) -> dict[str, Any]:
-    """Return what a state file says about its run; refuse a file without one."""
-    header, _ = file_format.read(path)
-    if not isinstance(header.get("run"), dict):
-        raise DataError(f"{path} holds a model but no run to resume: start one with --model {path}")
-    return dict(header["run"])
-
-
 def read(path: str) -> SavedRun:
-    """Return the run in a snapshot."""
-    run = read_run(path)
-    model = load(path)
-    _, arrays = file_format.read(path)
+    """Return the run in a snapshot; refuse a file without one."""
+    header, arrays = file_format.read(path)
+    run = header.get("run")
+    if not isinstance(run, dict):
+        raise DataError(f"{path} holds a model but no run to resume: start one with --model {path}")
     with model_codec.refusing(path, "a run"):
+        model = model_codec.rebuilt(header, arrays, Learner._classes)
         if run["version"] != VERSION:
             raise ValueError(f"its run has version {run['version']!r}, this reads {VERSION}")
         columns = run["columns"]

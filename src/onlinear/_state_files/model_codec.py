@@ -18,6 +18,7 @@ from onlinear._state_files import file_format
 
 __all__ = [
     "check_contents",
+    "check_names",
     "count",
     "described",
     "load",
@@ -185,9 +186,17 @@ def check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
     """Refuse contents that no learner can have, before memory is allocated for them."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
         raise ValueError(f"its header says {d!r} features, but its state has {record.size} numbers")
-    if names is not None and (
-        type(names) is not list or len(names) != d or not all(type(n) is str for n in names)
-    ):
-        raise ValueError(f"its header says {d} features, but names them {names!r}")
+    if record.dtype != np.float64 or record.ndim != 1:
+        raise ValueError(f"its state is {record.dtype} of shape {record.shape}")
+    check_names(d, names)
     if not np.isfinite(record).all():
         raise ValueError("its state has numbers that are not finite")
+
+
+def check_names(d: int, names: Any) -> None:
+    """Refuse names that are not one for each of d ≥ 1 columns, or none at all."""
+    if d < 1 or (
+        names is not None
+        and (type(names) is not list or len(names) != d or not all(type(n) is str for n in names))
+    ):
+        raise ValueError(f"its header says {d} features, but names them {names!r:.200}")

@@ -134,6 +134,7 @@ class Pair(Nested, Estimator):
         about["params"] = features._to_plain()
         if features._state is not None:
             features._prepare()
+            features._check_state()
             about |= {"features": features.n_features_in_, "names": features._names}
             arrays["map"] = features._record
         file_format.write(path, {**header, "map": about}, arrays)

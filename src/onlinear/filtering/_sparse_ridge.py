@@ -21,11 +21,13 @@ from onlinear._numerics.linalg import dot, kernel
 from onlinear._state_files.model_codec import count
 from onlinear._updates.dual import MOST, check_factor, solve_columns, solve_rows
 from onlinear._validation.checks import holds
+from onlinear._validation.states import check_counts, check_finite
 from onlinear.filtering._items import Row, entries
 
 __all__ = ["SparseRidge"]
 
 FIRST_ROOM = 64
+NOISE = 0.5  # least entry on the diagonal of L: without rounding, at least 1
 LESS = "forward less (a smaller c), or hash to fewer columns and take form='primal'"
 LANES = 4  # rows made dense at once
 TILE = 16  # rows of Q transposed at a time, so that they stay in cache
@@ -268,6 +270,8 @@ class SparseRidge:
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and arrays that describe the regression."""
         filled = self.starts[self.n]
+        check_finite((self.w, self.z[: self.n]))
+        check_factor(self.L, self.n, NOISE)
         return {"form": "sparse", "n": self.n}, {
             "L": self.L[: self.n * (self.n + 1) // 2],
             "z": self.z[: self.n],
@@ -283,21 +287,21 @@ class SparseRidge:
         L, z, starts, columns, values = (
             arrays[name] for name in ("L", "z", "starts", "columns", "values")
         )
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise ValueError("its state has numbers that are not finite")
+        check_finite(arrays.values())
         sizes = (n * (n + 1) // 2, n, n + 1, values.size)
         if (L.size, z.size, starts.size, columns.size) != sizes:
             raise ValueError(f"its header says {n} rows, but it holds others")
+        check_counts("is the start of a row", starts)
+        check_counts("is a column", columns, 0, d - 1)
         starts, columns = starts.astype(int), columns.astype(int)
         if starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != values.size:
             raise ValueError("the lengths of its rows do not match their entries")
-        if values.size and not 0 <= columns.min() <= columns.max() < d:
-            raise ValueError(f"its columns are not all in 0 … {d - 1}")
-        check_factor(L, n)
+        check_factor(L, n, NOISE)
         made.reserve(n, values.size)
         made.L[: L.size], made.z[:n], made.starts[: n + 1] = L, z, starts
         made.columns[: values.size], made.values[: values.size] = columns, values
         made._learnt = n, made._weights(n)
+        check_finite((made.w,))
         return made
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from onlinear._validation.checks import asked, choice
+from onlinear._validation.states import check_finite
 from onlinear.filtering._filter import Feedback, Filter
 from onlinear.filtering._items import Row
 
@@ -72,10 +73,12 @@ class Perceptron(Filter):
             self._w[columns] += y * values
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
+        check_finite((self._w,))
         return None, {"w": self._w}
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
         w = arrays["w"]
-        if w.shape != (self.n_features_in_,) or not np.isfinite(w).all():
-            raise ValueError(f"it has {w.shape} weights, or some that are not finite")
+        if w.shape != (self.n_features_in_,) or w.dtype != np.float64:
+            raise ValueError(f"it has {w.shape} weights of {w.dtype}")
+        check_finite((w,))
         self._w = w.copy()
