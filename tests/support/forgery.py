@@ -44,12 +44,14 @@ def alter(path, change):
 
 
 def forge_at_random(path, rng, state=None):
-    """Change a header field or some numbers; ``state`` shows which numbers are in a matrix."""
+    """Change a header field, a shape, or numbers; ``state`` shows which are in a matrix."""
 
     def change(header, arrays):
         filled = [array for array in arrays.values() if array.size]
         if not filled or rng.random() < 0.3:
             _change_header(header, rng)
+        elif rng.random() < 0.05:
+            _change_shape(header, rng)
         elif state is not None and rng.random() < 0.5:
             _change_matrix(arrays["state"], state, rng)
         else:
@@ -70,6 +72,22 @@ def _change_header(header, rng):
     else:
         choices = STRANGE if rng.random() < 0.7 else OTHERS
         at[name] = choices[rng.integers(len(choices))]
+
+
+def _change_shape(header, rng):
+    """Give an array another shape, or another type, of as many bytes."""
+    name = list(header["arrays"])[rng.integers(len(header["arrays"]))]
+    shape = header["arrays"][name]
+    kinds = header.setdefault("kinds", {})
+    how = rng.integers(4)
+    if how == 0:
+        kinds[name] = "i8" if kinds.get(name, "f8") == "f8" else "f8"
+    elif how == 1:
+        header["arrays"][name] = [1, *shape]
+    elif how == 2:
+        header["arrays"][name] = [*shape, 1]
+    else:
+        header["arrays"][name] = [math.prod(shape)]
 
 
 def _change_numbers(flat, rng):

@@ -13,6 +13,7 @@ from onlinear._learner.bounds.guarantee import (
     EXTRA,
     FACTOR,
     LOSSES,
+    LOST,
     ROWS,
     Guarantee,
     Path,
@@ -181,7 +182,6 @@ class Accounts:
         if self.ledger.state is None:
             return
         tally, notes = self.ledger.state[:2]
-        states.check_finite((notes,), "its accounts")
         states.check_counts("rows are in its accounts", notes[ROWS], 0, self.seen)
         states.check_counts("is the row at which the bound ended", notes[AT], 0, notes[ROWS])
         states.check_counts(
@@ -190,6 +190,7 @@ class Accounts:
             0,
             len(LOSSES) + len(self.guarantee.hypotheses),
         )
+        states.check_counts("is how figures were lost", notes[LOST], 0, 0 if self.intact else 2)
         if self.intact and self.guarantee.known:
             states.check_finite((tally,), "its accounts")
         self.ledger.check()

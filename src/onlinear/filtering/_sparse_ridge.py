@@ -21,7 +21,7 @@ from onlinear._numerics.linalg import dot, kernel
 from onlinear._state_files.model_codec import count
 from onlinear._updates.dual import MOST, check_factor, solve_columns, solve_rows
 from onlinear._validation.checks import holds
-from onlinear._validation.states import check_counts, check_finite
+from onlinear._validation.states import check_counts, check_finite, check_range
 from onlinear.filtering._items import Row, entries
 
 __all__ = ["SparseRidge"]
@@ -270,7 +270,7 @@ class SparseRidge:
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and arrays that describe the regression."""
         filled = self.starts[self.n]
-        check_finite((self.w, self.z[: self.n]))
+        self._check_weights()
         check_factor(self.L, self.n, NOISE)
         return {"form": "sparse", "n": self.n}, {
             "L": self.L[: self.n * (self.n + 1) // 2],
@@ -301,8 +301,15 @@ class SparseRidge:
         made.L[: L.size], made.z[:n], made.starts[: n + 1] = L, z, starts
         made.columns[: values.size], made.values[: values.size] = columns, values
         made._learnt = n, made._weights(n)
-        check_finite((made.w,))
+        made._check_weights()
         return made
+
+    def _check_weights(self) -> None:
+        """Refuse weights that labels −1 and +1 do not lead to: a‖w‖² ≤ ‖y‖² = n, ‖L⁻¹y‖² ≤ n."""
+        most = self.n * (1 + 1e-6)
+        with np.errstate(over="ignore"):
+            check_range("‖z‖²", np.sum(self.z[: self.n] ** 2, axis=0), 0, most)
+            check_range("‖w‖²", np.sum(self.w**2), 0, most * self.rho)
 
 
 def _grown(array: np.ndarray, room: int) -> np.ndarray:

@@ -86,7 +86,7 @@ class Ledger:
     def check(self) -> None:
         """Refuse a state that no rows lead to."""
         if self.state is not None:
-            check_finite(self.state[1:], "the state of the bound")
+            check_finite(self.state[2:], "the state of the bound")  # not of a tally that ended
             (self.account.check or check_matrices)(self.state)
 
     def _snapshot(self) -> Callable[[], None]:

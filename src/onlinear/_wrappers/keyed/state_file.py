@@ -46,7 +46,7 @@ def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None
         arrays["start"], arrays["whole"] = store.start, integers
         arrays["others"], arrays["others lengths"] = key_codec.joined(others)
         shape = (integers.size + len(others), store.cache.size)
-        _check(store, store.start[None])
+        _check_start(store, store.start)
         chunks = _checked(store, models.stamp, models.events)
         arrays["records"] = file_format.Pieces(shape, np.dtype(np.float64), chunks)
     file_format.write(path, header, arrays)
@@ -105,7 +105,7 @@ def _fill(store: ModelStore, models: Models, arrays: dict[str, Any]) -> None:
         raise ValueError(f"its models are {records.shape} numbers, not {size} each")
     if integers.dtype != np.int64 or records.dtype != np.float64 or integers.ndim != 1:
         raise ValueError(f"its keys are {integers.dtype} and its models {records.dtype}")
-    _check(store, start[None])
+    _check_start(store, start)
     store.start = start
     for keys in _key_chunks(integers, others):
         rows = records.take(keys.rows)
@@ -122,6 +122,13 @@ def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatc
         if keys.integers.size or keys.missing.size:
             raise ValueError("it has integers, or nothing, among its other keys")
         yield keys
+
+
+def _check_start(store: ModelStore, start: np.ndarray) -> None:
+    """Refuse a record for new keys that has counts, or a state no rounds lead to."""
+    if start[:HEAD].any():
+        raise ValueError(f"its new keys start with the counts {start[:HEAD]}")
+    _check(store, start[None])
 
 
 def _check_records(store: ModelStore, stamp: float, events: int, rows: np.ndarray) -> None:
