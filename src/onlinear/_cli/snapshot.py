@@ -103,12 +103,7 @@ class Snapshot:
         if self.path is None:
             return
         size = output.settle()
-        try:
-            header, arrays = model_codec.described(model, full_name(type(model)))
-            story = telling.described()
-        except ValueError as error:
-            raise DataError(f"cannot write {self.path}: {error}") from None
-        header["run"] = {
+        about = {
             "version": VERSION,
             "columns": dataclasses.asdict(columns),
             "place": list(place),
@@ -117,14 +112,22 @@ class Snapshot:
             "mark": source.mark(place),
             "out": output.path,
             "bytes": size,
-            "story": None if story is None else story[0],
         }
-        told = {} if story is None else {f"story.{k}": v for k, v in story[1].items()}
         try:
-            file_format.write(self.path, header, {**arrays, **told})
+            _write(self.path, model, about, telling)
         except OSError as error:
             raise DataError(f"cannot write {self.path}: {error.strerror}") from None
+        except ValueError as error:
+            raise DataError(f"cannot write {self.path}: {error}") from None
         self.begin(tally.rows)
+
+
+def _write(path: str, model: Learner, about: dict[str, Any], telling: Telling) -> None:
+    header, arrays = model_codec.described(model, full_name(type(model)))
+    story = telling.described()
+    header["run"] = {**about, "story": None if story is None else story[0]}
+    told = {} if story is None else {f"story.{k}": v for k, v in story[1].items()}
+    file_format.write(path, header, {**arrays, **told})
 
 
 def read(path: str) -> SavedRun:
