@@ -49,7 +49,9 @@ def test_a_file_that_cannot_be_read_back_does_not_replace_a_good_one(saved, monk
         os.pwrite(descriptor, b"\x80", at % size)
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(ol.StateFileError, match=r"model\.onl is unchanged, because what was written"):
+    with pytest.raises(
+        ol.StateFileError, match=r"model\.onl is unchanged, because what was written"
+    ):
         ol.LASER().fit(X, Y).save(saved)
 
 
@@ -66,7 +68,7 @@ def test_a_file_that_lost_bytes_does_not_replace_a_good_one(saved, monkeypatch):
 def test_an_array_of_another_size_than_announced_does_not_replace_a_good_file(saved, rows):
     pieces = (np.zeros((1, 2)) for _ in range(rows))
     array = file_format.Pieces((3, 2), np.dtype(np.float64), pieces)
-    with pytest.raises(ol.StateFileError, match="is unchanged.*announces 48 bytes"):
+    with pytest.raises(ol.StateFileError, match=r"is unchanged.*announces 48 bytes"):
         file_format.write(saved, {"learner": "Ridge"}, {"state": array})
 
 

@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable
 from math import nan
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -317,9 +318,7 @@ class SecondOrder(Learner):
         return self._learnt().S.copy()  # type: ignore[no-any-return]
 
 
-def load(
-    path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None = None
-) -> Any:
+def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None = None) -> Any:
     """Return the learner (with its feature map, if any) or filter of a state file, as it was saved.
 
     A file that is truncated, altered, or not a state file is refused with a
@@ -335,7 +334,7 @@ def load(
         The folder in which a :class:`onlinear.Keyed` keeps models that do not fit in memory; None
         means the folder for temporary files. It is never taken from the file.
     """
-    if spill is not None and not os.path.isdir(spill):
+    if spill is not None and not Path(spill).is_dir():
         raise ValueError(f"load needs spill to be a folder that exists, got {spill!r}")
     settings = {} if spill is None else {"spill": spill}
     return model_codec.load(path, Learner._classes, **settings)

@@ -89,7 +89,9 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
         try:
             model._check_state()
         except ValueError as error:
-            raise ValueError(f"{model} cannot be saved, since load would refuse it: {error}") from None
+            raise ValueError(
+                f"{model} cannot be saved, since load would refuse it: {error}"
+            ) from None
     header: dict[str, Any] = {
         "learner": name,
         "params": {name: plain(value) for name, value in model._to_plain().items()},

@@ -107,7 +107,9 @@ class Contents:
         sizes = {name: math.prod(shape) for name, shape in self._shapes.items()}
         room = sum(size * self._kinds[name].itemsize for name, size in sizes.items())
         if room != self._left:
-            raise StateFileError(f"{path} announces {room} bytes of numbers, but holds {self._left}")
+            raise StateFileError(
+                f"{path} announces {room} bytes of numbers, but holds {self._left}"
+            )
         for shape in self._shapes.values():
             if len(shape) > MOST_AXES or max(shape, default=0) > room:
                 raise StateFileError(f"{path} announces an impossible shape: {shape!r:.60}")
@@ -129,7 +131,7 @@ class Contents:
 
     def _array(self, shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
         array = np.empty(shape, dtype=kind)
-        self._take(memoryview(array.reshape(-1).view(np.uint8)))
+        self._take(array.reshape(-1).view(np.uint8).data)
         return array.astype(kind.newbyteorder("="), copy=False)
 
     # --- bytes --------------------------------------------------------------------------------
@@ -156,7 +158,9 @@ class Contents:
         while self._left > 0:
             self._take(room[: self._left])
         if self._left < 0 or self._file.read(CHECKSUM + 1) != self._digest.digest():
-            raise StateFileError(f"{self._path} is truncated or altered: its checksum does not match")
+            raise StateFileError(
+                f"{self._path} is truncated or altered: its checksum does not match"
+            )
 
 
 class Rows:

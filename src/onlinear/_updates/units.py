@@ -136,8 +136,12 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
         square = stack.scale * stack.scale
     lasting = begun & (stack.spread >= CONSTANT)
     least, most = (stack.spread / SLACK / NEARLY, stack.spread * SLACK * NEARLY)
-    check_range("a squared scale", square, np.where(lasting, least, 0), np.where(lasting, most, np.inf))
-    check_range("a variance of a prior", stack.prior, square / STALE / NEARLY, square * STALE * NEARLY)
+    check_range(
+        "a squared scale", square, np.where(lasting, least, 0), np.where(lasting, most, np.inf)
+    )
+    check_range(
+        "a variance of a prior", stack.prior, square / STALE / NEARLY, square * STALE * NEARLY
+    )
     off = np.abs(stack.mean - stack.centre)
     check_range(
         "the distance of a centre from its mean",

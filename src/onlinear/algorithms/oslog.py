@@ -157,7 +157,7 @@ def bound(state, params, x, y, work):
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
     """Refuse a state of the bound that no rows lead to; ``order`` holds places in memory."""
-    notes, A, before, (large,), order, factor = *(state[i] for i in (1, 4, 6, 7, 8, 9)),
+    notes, A, before, (large,), order, factor = (*(state[i] for i in (1, 4, 6, 7, 8, 9)),)
     check_counts("rows are in the bound", notes[ROWS])
     check_sums("S = Σxxᵀ of the bound", A)
     check_range("√D", before, 0)

@@ -296,7 +296,9 @@ class Filter:
                 raise ValueError("its waiting rows are not marked true or false")
         seen, labels = self.seen_, self.labels_
         if not (labels + self.waiting_ <= seen >= self.forwarded_):
-            raise ValueError(f"it has {labels} labels, and waits for {self.waiting_}, of {seen} rows")
+            raise ValueError(
+                f"it has {labels} labels, and waits for {self.waiting_}, of {seen} rows"
+            )
         for name in self._counts:
             if name not in Filter._counts and getattr(self, name) > labels:
                 raise ValueError(f"it has {name} = {getattr(self, name)} of {labels} labels")

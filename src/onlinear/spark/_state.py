@@ -108,7 +108,9 @@ class StateForm:
         try:
             learner._check_state()
         except ValueError as error:
-            raise StateFileError(f"the state of this key is not that of a learner: {error}") from None
+            raise StateFileError(
+                f"the state of this key is not that of a learner: {error}"
+            ) from None
         learner._name_columns(self.columns.features)
         learner.n_skipped_ = skipped
         return learner
