@@ -318,3 +318,22 @@ def read_while_it_changes(path, at):
         other.write(b"\x01")
         other.flush()
         assert file.arrays()["state"].size == 1 + 60 + 3600
+
+
+def test_a_waiting_row_with_absurd_features_is_not_learnt(tmp_path):
+    late = ol.Late(ol.Auto())
+    for i in range(12):
+        late.predict_one(X[i], id=i)
+        late.learn_one(id=i, y=Y[i])
+    late.predict_one(X[12], id=12)
+    path = tmp_path / "late.onl"
+    late.save(path)
+
+    def change(header, arrays):
+        arrays["late tickets"][0, 5] = 1e308
+
+    alter(path, change)
+    late = ol.load(path)
+    with pytest.raises(ValueError, match="Auto needs what remember returned"):
+        late.learn_one(id=12, y=0.5)
+    late.save(path)

@@ -39,7 +39,7 @@ class _Reader(NamedTuple):
     settings: tuple[str, ...]
 
 
-MOST = 2**53  # a count
+MOST = 2**62  # a count: it fits in 64 bits, with room for more
 
 # what contents can raise that are not those of a model
 BROKEN = (
@@ -178,7 +178,7 @@ def plain(value: Any) -> Any:
 
 
 def count(number: Any) -> int:
-    """Return a count that was read from a file; refuse what is not an integer from 0 to 2⁵³."""
+    """Return a count that was read from a file; refuse what is not an integer from 0 to 2⁶²."""
     if type(number) is not int or not 0 <= number <= MOST:
         raise ValueError(f"it has {number!r} for a number of rows")
     return number

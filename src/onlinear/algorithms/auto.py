@@ -60,6 +60,7 @@ __all__ = ["Auto"]
 
 DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
 LARGEST = 1e100
+FARTHEST = 1e3 * LARGEST  # what labels and predictions of that size can differ by
 
 
 class AutoParams(NamedTuple):
@@ -257,10 +258,10 @@ class Auto(Learner):
         ticket, label = checks.row(kept, None, what="kept"), checks.label(y)
         d = ticket.size - features - NUMBERS
         known = d if self._state is None else self.n_features_in_
-        if d < 1 or d != known or ticket[-1] != d:
+        if d < 1 or d != known or ticket[-1] != d or not np.abs(ticket).max() <= FARTHEST:
             raise ValueError(
                 "Auto needs what remember returned, for the same columns, lags and units, got "
-                f"{ticket.size} numbers"
+                f"{ticket.size} numbers up to {np.abs(ticket).max():g}"
             )
         if self._state is None:
             with rows_taken(self, d, None):
