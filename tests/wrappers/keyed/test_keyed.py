@@ -587,7 +587,7 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
         (spoilt("whole", repeat), "key more than once"),
         (spoilt("records", infinite), "not finite"),
         (spoilt("records", unsymmetric), "symmetric"),
-        (spoilt("records", no_stamp), "no run has come to"),
+        (spoilt("records", no_stamp), "was the last run of a model"),
         ({"records": arrays["records"][:-1]}, "numbers"),
         ({"whole": arrays["whole"].astype(float)}, "float64"),
         ({"others lengths": arrays["others lengths"] + 1}, "lengths"),
@@ -604,7 +604,7 @@ def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
         ({"keyed": {"learner": "os.system"}}, "no learner"),
         ({"runs": 0.5}, "0.5 runs"),
         ({"runs": 1e17}, "1e[+]17 runs"),
-        ({"runs": 0}, "no run has come to"),
+        ({"runs": 0}, "was the last run of a model"),
     ):
         file_format.write(path, {**header, **change}, arrays)
         with pytest.raises(ol.StateFileError, match=words):
