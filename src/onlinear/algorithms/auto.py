@@ -258,10 +258,15 @@ class Auto(Learner):
         ticket, label = checks.row(kept, None, what="kept"), checks.label(y)
         d = ticket.size - features - NUMBERS
         known = d if self._state is None else self.n_features_in_
-        if d < 1 or d != known or ticket[-1] != d or not np.abs(ticket).max() <= FARTHEST:
+        if (
+            d < 1
+            or d != known
+            or ticket[-1] != d
+            or not np.abs(ticket[d:]).max() <= FARTHEST  # x itself is checked by the step
+        ):
             raise ValueError(
                 "Auto needs what remember returned, for the same columns, lags and units, got "
-                f"{ticket.size} numbers up to {np.abs(ticket).max():g}"
+                f"{ticket.size} numbers"
             )
         if self._state is None:
             with rows_taken(self, d, None):
