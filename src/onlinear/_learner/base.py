@@ -323,8 +323,8 @@ def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None =
 
     A file that is truncated, altered, or not a state file is refused with a
     :class:`onlinear.StateFileError`, and so are states that no sequence of rounds leads to, as
-    far as that is checked. Nothing in a file is ever executed. A custom learner is found by the name of its module and
-    class, so import or define it first.
+    far as that is checked. Nothing in a file is ever executed. A custom learner is found by the
+    name of its module and class, so import or define it first.
 
     Parameters
     ----------
