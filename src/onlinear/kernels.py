@@ -22,6 +22,8 @@ from onlinear._validation.checks import number, whole
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial", "RowKernel", "register"]
 
+MOST_DEGREE = 1000  # a value of the kernel takes as many multiplications
+
 LINEAR, POLYNOMIAL, GAUSSIAN, GIVEN = range(4)
 
 RowKernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -71,7 +73,7 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int, default 2
-        A whole number, degree ≥ 1.
+        A whole number, 1 ≤ degree ≤ 1000.
     coef0 : float, default 1.0
         Weight of the lower degrees, coef0 ≥ 0.
     gamma : float, default 1.0
@@ -94,7 +96,7 @@ class Polynomial(Kernel):
             float(POLYNOMIAL),
             number(self, "gamma", above=0),
             number(self, "coef0", least=0),
-            float(whole(self, "degree", least=1)),
+            float(whole(self, "degree", least=1, most=MOST_DEGREE)),
         )
 
 

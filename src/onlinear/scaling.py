@@ -13,8 +13,17 @@ from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
-from onlinear._updates.units import copy_back, express, keep_copy, measure, move, moved
+from onlinear._updates.units import (
+    check_units,
+    copy_back,
+    express,
+    keep_copy,
+    measure,
+    move,
+    moved,
+)
 from onlinear._validation.checks import choice, described, with_article
+from onlinear._validation.states import check_finite
 
 __all__ = ["Standardized"]
 
@@ -215,6 +224,12 @@ class Standardized(Nested, Learner):
             )
         kind = Learner._classes[about["name"]]
         return {**params, "learner": kind(**kind._from_plain(about["params"]))}
+
+    def _check_states(self, stack: Any) -> None:
+        own = type(self._inner().algorithm.init(self._inner()._params(), 1))
+        self._inner()._check_states(own(*stack[: -len(UNITS)]))
+        check_finite(stack)
+        check_units(stack, stack.t > 0)
 
     # --- what was learnt ----------------------------------------------------------------------
 

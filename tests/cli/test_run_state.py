@@ -145,11 +145,11 @@ def test_a_full_disk_keeps_the_snapshot_before(data, monkeypatch):
     options += ["--snapshot-rows", "100"]
     write, written = file_format.replace, []
 
-    def full(path, content):
+    def full(path, *content):
         written.append(path)
         if len(written) > 3:
             raise OSError(28, "No space left on device", str(path))
-        write(path, content)
+        write(path, *content)
 
     monkeypatch.setattr(file_format, "replace", full)
     said = run(*options, code=1)

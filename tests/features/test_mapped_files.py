@@ -66,7 +66,7 @@ def test_every_altered_byte_and_truncation_is_refused(tmp_path):
         ({"features": 10**9}, "1000000000 features"),
         ({"features": 4}, "at 4 columns is"),
         ({"names": ["a"]}, "names them"),
-        ({"count": 13.0}, "13.0 landmarks were chosen"),
+        ({"count": 13.0}, "13 landmarks were chosen"),
         ({"count": 1.5}, "1.5 landmarks were chosen"),
         ({"count": math.nan}, "not finite"),
         ({"diagonal": 0.0}, "a diagonal that is not positive"),

@@ -24,13 +24,13 @@ SHOWN = 20  # weights listed
 
 def described(path: str) -> dict[str, Any]:
     """Return what a state file holds, as plain JSON values; refuse a damaged file."""
-    header, arrays = file_format.read(path)
+    header, numbers = file_format.summary(path)
     found: dict[str, Any] = {
         "file": path,
         "bytes": Path(path).stat().st_size,
         "checksum": "right",
         "holds": _kind(header),
-        "numbers": int(sum(array.size for array in arrays.values())),
+        "numbers": numbers,
     }
     if found["holds"] == "models by key":
         found |= _keyed(load(path))

@@ -19,10 +19,10 @@ from onlinear._cli.predictions_file import Output
 from onlinear._cli.recording import Telling
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
-from onlinear._learner.base import Learner, full_name, load
+from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, model_codec
 
-__all__ = ["SavedRun", "Snapshot", "read", "read_run"]
+__all__ = ["SavedRun", "Snapshot", "read"]
 
 VERSION = 1
 
@@ -106,9 +106,7 @@ class Snapshot:
         if self.path is None:
             return
         size = output.settle()
-        header, arrays = model_codec.described(model, full_name(type(model)))
-        story, (sampled, weights) = telling.described(), samples.described()
-        header["run"] = {
+        about = {
             "version": VERSION,
             "columns": dataclasses.asdict(columns),
             "place": list(place),
@@ -117,15 +115,13 @@ class Snapshot:
             "mark": source.mark(place),
             "out": output.path,
             "bytes": size,
-            "story": None if story is None else story[0],
-            "sampled": sampled,
         }
-        arrays["run.weights"] = weights
-        told = {} if story is None else {f"story.{k}": v for k, v in story[1].items()}
         try:
-            file_format.write(self.path, header, {**arrays, **told})
+            _write(self.path, model, about, telling, samples)
         except OSError as error:
             raise DataError(f"cannot write {self.path}: {error.strerror}") from None
+        except ValueError as error:
+            raise DataError(f"cannot write {self.path}: {error}") from None
         self.begin(tally.rows)
 
 
@@ -136,20 +132,25 @@ def _samples(columns: int, run: dict[str, Any], arrays: dict[str, np.ndarray]) -
     return WeightSamples.restored(columns, run["sampled"], arrays["run.weights"])
 
 
-def read_run(path: str) -> dict[str, Any]:
-    """Return what a state file says about its run; refuse a file without one."""
-    header, _ = file_format.read(path)
-    if not isinstance(header.get("run"), dict):
-        raise DataError(f"{path} holds a model but no run to resume: start one with --model {path}")
-    return dict(header["run"])
+def _write(
+    path: str, model: Learner, about: dict[str, Any], telling: Telling, samples: WeightSamples
+) -> None:
+    header, arrays = model_codec.described(model, full_name(type(model)))
+    story, (sampled, weights) = telling.described(), samples.described()
+    header["run"] = {**about, "story": None if story is None else story[0], "sampled": sampled}
+    arrays["run.weights"] = weights
+    told = {} if story is None else {f"story.{k}": v for k, v in story[1].items()}
+    file_format.write(path, header, {**arrays, **told})
 
 
 def read(path: str) -> SavedRun:
-    """Return the run in a snapshot."""
-    run = read_run(path)
-    model = load(path)
-    _, arrays = file_format.read(path)
+    """Return the run in a snapshot; refuse a file without one."""
+    header, arrays = file_format.read(path)
+    run = header.get("run")
+    if not isinstance(run, dict):
+        raise DataError(f"{path} holds a model but no run to resume: start one with --model {path}")
     with model_codec.refusing(path, "a run"):
+        model = model_codec.rebuilt(header, arrays, Learner._classes)
         if run["version"] != VERSION:
             raise ValueError(f"its run has version {run['version']!r}, this reads {VERSION}")
         columns = run["columns"]

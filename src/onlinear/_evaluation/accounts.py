@@ -14,12 +14,14 @@ from onlinear._learner.bounds.guarantee import (
     EXTRA,
     FACTOR,
     LOSSES,
+    LOST,
     ROWS,
     Guarantee,
     Path,
 )
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.replay_result import Replay
+from onlinear._validation import states
 
 __all__ = ["Accounts", "check_totals"]
 
@@ -161,8 +163,10 @@ class Accounts:
 
     def described(self) -> dict[str, np.ndarray]:
         """Return the accounts as arrays for a state file."""
-        totals = np.array([self.loss, self.power, self.seen, self.ended])
-        return {"accounts": self.ledger.record, "totals": totals}
+        return {"accounts": self.ledger.record, "totals": self._totals()}
+
+    def _totals(self) -> np.ndarray:
+        return np.array([self.loss, self.power, self.seen, self.ended])
 
     def restore(self, arrays: dict[str, np.ndarray], d: int) -> None:
         """Restore the accounts from the arrays of :meth:`described`, for rows of width d."""
@@ -175,21 +179,29 @@ class Accounts:
 
     def check(self) -> None:
         """Refuse accounts that no sequence of rows leads to."""
+        check_totals(self._totals())
         if self.ledger.state is None:
             return
-        tally, notes, *rest = self.ledger.state
-        known = -len(LOSSES) <= notes[BROKEN] <= len(self.guarantee.hypotheses)
-        if not (np.isfinite(notes).all() and np.all(notes[[ROWS, BROKEN, AT]] % 1 == 0) and known):
-            raise ValueError(f"its accounts note {notes}")
-        figures = tally if self.intact and self.guarantee.known else np.zeros(1)
-        if not all(np.isfinite(array).all() for array in (figures, *rest)):
-            raise ValueError("its accounts have numbers that are not finite")
+        tally, notes = self.ledger.state[:2]
+        states.check_counts("rows are in its accounts", notes[ROWS], 0, self.seen)
+        states.check_counts("is the row at which the bound ended", notes[AT], 0, notes[ROWS])
+        states.check_counts(
+            "is the rule that was broken",
+            notes[BROKEN] + len(LOSSES),
+            0,
+            len(LOSSES) + len(self.guarantee.hypotheses),
+        )
+        states.check_counts("is how figures were lost", notes[LOST], 0, 0 if self.intact else 2)
+        if self.intact and self.guarantee.known:
+            states.check_finite((tally,), "its accounts")
+        self.ledger.check()
 
 
 def check_totals(totals: np.ndarray) -> None:
     """Refuse totals of a file that no sequence of rows leads to."""
     loss, power, seen, ended = totals
-    if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
+    whole = seen % 1 == 0 == ended % 1
+    if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen < 2**53 and whole):
         raise ValueError(
             f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
             f"row {ended:g} ended the bound"

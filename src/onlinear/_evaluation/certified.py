@@ -309,6 +309,7 @@ class Certified(GuardedBy):
 
     def _described(self) -> dict[str, np.ndarray]:
         """Return the accounts as arrays for a state file; the learner is described separately."""
+        self._accounts.check()  # what load would refuse is not saved
         return self._accounts.described()
 
     @classmethod

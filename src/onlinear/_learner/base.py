@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable
 from math import nan
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.rounds import no_progress, rows_taken, run
 from onlinear._learner.state import Algorithm, LearnerState, full_name
 from onlinear._state_files import model_codec
-from onlinear._validation import checks
+from onlinear._validation import checks, states
 
 __all__ = ["Algorithm", "Learner", "SecondOrder", "full_name", "load"]
 
@@ -325,11 +326,9 @@ class SecondOrder(Learner):
     _square = 1
     _sums_only: ClassVar[bool] = False  # whether Σ xxᵀ and Σ yx determine the state
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        S = self._state.S
-        if not (np.array_equal(S, S.T) and np.all(np.diag(S) > 0)):
-            raise ValueError("its Σ is not symmetric and positive")
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        states.check_positive("Σ", stack.S)
 
     @property
     @atomic
@@ -338,11 +337,23 @@ class SecondOrder(Learner):
         return self._learnt().S.copy()  # type: ignore[no-any-return]
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None = None) -> Any:
     """Return the learner (with its feature map, if any) or filter of a state file, as it was saved.
 
-    A file that is truncated, altered or not a state file is refused with a
-    :class:`onlinear.StateFileError`; nothing in it is ever executed. A custom learner is found by
-    the name of its module and class, so import or define it first.
+    A file that is truncated, altered, or not a state file is refused with a
+    :class:`onlinear.StateFileError`, and so are states that no sequence of rounds leads to, as
+    far as that is checked. Nothing in a file is ever executed. A custom learner is found by the
+    name of its module and class, so import or define it first.
+
+    Parameters
+    ----------
+    path : path
+        A regular file.
+    spill : path or None, default None
+        The folder in which a :class:`onlinear.Keyed` keeps models that do not fit in memory; None
+        means the folder for temporary files. It is never taken from the file.
     """
-    return model_codec.load(path, Learner._classes)
+    if spill is not None and not Path(spill).is_dir():
+        raise ValueError(f"load needs spill to be a folder that exists, got {spill!r}")
+    settings = {} if spill is None else {"spill": spill}
+    return model_codec.load(path, Learner._classes, **settings)

@@ -18,12 +18,14 @@ from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._updates.dual import check_factor, coefficients
-from onlinear._validation import checks
+from onlinear._validation import checks, states
 from onlinear.kernels import RBF, Kernel, RowKernel
 
 __all__ = ["DualLearner", "KernelLearner", "check_fixed"]
 
 FIRST_ROOM = 16  # examples
+SMALLEST = 1e-300
+NOISE = 0.5  # least entry on the diagonal of L: without rounding, at least 1, the noise
 
 
 class KernelLearner(Learner):
@@ -79,13 +81,12 @@ class KernelLearner(Learner):
             record[start : start + array.size] = array.reshape(-1)
         self._begin(d, record, own=True)
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        n = self._state.n[0]
-        if not (n == int(n) and 0 <= n <= min(self._room, self._state.t[0])):
-            raise ValueError(f"it says {n} examples are kept")
-        if not self._state.form[1] > 0:
-            raise ValueError(f"its kernel has gamma = {self._state.form[1]}")
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        most = np.minimum(stack.t, stack.Z.shape[1])
+        states.check_counts("examples are kept", stack.n, 0, most)
+        states.check_range("gamma of its kernel", stack.form[:, 1], SMALLEST)
+        states.check_range("a kernel", stack.form[:, 0], *2 * (self._form(1)[0],))
 
     def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
         super()._begin(d, record, own=own)
@@ -172,12 +173,15 @@ class KernelLearner(Learner):
 class DualLearner(KernelLearner):
     """A second-order learner in dual form."""
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        n = int(self._state.n[0])
-        check_factor(self._state.L, n)
-        if not (np.all(self._state.rho[:n] > 0) and self._state.prior[0] > 0):
-            raise ValueError("its prior has a variance that is not positive")
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        for kept, prior, rho, L in zip(stack.n, stack.prior, stack.rho, stack.L, strict=True):
+            n = int(kept[0])
+            check_factor(L, n, NOISE)
+            # ρ_i grows with every round, up to the prior's of the next one
+            growing = np.concatenate([rho[:n], prior])
+            states.check_range("a prior variance", growing, SMALLEST)
+            states.check_range("a change of the prior", np.diff(growing), -1e-9 * growing[-1])
 
     @staticmethod
     def _size(d: int, room: int) -> int:

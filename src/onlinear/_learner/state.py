@@ -12,7 +12,7 @@ from onlinear._engine.transaction import atomic, put_back
 from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
 from onlinear._updates.units import Follows
-from onlinear._validation import checks
+from onlinear._validation import checks, states
 
 __all__ = ["Algorithm", "LearnerState", "full_name"]
 
@@ -201,9 +201,13 @@ class LearnerState(Estimator):
 
     def _check_state(self) -> None:
         """Refuse a state that no sequence of rounds can produce."""
-        t = self._state.t[0]
-        if t < 0 or t != int(t):
-            raise ValueError(f"it says {t} rounds were learnt")
+        assert self._record is not None
+        self._check_states(states.stacked(self._record[None], self._state))
+
+    def _check_states(self, stack: Any) -> None:
+        """Do the same for several states, stacked along the first axis of each array."""
+        states.check_finite(stack)
+        states.check_counts("rounds were learnt", stack.t[:, 0])
 
     def _name_columns(self, names: list[str] | None) -> None:
         self._names = names

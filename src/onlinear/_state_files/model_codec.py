@@ -18,6 +18,7 @@ from onlinear._state_files import file_format
 
 __all__ = [
     "check_contents",
+    "check_names",
     "count",
     "described",
     "load",
@@ -29,25 +30,42 @@ __all__ = [
     "save",
 ]
 
-Read = Callable[[dict[str, Any], dict[str, np.ndarray]], Any]  # reads a header and arrays
+Read = Callable[..., Any]  # of a header, arrays, and settings that are not in the file
 
 
 class _Reader(NamedTuple):
     read: Read
-    mapped: bool
+    last: str | None
+    settings: tuple[str, ...]
 
+
+MOST = 2**62  # a count: it fits in 64 bits, with room for more
+
+# what contents can raise that are not those of a model
+BROKEN = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
 
 _readers: dict[str, _Reader] = {}  # by the key in the header that marks such a file
 _refusals: dict[str, str] = {}
 
 
-def register_reader(mark: str, read: Read, *, mapped: bool = False) -> None:
+def register_reader(
+    mark: str, read: Read, *, last: str | None = None, settings: tuple[str, ...] = ()
+) -> None:
     """Let :func:`load` read files whose header contains ``mark`` with ``read(header, arrays)``.
 
-    With ``mapped`` the arrays are views of the file, for a reader that takes some rows at a time;
-    otherwise they are in memory.
+    The array named ``last``, the last of the file, is read some rows at a time
+    (:class:`onlinear._state_files.reading.Rows`); the others are in memory. ``settings`` names
+    further arguments of ``read``, which a file must not choose and :func:`load` passes on.
     """
-    _readers[mark] = _Reader(read, mapped)
+    _readers[mark] = _Reader(read, last, settings)
 
 
 def register_refusal(mark: str, words: str) -> None:
@@ -67,6 +85,13 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
     """Return the header and arrays of a learner; refuse one that could not be loaded again."""
     model._numbers()
     model = copy.copy(model)  # as it is now; raises if the state does not fit the parameters
+    if model._record is not None:
+        try:
+            model._check_state()
+        except ValueError as error:
+            raise ValueError(
+                f"{model} cannot be saved, since load would refuse it: {error}"
+            ) from None
     header: dict[str, Any] = {
         "learner": name,
         "params": {name: plain(value) for name, value in model._to_plain().items()},
@@ -80,21 +105,24 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
     return header, arrays
 
 
-def load(path: str | os.PathLike[str], classes: dict[str, Any]) -> Any:
+def load(path: str | os.PathLike[str], classes: dict[str, Any], **settings: Any) -> Any:
     """Return the contents of a state file: a learner of ``classes``, or a registered object."""
-    header, arrays = file_format.mapped(path)
-    reader = next((reader for mark, reader in _readers.items() if mark in header), None)
-    if reader is None or not reader.mapped:
-        arrays = file_format.in_memory(arrays)
-    with refusing(path, "a learner"):
-        for mark, words in _refusals.items():
-            if mark in header:
-                raise ValueError(words.format(header[mark]))
-        if reader is not None:
-            return reader.read(header, arrays)
-        if "learner" not in header:
-            raise ValueError(_unknown(header))
-        return rebuilt(header, arrays, classes)
+    with file_format.opened(path) as file:
+        header = file.header
+        reader = next((reader for mark, reader in _readers.items() if mark in header), None)
+        for name in settings:
+            if reader is None or name not in reader.settings:
+                raise ValueError(f"what {path} holds has no setting {name!r}")
+        with refusing(path, "a learner"):
+            for mark, words in _refusals.items():
+                if mark in header:
+                    raise ValueError(words.format(header[mark]))
+            arrays = file.arrays(None if reader is None else reader.last)
+            if reader is not None:
+                return reader.read(header, arrays, **settings)
+            if "learner" not in header:
+                raise ValueError(_unknown(header))
+            return rebuilt(header, arrays, classes)
 
 
 def _unknown(header: dict[str, Any]) -> str:
@@ -110,7 +138,9 @@ def refusing(path: str | os.PathLike[str], what: str) -> Iterator[None]:
     """Turn errors caused by the contents of a file into a StateFileError."""
     try:
         yield
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except file_format.StateFileError:
+        raise
+    except BROKEN as error:
         raise file_format.StateFileError(f"{path} does not describe {what}: {error}") from None
 
 
@@ -148,8 +178,8 @@ def plain(value: Any) -> Any:
 
 
 def count(number: Any) -> int:
-    """Return a count that was read from a file; refuse what is not an integer ≥ 0."""
-    if type(number) is not int or number < 0:
+    """Return a count that was read from a file; refuse what is not an integer from 0 to 2⁶²."""
+    if type(number) is not int or not 0 <= number <= MOST:
         raise ValueError(f"it has {number!r} for a number of rows")
     return number
 
@@ -158,9 +188,17 @@ def check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
     """Refuse contents that no learner can have, before memory is allocated for them."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
         raise ValueError(f"its header says {d!r} features, but its state has {record.size} numbers")
-    if names is not None and (
-        type(names) is not list or len(names) != d or not all(type(n) is str for n in names)
-    ):
-        raise ValueError(f"its header says {d} features, but names them {names!r}")
+    if record.dtype != np.float64 or record.ndim != 1:
+        raise ValueError(f"its state is {record.dtype} of shape {record.shape}")
+    check_names(d, names)
     if not np.isfinite(record).all():
         raise ValueError("its state has numbers that are not finite")
+
+
+def check_names(d: int, names: Any) -> None:
+    """Refuse names that are not one for each of d ≥ 1 columns, or none at all."""
+    if d < 1 or (
+        names is not None
+        and (type(names) is not list or len(names) != d or not all(type(n) is str for n in names))
+    ):
+        raise ValueError(f"its header says {d} features, but names them {names!r:.200}")

@@ -24,7 +24,10 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from onlinear._numerics.linalg import axpy, inner, kernel, scale
+from onlinear._validation.states import check_range
 
 __all__ = [
     "FORGETFUL",
@@ -32,6 +35,7 @@ __all__ = [
     "SUMS",
     "Follows",
     "awaken_gaussian",
+    "check_units",
     "copy_back",
     "express",
     "keep_copy",
@@ -48,6 +52,7 @@ SLACK = 1.0491  # a column keeps its scale within this factor of its variance (n
 SHIFT = 0.02  # and its centre within this share of its deviation from its mean
 STALE = 2.1907  # its prior is set again when its variance has changed by this factor
 LEAST = 0.01  # share of a weight's precision that must remain when its prior is reduced
+NEARLY = 1.01  # these limits of a state that is read from a file
 CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
 
 
@@ -118,6 +123,32 @@ def moved(mean, spread, centre, scale):
     for j in range(mean.size):
         some = some or _has_moved(mean[j], spread[j], centre[j], scale[j])
     return some
+
+
+def check_units(stack: Any, begun: np.ndarray) -> None:
+    """Refuse means, variances and units that no rows lead to; ``begun`` is t > 0 of each state.
+
+    After every row, a column is inert, or its units are near its mean and variance.
+    """
+    for name in ("spread", "scale", "prior"):
+        check_range(name, getattr(stack, name), 0)
+    with np.errstate(over="ignore"):
+        square = stack.scale * stack.scale
+    lasting = begun & (stack.spread >= CONSTANT)
+    least, most = (stack.spread / SLACK / NEARLY, stack.spread * SLACK * NEARLY)
+    check_range(
+        "a squared scale", square, np.where(lasting, least, 0), np.where(lasting, most, np.inf)
+    )
+    check_range(
+        "a variance of a prior", stack.prior, square / STALE / NEARLY, square * STALE * NEARLY
+    )
+    off = np.abs(stack.mean - stack.centre)
+    check_range(
+        "the distance of a centre from its mean",
+        off,
+        0,
+        np.where(lasting, SHIFT * NEARLY * stack.scale, np.inf),
+    )
 
 
 def move(follows: Follows) -> Any:

@@ -11,6 +11,8 @@ A state ends with Σ, N and (segment i, whether N is accurate); ``params`` are t
 
 import math
 
+import numpy as np
+
 from onlinear._engine.bulk import LEAVE, RENEW, TAKE
 from onlinear._numerics.linalg import (
     add_square,
@@ -23,9 +25,11 @@ from onlinear._numerics.linalg import (
     solve_upper,
     trace,
 )
+from onlinear._validation.states import check_counts, check_sums
 
 __all__ = [
     "certainty",
+    "check_resets",
     "close",
     "fate",
     "others",
@@ -113,6 +117,13 @@ def renew(params, S, N, segment, column, U):
         for j in range(i + 1):
             N[i, j] = N[j, i] = column[j] / theta
         N[i, i] += 1.0 / theta
+
+
+def check_resets(N: np.ndarray, segment: np.ndarray, t: np.ndarray) -> None:
+    """Refuse N, segments and rounds, each stacked, that no sequence of rounds leads to."""
+    check_sums("N", N)
+    check_counts("is its segment", segment[..., 0], 1, t[..., 0] + 1)
+    check_counts("is its flag of N", segment[..., 1], 0, 1)
 
 
 # --- in blocks of rows ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ Vaits & Crammer, ALT 2011, Figure 1; thesis Table 5.1.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from onlinear._validation.checks import asked, number, whole
 from onlinear.algorithms._arcor_bound import in_ball
 from onlinear.algorithms._covariance_reset import (
     certainty,
+    check_resets,
     close,
     fate,
     others,
@@ -231,10 +232,9 @@ class ARCOR(SecondOrder):
             )
         return 1.0 / values
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        if not self._state.segment[0] >= 1:
-            raise ValueError(f"it says it is in segment {self._state.segment[0]}")
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_resets(stack.N, stack.segment, stack.t)
 
     @property
     @atomic

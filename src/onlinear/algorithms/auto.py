@@ -31,6 +31,7 @@ from onlinear._learner.notebook import Text
 from onlinear._learner.rounds import rows_taken
 from onlinear._numerics.linalg import inner, scale
 from onlinear._validation import checks
+from onlinear.algorithms._auto.check import check_states
 from onlinear.algorithms._auto.combination import SUMS
 from onlinear.algorithms._auto.experts import GIVEN, STANDARD
 from onlinear.algorithms._auto.explain import explained
@@ -62,6 +63,7 @@ __all__ = ["Auto"]
 
 DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
 LARGEST = 1e100
+FARTHEST = 1e3 * LARGEST  # what labels and predictions of that size can differ by
 
 
 class AutoParams(NamedTuple):
@@ -231,6 +233,10 @@ class Auto(Learner):
                 )
         return lags, c, drifts
 
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_states(stack, LARGEST)
+
     def _guarantee(self, search: bool = True) -> Guarantee:
         return unknown("Auto", "the squared loss of Auto (regret_ has one of a weighted loss)")
 
@@ -271,7 +277,12 @@ class Auto(Learner):
         ticket, label = checks.row(kept, None, what="kept"), checks.label(y)
         d = ticket.size - features - NUMBERS
         known = d if self._state is None else self.n_features_in_
-        if d < 1 or d != known or ticket[-1] != d:
+        if (
+            d < 1
+            or d != known
+            or ticket[-1] != d
+            or not np.abs(ticket[d:]).max() <= FARTHEST  # x itself is checked by the step
+        ):
             raise ValueError(
                 "Auto needs what remember returned, for the same columns, lags and units, got "
                 f"{ticket.size} numbers"

@@ -55,6 +55,7 @@ from onlinear._updates.reweighted_ridge import (
 )
 from onlinear._updates.units import SUMS
 from onlinear._validation.checks import number
+from onlinear._validation.states import check_sums
 
 __all__ = [
     "CIRR",
@@ -240,6 +241,10 @@ class CIRR(Learner):
 
     algorithm = Algorithm(init, step, follows=SUMS)
     _square = 2
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_sums("S = Σxxᵀ", stack.A)
 
     def _params(self) -> CIRRParams:
         return CIRRParams(

@@ -10,7 +10,7 @@ Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; thesis Table 5.1.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from onlinear._engine.bulk import Bulk
 from onlinear._engine.step import FINE, Step
@@ -19,6 +19,7 @@ from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._numerics.linalg import dot, reset
 from onlinear._updates.units import FORGETFUL
 from onlinear._validation.checks import number, whole
+from onlinear._validation.states import check_range
 from onlinear.algorithms.rls import Forgetful, fade, forget, forgetful, turn, unforced
 
 __all__ = ["CRRLS"]
@@ -93,6 +94,10 @@ class CRRLS(SecondOrder):
     reset_every: int = 100
 
     algorithm = Algorithm(init, step, follows=FORGETFUL)
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_range("a largest x²", stack.peak, 0)
 
     def _params(self) -> CRRLSParams:
         return CRRLSParams(

@@ -11,7 +11,7 @@ Vaits & Crammer, ALT 2011, section 6.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, kernel
 from onlinear._updates.ball_projection import SCRATCH
 from onlinear._validation.checks import number, whole
+from onlinear._validation.states import check_counts, check_positive, check_range
 from onlinear.algorithms import _arcor_bound, arcor
+from onlinear.algorithms._covariance_reset import check_resets
 
 __all__ = ["DriftNetwork"]
 
@@ -174,6 +176,16 @@ class DriftNetwork(Learner):
 
     def _matrices(self) -> int:
         return 2 * self._params().schedules.size + 1
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        first, second = stack.t[:, :-1, None], stack.t[:, -1:]
+        check_counts("rounds were learnt by a copy", stack.t)
+        for name, S in (("Σ of a copy", stack.S), ("Σ of the second layer", stack.P)):
+            check_positive(name, S)
+            check_range(name, np.diagonal(S, axis1=-2, axis2=-1), 0, 1 + 1e-9)  # Σ ≤ I
+        check_resets(stack.N, stack.segments, first)
+        check_resets(stack.Q, stack.segment, second)
 
     def _params(self) -> DriftNetworkParams:
         C = whole(self, "C", least=1, most=MOST)

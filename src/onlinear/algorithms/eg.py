@@ -15,7 +15,7 @@ Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, extremes, finite, kernel
 from onlinear._validation.checks import number
+from onlinear._validation.states import check_range, check_simplex
 from onlinear.bregman import lift_simplex
 
 __all__ = ["EG", "EGAccount", "EGState", "account", "exponentiate", "price", "share", "share_out"]
@@ -181,6 +182,16 @@ def share_out(state: EGState) -> None:
     state.w[...] = w / w.sum()
 
 
+def check_weights(stack: Any) -> None:
+    """Refuse stacked weights that are not those of their logarithms, or do not sum to one."""
+    rows = len(stack.w)
+    log_w, w = stack.log_w.reshape(rows, -1), stack.w.reshape(rows, -1)
+    check_simplex("its weights", w)
+    same = np.exp(log_w - log_w.max(axis=1, keepdims=True))
+    same /= same.sum(axis=1, keepdims=True)
+    check_range("a weight other than its logarithm says", np.abs(w - same), 0, 1e-6)
+
+
 def share(owner: Learner) -> float:
     """Return the checked α of a learner, 0 for None."""
     return 0.0 if owner.alpha is None else number(owner, "alpha", above=0, most=1)  # type: ignore[attr-defined]
@@ -228,6 +239,10 @@ class EG(Learner):
 
     def _settle(self) -> None:
         share_out(self._state)
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_weights(stack)
 
     def _params(self) -> EGParams:
         X = number(self, "X", above=0)

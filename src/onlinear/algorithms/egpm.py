@@ -13,7 +13,7 @@ Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 20
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,15 @@ from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, Path
 from onlinear._numerics.linalg import dot, extremes
 from onlinear._validation.checks import number
-from onlinear.algorithms.eg import EGAccount, account, exponentiate, price, share, share_out
+from onlinear.algorithms.eg import (
+    EGAccount,
+    account,
+    check_weights,
+    exponentiate,
+    price,
+    share,
+    share_out,
+)
 
 __all__ = ["EGPM"]
 
@@ -111,6 +119,10 @@ class EGPM(Learner):
 
     def _settle(self) -> None:
         share_out(self._state)
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_weights(stack)
 
     def _params(self) -> EGPMParams:
         U, X = number(self, "U", above=0), number(self, "X", above=0)

@@ -14,7 +14,7 @@ Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, extremes
 from onlinear._validation.checks import asked, number, whole
+from onlinear._validation.states import check_range
 from onlinear.algorithms.eg import share
 
 __all__ = ["EGU"]
@@ -172,6 +173,12 @@ class EGU(Learner):
     )
     _positive = True
     _poor_score = True
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        with np.errstate(over="ignore"):
+            same = np.exp(stack.log_w)
+        check_range("a weight", stack.w, same * (1 - 1e-6), same * (1 + 1e-6))
 
     def _params(self) -> EGUParams:
         Y, X = number(self, "Y", above=0), number(self, "X", above=0)

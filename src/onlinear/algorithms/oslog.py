@@ -13,7 +13,7 @@ Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from onlinear._updates.reweighted_ridge import (
 )
 from onlinear._updates.units import SUMS
 from onlinear._validation.checks import choice, limit, number
+from onlinear._validation.states import check_counts, check_range, check_sums
 from onlinear.algorithms.cirr import (
     ShrinkageState,
     absorb,
@@ -154,6 +155,21 @@ def bound(state, params, x, y, work):
     return enter(tally, notes, comparator, 0.0, tally[LARGEST] * tally[BASE])
 
 
+def check_bound(state: tuple[np.ndarray, ...]) -> None:
+    """Refuse a state of the bound that no rows lead to; ``order`` holds places in memory."""
+    notes, A, before, (large,), order, factor = (*(state[i] for i in (1, 4, 6, 7, 8, 9)),)
+    check_counts("rows are in the bound", notes[ROWS])
+    check_sums("S = Σxxᵀ of the bound", A)
+    check_range("√D", before, 0)
+    check_counts("weights are large", large, 0, order.size)
+    k = int(large)
+    pivots = np.diagonal(factor.reshape(-1)[: k * k].reshape(k, k))
+    if notes[ROWS] and not np.array_equal(np.sort(order), np.arange(order.size)):
+        raise ValueError("the order of the weights in the bound is none")
+    if not np.all(pivots > 0):
+        raise ValueError("the factor in the bound has a diagonal that is not positive")
+
+
 class OSLOG(Learner):
     """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used one round later.
 
@@ -195,6 +211,10 @@ class OSLOG(Learner):
     algorithm = Algorithm(init, step, follows=SUMS)
     _square = 2
 
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_sums("S = Σxxᵀ", stack.A)
+
     def _params(self) -> OSLOGParams:
         eager = choice(self, "first", ("zero", "w0")) == "w0"
         return OSLOGParams(
@@ -223,7 +243,7 @@ class OSLOG(Learner):
         return Guarantee(
             f"loss ≤ (comparator{added}) {source}",
             own,
-            Account("OSLOG", begin, bound, tuple(params)),
+            Account("OSLOG", begin, bound, tuple(params), check=check_bound),
             f"loss ≤ (({own}){added}) {source}",
             own_ceiling,
             ("|y| ≤ clip",),

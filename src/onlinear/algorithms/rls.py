@@ -17,7 +17,7 @@ Haykin, Adaptive Filter Theory; the guard is not from the literature.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from onlinear._numerics.linalg import dot, kernel, scale, subtract_square, symv
 from onlinear._updates.gaussian import gaussian, learn, moves
 from onlinear._updates.units import FORGETFUL
 from onlinear._validation.checks import number
+from onlinear._validation.states import check_range
 from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["RLS", "Forgetful", "fade", "forget", "forgetful", "turn", "unforced"]
@@ -180,6 +181,10 @@ class RLS(SecondOrder):
     b: float = 1.0
 
     algorithm = Algorithm(init, step, follows=FORGETFUL)
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        check_range("a largest x²", stack.peak, 0)
 
     def _params(self) -> RLSParams:
         return RLSParams(number(self, "forgetting", above=0, most=1), number(self, "b", above=0))

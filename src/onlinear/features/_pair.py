@@ -159,6 +159,7 @@ class Pair(GuardedBy, Nested, Estimator):
         about["params"] = features._to_plain()
         if features._state is not None:
             features._prepare()
+            features._check_state()
             about |= {"features": features.n_features_in_, "names": features._names}
             arrays["map"] = features._record
         return {**header, "map": about}, arrays

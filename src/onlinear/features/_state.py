@@ -11,6 +11,7 @@ from onlinear._learner.base import full_name
 from onlinear._learner.sklearn_api import Transformer
 from onlinear._state_files import model_codec
 from onlinear._validation import checks
+from onlinear._validation.states import check_finite
 
 __all__ = ["MapState"]
 
@@ -51,6 +52,7 @@ class MapState(Transformer):
 
     def _check_state(self) -> None:
         """Refuse a state that no sequence of rows leads to."""
+        check_finite(self._state)
 
     def _mark(self) -> int:
         """Return how much was added."""

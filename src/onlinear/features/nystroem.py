@@ -26,6 +26,7 @@ from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
 from onlinear._numerics.linalg import ROUNDING, dot, kernel
 from onlinear._updates.dual import check_factor, solve_columns, solve_rows
 from onlinear._validation.checks import number, table, whole
+from onlinear._validation.states import check_counts
 from onlinear.features._map import FeatureMap
 from onlinear.features._steps import Mapping, PreparedMapping
 from onlinear.kernels import GIVEN, RBF, Kernel, RowKernel, similarities, similarity
@@ -194,11 +195,10 @@ class Nystroem(FeatureMap):
         count[0] = mark
 
     def _check_state(self) -> None:
-        count, L, Z = self._state
-        n = count[0]
-        if not (n == int(n) and 0 <= n <= len(Z)):
-            raise ValueError(f"it says {n} landmarks were chosen")
-        check_factor(L, int(n))
+        super()._check_state()
+        (count,), L, Z = self._state
+        check_counts("landmarks were chosen", count, 0, len(Z))
+        check_factor(L, int(count))
 
     @property
     def _step(self) -> Mapping:

@@ -313,20 +313,29 @@ class Filter(Guarded):
         made = kind(**kind._from_plain(header["params"]))
         for name in kind._counts:
             setattr(made, name, model_codec.count(header["counts"][name]))
-        if not made.labels_ <= made.seen_ >= made.forwarded_:
-            raise ValueError(f"it has {made.labels_} labels of {made.seen_} rows")
         made._waiting = header["waiting"]
-        trials = [trial for each in header["waiting"].values() for trial in list(each)]
-        if not all(type(trial) is bool for trial in trials):
-            raise ValueError("its waiting rows are not marked true or false")
+        made._check_counts()
         if header["features"] is not None:
             d, names = model_codec.count(header["features"]), header["names"]
             checks.within_half(f"it says {d} features", 8.0 * d, "it does not fit in memory")
-            if names is not None and (type(names) is not list or len(names) != d):
-                raise ValueError(f"it says {d} features and names them {names!r}")
+            model_codec.check_names(d, names)
             made._names, made.n_features_in_ = names, d
             made._restore(header["inner"], arrays)
         return made
+
+    def _check_counts(self) -> None:
+        """Refuse counts and waiting rows that no sequence of rows and labels leads to."""
+        for marks in self._waiting.values():
+            if type(marks) is not list or not all(type(trial) is bool for trial in marks):
+                raise ValueError("its waiting rows are not marked true or false")
+        seen, labels = self.seen_, self.labels_
+        if not (labels + self.waiting_ <= seen >= self.forwarded_):
+            raise ValueError(
+                f"it has {labels} labels, and waits for {self.waiting_}, of {seen} rows"
+            )
+        for name in self._counts:
+            if name not in Filter._counts and getattr(self, name) > labels:
+                raise ValueError(f"it has {name} = {getattr(self, name)} of {labels} labels")
 
     def _plain_params(self) -> dict[str, Any]:
         """Return the parameters in a form that JSON can hold."""

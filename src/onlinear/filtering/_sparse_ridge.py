@@ -21,11 +21,14 @@ from onlinear._numerics.linalg import dot, kernel
 from onlinear._state_files.model_codec import count
 from onlinear._updates.dual import MOST, check_factor, solve_columns, solve_rows
 from onlinear._validation.checks import holds
+from onlinear._validation.states import check_counts, check_finite, check_range
 from onlinear.filtering._items import Row, entries
 
 __all__ = ["SparseRidge"]
 
 FIRST_ROOM = 64
+NOISE = 0.5  # least entry on the diagonal of L: without rounding, at least 1
+NEAR = 1e-6  # tolerance for a state that is read from a file
 LESS = "forward less (a smaller c), or hash to fewer columns and take form='primal'"
 LANES = 4  # rows made dense at once
 TILE = 16  # rows of Q transposed at a time, so that they stay in cache
@@ -271,6 +274,7 @@ class SparseRidge:
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and arrays that describe the regression."""
         filled = self.starts[self.n]
+        self._check()
         return {"form": "sparse", "n": self.n}, {
             "L": self.L[: self.n * (self.n + 1) // 2].copy(),
             "z": self.z[: self.n].copy(),
@@ -286,22 +290,46 @@ class SparseRidge:
         L, z, starts, columns, values = (
             arrays[name] for name in ("L", "z", "starts", "columns", "values")
         )
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise ValueError("its state has numbers that are not finite")
+        check_finite(arrays.values())
         sizes = (n * (n + 1) // 2, n, n + 1, values.size)
         if (L.size, z.size, starts.size, columns.size) != sizes:
             raise ValueError(f"its header says {n} rows, but it holds others")
+        check_counts("is the start of a row", starts)
+        check_counts("is a column", columns, 0, d - 1)
         starts, columns = starts.astype(int), columns.astype(int)
         if starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != values.size:
             raise ValueError("the lengths of its rows do not match their entries")
-        if values.size and not 0 <= columns.min() <= columns.max() < d:
-            raise ValueError(f"its columns are not all in 0 … {d - 1}")
-        check_factor(L, n)
         made.reserve(n, values.size)
         made.L[: L.size], made.z[:n], made.starts[: n + 1] = L, z, starts
         made.columns[: values.size], made.values[: values.size] = columns, values
         made._learnt = n, made._weights(n)
+        made._check()
         return made
+
+    def _check(self) -> None:
+        """Refuse a factor that is not that of the rows, or labels that are not −1 and +1.
+
+        LLᵀv = v + SSᵀv/a for one random v, up to rounding: a wrong L passes with probability 0.
+        """
+        n, L, starts = self.n, self.L, self.starts
+        check_factor(L, n, NOISE)
+        v = np.random.default_rng(0).standard_normal(n)
+        across, along, labels = np.zeros(n), np.zeros(n), np.zeros(n)
+        w = np.zeros_like(self.w)
+        weigh(v, self.rho, starts, self.columns, self.values, n, w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(n):
+                row = L[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
+                across[: i + 1] += v[i] * row
+                labels[i] = row @ self.z[: i + 1]
+            for i in range(n):
+                part = slice(starts[i], starts[i + 1])
+                along[i] = v[i] + self.values[part] @ w[self.columns[part]]
+                along[i] -= L[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] @ across[: i + 1]
+            size = 1.0 + self.rho * np.sum(self.values[: starts[n]] ** 2)
+        check_finite((self.w, self.z[:n]))
+        check_range("a row of LLᵀ − I − SSᵀ/a", along, -NEAR * size, NEAR * size)
+        check_range("a label", np.abs(labels), 1 - NEAR, 1 + NEAR)
 
 
 def _grown(array: np.ndarray, room: int) -> np.ndarray:

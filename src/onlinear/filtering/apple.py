@@ -23,6 +23,8 @@ from onlinear.filtering.ridge import RidgeFilter
 
 __all__ = ["AppleTasting"]
 
+MOST_NESTED = 4
+
 
 class AppleTasting(Exploring):
     """Any classifier as a filter: forwards what it calls relevant, and a random sample of the rest.
@@ -116,7 +118,12 @@ class AppleTasting(Exploring):
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
-        base = params["base"]
+        base, depth = params["base"], 0
+        inside = base
+        while inside is not None:  # each level has two copies of the one inside it
+            inside, depth = inside["params"].get("base"), depth + 1
+            if depth > MOST_NESTED:
+                raise ValueError(f"its base is nested more than {MOST_NESTED} levels deep")
         return {**params, "base": None if base is None else Filter._rebuilt(base, {})}
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:

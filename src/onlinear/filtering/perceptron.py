@@ -14,6 +14,7 @@ import numpy as np
 
 from onlinear._engine.transaction import atomic
 from onlinear._validation.checks import asked, choice
+from onlinear._validation.states import check_finite
 from onlinear.filtering._filter import Feedback, Filter
 from onlinear.filtering._items import Row
 
@@ -85,10 +86,12 @@ class Perceptron(Filter):
         return undo_weights
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
+        check_finite((self._w,))
         return None, {"w": self._w.copy()}
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
         w = arrays["w"]
-        if w.shape != (self.n_features_in_,) or not np.isfinite(w).all():
-            raise ValueError(f"it has {w.shape} weights, or some that are not finite")
+        if w.shape != (self.n_features_in_,) or w.dtype != np.float64:
+            raise ValueError(f"it has {w.shape} weights of {w.dtype}")
+        check_finite((w,))
         self._w = w.copy()

@@ -105,6 +105,12 @@ class StateForm:
         learner = type(self.start)(**self.start.get_params(deep=False))
         record = np.frombuffer(body, LITTLE, offset=HEADER.size).astype(np.float64)
         learner._begin(len(self.columns.features), record)
+        try:
+            learner._check_state()
+        except ValueError as error:
+            raise StateFileError(
+                f"the state of this key is not that of a learner: {error}"
+            ) from None
         learner._name_columns(self.columns.features)
         learner.n_skipped_ = skipped
         return learner

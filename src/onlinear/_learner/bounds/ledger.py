@@ -12,8 +12,9 @@ from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.step import Tally
 from onlinear._engine.transaction import all_or_nothing
 from onlinear._validation import checks
+from onlinear._validation.states import check_finite, check_sums
 
-__all__ = ["Account", "Ledger"]
+__all__ = ["Account", "Ledger", "check_matrices"]
 
 
 class Account(NamedTuple):
@@ -24,6 +25,14 @@ class Account(NamedTuple):
     step: Tally
     params: tuple[Any, ...]
     rules: tuple[str, ...] = ()
+    check: Any = None  # a function of a state from a file; None is check_matrices
+
+
+def check_matrices(state: tuple[np.ndarray, ...]) -> None:
+    """Refuse square matrices that are not symmetric and positive semi-definite, as Σ and Σxxᵀ."""
+    for array in state:
+        if array.size and array.ndim > 1 and array.shape[-1] == array.shape[-2]:
+            check_sums("a matrix of the bound", array)
 
 
 def _own(array: np.ndarray) -> np.ndarray:
@@ -73,6 +82,12 @@ class Ledger:
             raise ValueError(f"the state of the bound needs {size} numbers, got {record.size}")
         for array, part in zip(self.state, views(record, self.state), strict=True):
             array[...] = part
+
+    def check(self) -> None:
+        """Refuse a state that no rows lead to."""
+        if self.state is not None:
+            check_finite(self.state[2:], "the state of the bound")  # not of a tally that ended
+            (self.account.check or check_matrices)(self.state)
 
     def _snapshot(self) -> Callable[[], None]:
         """Return a function that restores the present state."""

@@ -338,13 +338,13 @@ class Keyed(GuardedBy):
             state_file.save(self._models, self._late.pending, path)
 
     @classmethod
-    def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Keyed":
+    def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, Any], spill: Any = None) -> "Keyed":
         """Return the ``Keyed`` object that a header and arrays describe."""
         keyed = cls.__new__(cls)
-        keyed._assemble(*state_file.rebuilt(header, arrays))
+        keyed._assemble(*state_file.rebuilt(header, arrays, spill))
         return keyed
 
     _merged = staticmethod(shards.merged)
 
 
-model_codec.register_reader("keyed", Keyed._rebuilt, mapped=True)
+model_codec.register_reader("keyed", Keyed._rebuilt, last="records", settings=("spill",))

@@ -1,6 +1,5 @@
 """Save and load the models and delayed labels of ``Keyed``, some models at a time."""
 
-import copy
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,11 +9,12 @@ import numpy as np
 from onlinear._learner.base import Learner, full_name
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._state_files import file_format, key_codec, model_codec
+from onlinear._validation import states
 from onlinear._wrappers.keyed.key_batch import KeyBatch, integer_batch, key_batch
 from onlinear._wrappers.keyed.model_store import ModelStore
 from onlinear._wrappers.keyed.models import EventCounts, Models
-from onlinear._wrappers.keyed.record_header import HEAD, LOSS, STAMP
-from onlinear._wrappers.keyed.settings import KeyedSettings, existing_folder
+from onlinear._wrappers.keyed.record_header import HEAD, LAST, LEARNT, LOSS, SKIPPED, STAMP
+from onlinear._wrappers.keyed.settings import KeyedSettings
 from onlinear._wrappers.late.pending import Pending
 from onlinear._wrappers.late.state_file import plain_age, read_age
 
@@ -32,7 +32,6 @@ def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None
         "keyed": about,
         "memory_limit": settings.memory_limit,
         "max_age": plain_age(settings.max_age),
-        "spill": settings.folder,
         "pooled": settings.pooled,
         "threads": settings.threads,
         "waits": waits,
@@ -47,31 +46,44 @@ def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None
         arrays["start"], arrays["whole"] = store.start, integers
         arrays["others"], arrays["others lengths"] = key_codec.joined(others)
         shape = (integers.size + len(others), store.cache.size)
-        chunks = (rows for _, rows in store.cache.chunks())
+        _check_start(store, store.start)
+        chunks = _checked(store, models.stamp, models.events)
         arrays["records"] = file_format.Pieces(shape, np.dtype(np.float64), chunks)
     file_format.write(path, header, arrays)
 
 
-def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[Models, Pending]:
-    """Return what a header and arrays describe, or refuse them; the arrays may be memory-mapped."""
-    template = {"state": np.array(arrays["state"])} if "state" in arrays else {}
+def _checked(store: ModelStore, stamp: float, events: int) -> Iterator[np.ndarray]:
+    """Yield the records, some at a time; refuse any that could not be loaded again."""
+    for _, rows in store.cache.chunks():
+        _check_records(store, stamp, events, rows)
+        yield rows
+
+
+def rebuilt(
+    header: dict[str, Any], arrays: dict[str, Any], spill: Any = None
+) -> tuple[Models, Pending]:
+    """Return what a header and arrays describe, or refuse them; the records are read by rows.
+
+    The folder ``spill`` is the caller's: a file must not choose where a load writes.
+    """
+    template = {"state": arrays["state"]} if "state" in arrays else {}
     initial = model_codec.rebuilt(header["keyed"], template, Learner._classes)
     check_fixed("Keyed needs a learner", initial)
     settings = KeyedSettings(
         memory_limit=header["memory_limit"],
         max_age=read_age(header["max_age"]),
-        spill=existing_folder(header.get("spill")),
+        spill=spill,
         pooled=header["pooled"],
         threads=header["threads"],
     )
     models = Models(initial, settings.checked())
-    waits = {name: np.array(rows) for name, rows in arrays.items() if name.startswith("late ")}
+    waits = {name: rows for name, rows in arrays.items() if name.startswith("late ")}
     pending = Pending.rebuilt(header["waits"], waits, owner="Keyed")
     models.counts = _counts(header)
     if "columns" in header:
         d, names = header["columns"]
-        model_codec.check_contents(d, np.array(arrays["start"]), names, initial._matrices())
-        _fill(models.begin(d, names), models.stamp, arrays)
+        model_codec.check_contents(d, arrays["start"], names, initial._matrices())
+        _fill(models.begin(d, names), models, arrays)
     return models, pending
 
 
@@ -84,44 +96,53 @@ def _counts(header: dict[str, Any]) -> EventCounts:
     return EventCounts(events, skipped, stamp)
 
 
-def _fill(store: ModelStore, stamp: float, arrays: dict[str, np.ndarray]) -> None:
+def _fill(store: ModelStore, models: Models, arrays: dict[str, Any]) -> None:
     """Add the records of a file, some at a time."""
     size = store.cache.size
-    start, records = np.array(arrays["start"]), arrays["records"]
-    integers = np.array(arrays["whole"])
-    others = key_codec.parted(np.array(arrays["others"]), np.array(arrays["others lengths"]))
+    start, integers, records = arrays["start"], arrays["whole"], arrays["records"]
+    others = key_codec.parted(arrays["others"], arrays["others lengths"])
     if start.shape != (size,) or records.shape != (integers.size + len(others), size):
         raise ValueError(f"its models are {records.shape} numbers, not {size} each")
-    if integers.dtype != np.int64 or records.dtype != np.float64:
+    if integers.dtype != np.int64 or records.dtype != np.float64 or integers.ndim != 1:
         raise ValueError(f"its keys are {integers.dtype} and its models {records.dtype}")
-    _check(store, start[None])
+    _check_start(store, start)
     store.start = start
-    for keys, first in _key_chunks(integers, others):
-        rows = np.array(records[first : first + keys.rows])
-        _check(store, rows)
-        if not (rows[:, STAMP] > 0).all() or not (rows[:, STAMP] <= stamp).all():
-            raise ValueError("it has a model that no run has come to")
+    for keys in _key_chunks(integers, others):
+        rows = records.take(keys.rows)
+        _check_records(store, models.stamp, models.events, rows)
         store.cache.add(keys, rows)
 
 
-def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[tuple[KeyBatch, int]]:
-    """Yield chunks of keys, with the index of the first of each."""
+def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatch]:
+    """Yield chunks of keys, in the order of their records."""
     for first in range(0, integers.size, ROWS):
-        yield integer_batch(integers[first : first + ROWS]), first
+        yield integer_batch(integers[first : first + ROWS])
     for first in range(0, len(others), ROWS):
         keys = key_batch(others[first : first + ROWS])
         if keys.integers.size or keys.missing.size:
             raise ValueError("it has integers, or nothing, among its other keys")
-        yield keys, integers.size + first
+        yield keys
+
+
+def _check_start(store: ModelStore, start: np.ndarray) -> None:
+    """Refuse a record for new keys that has counts, or a state no rounds lead to."""
+    if start[:HEAD].any():
+        raise ValueError(f"its new keys start with the counts {start[:HEAD]}")
+    _check(store, start[None])
+
+
+def _check_records(store: ModelStore, stamp: float, events: int, rows: np.ndarray) -> None:
+    """Refuse records that no sequence of events leads to."""
+    _check(store, rows)
+    states.check_counts("was the last run of a model", rows[:, STAMP], 1, stamp)
+    states.check_counts("was the last event of a model", rows[:, LAST], 0, events)
+    for counted in (LEARNT, SKIPPED):
+        states.check_counts("rows of a model were learnt or skipped", rows[:, counted], 0, events)
 
 
 def _check(store: ModelStore, rows: np.ndarray) -> None:
-    """Refuse records that no sequence of rounds leads to; the first is checked as a learner is."""
-    counts, rest = rows[:, STAMP:LOSS], rows[:, HEAD:]
-    if not (np.isfinite(counts).all() and np.isfinite(rest).all()):
-        raise ValueError("its models have numbers that are not finite")
-    if not ((counts >= 0).all() and (rows[:, LOSS] >= 0).all()):  # the loss may be infinite
-        raise ValueError("its models have counts below 0")
-    model = copy.deepcopy(store.template)
-    model._begin(store.shape[0], rest[0])
-    model._check_state()
+    """Refuse records whose state or loss no sequence of rounds leads to."""
+    states.check_finite((rows[:, STAMP:LOSS],), "a record")
+    states.check_range("a loss", rows[:, LOSS], 0)  # it may be infinite
+    template = store.template
+    template._check_states(states.stacked(rows[:, HEAD:], template._state))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear._state_files import key_codec, model_codec
+from onlinear._validation.states import check_finite
 from onlinear._wrappers.late.settled_ids import EXPIRED, LEARNT
 from onlinear._wrappers.late.waiting_rows import RowColumns
 
@@ -37,6 +38,7 @@ def read_age(age: Any) -> Any:
 def to_arrays(contents: PendingContents, *, timed: bool) -> dict[str, np.ndarray]:
     """Return the contents as arrays of a state file."""
     rows = contents.rows
+    check_finite((rows.tickets, rows.times), "a waiting row")
     arrays = {"tickets": rows.tickets, "numbers": rows.numbers, "how": contents.how}
     names = {"ids": rows.ids, "settled": contents.settled}
     if timed:
@@ -73,8 +75,7 @@ def from_arrays(arrays: dict[str, np.ndarray], *, timed: bool) -> PendingContent
         or len(how) != len(settled)
     ):
         raise ValueError(f"it has {rows} waiting rows, but columns of {sorted(sizes)} rows")
-    if not (np.isfinite(tickets).all() and np.isfinite(times).all()):
-        raise ValueError("its waiting rows have numbers that are not finite")
+    check_finite((tickets, times), "a waiting row")
     if tickets.dtype != np.float64:
         raise ValueError(f"its waiting rows are {tickets.dtype}, not float64")
     ids, settled = ([key_codec.canonical(id) for id in some] for some in (ids, settled))

@@ -1,0 +1,97 @@
+"""Refuse states that no sequence of rounds leads to, before they are saved and after they are read.
+
+Each check takes the same array of several states, stacked along the first axis: a million models of
+a ``Keyed`` are checked some thousands at a time.
+
+A covariance matrix may have lost its positive definiteness to rounding. With D its diagonal, it is
+accepted if D^{−½}ΣD^{−½} + εI has a Cholesky factor. One round divides Σ_ii by 10⁴ at most
+(:mod:`onlinear._numerics.covariance`), so its rounding errors, 10⁻¹⁶Σ_ii, are at most 10⁻¹²Σ_ii
+after it; ε = 10⁻¹⁰ per column leaves room for many rounds. What matters for the next round is that
+|Σ_ij| ≤ (1 + ε)√(Σ_ii Σ_jj): the bounds on rounding errors in the update assume it, and without it
+the update need not end.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onlinear._validation.parameters import LARGEST
+
+__all__ = [
+    "check_counts",
+    "check_finite",
+    "check_positive",
+    "check_range",
+    "check_simplex",
+    "check_sums",
+    "stacked",
+]
+
+ROUNDING = 1e-10  # per column, relative to the diagonal of a matrix
+TINY = 1e-290  # a smaller entry of a diagonal has lost digits to underflow
+SUM = 1e-6  # how far from one the sum of weights may be
+
+
+def stacked(records: np.ndarray, state: Any) -> Any:
+    """Return records, one per row, as a state of arrays with one more axis in front."""
+    parts, first = [], 0
+    for array in state:
+        part = records[:, first : first + array.size]
+        parts.append(part.reshape(len(records), *array.shape))
+        first += array.size
+    return type(state)(*parts)
+
+
+def check_finite(states: Any, what: str = "its state") -> None:
+    """Refuse NaN and infinity."""
+    if not all(np.isfinite(array).all() for array in states):
+        raise ValueError(f"{what} has numbers that are not finite")
+
+
+def check_range(what: str, values: Any, least: Any = -math.inf, most: Any = math.inf) -> None:
+    """Refuse values outside least ≤ value ≤ most; the limits may be arrays."""
+    values = np.asarray(values)
+    wrong = ~((values >= least) & (values <= most))
+    if wrong.any():
+        raise ValueError(f"it has {what} = {values[wrong][0]:g}")
+
+
+def check_counts(what: str, values: Any, least: Any = 0, most: Any = LARGEST) -> None:
+    """Refuse values that are not whole numbers in a range."""
+    values = np.asarray(values)
+    wrong = ~((values >= least) & (values <= np.minimum(most, LARGEST)) & (values % 1 == 0))
+    if wrong.any():
+        raise ValueError(f"it says {values[wrong][0]:g} {what}")
+
+
+def check_simplex(what: str, weights: np.ndarray) -> None:
+    """Refuse weights, along the last axis, that are negative or do not sum to one."""
+    check_range(what, weights, 0)
+    check_range(f"the sum of {what}", weights.sum(axis=-1), 1 - SUM, 1 + SUM)
+
+
+def check_positive(what: str, matrices: np.ndarray) -> None:
+    """Refuse matrices, in the last two axes, that are not symmetric and positive definite."""
+    if not (np.diagonal(matrices, axis1=-2, axis2=-1) > 0).all():
+        raise ValueError(f"its {what} is not symmetric and positive definite")
+    check_sums(what, matrices)
+
+
+def check_sums(what: str, matrices: np.ndarray) -> None:
+    """Refuse matrices that are not sums of squares xxᵀ: symmetric, positive semi-definite."""
+    d = matrices.shape[-1]
+    diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
+    fine = (diagonal >= 0).all() and np.array_equal(matrices, np.swapaxes(matrices, -1, -2))
+    if fine:
+        root = np.sqrt(np.where(diagonal > TINY, diagonal, 1.0))
+        with np.errstate(over="ignore"):
+            scaled = matrices / root[..., :, None] / root[..., None, :]
+        fine = bool((np.abs(scaled) <= 1 + 2 * d * ROUNDING).all())  # LAPACK ignores infinity
+        scaled[..., range(d), range(d)] += d * ROUNDING
+        try:
+            np.linalg.cholesky(scaled)
+        except np.linalg.LinAlgError:
+            fine = False
+    if not fine:
+        raise ValueError(f"its {what} is not symmetric and positive definite")
