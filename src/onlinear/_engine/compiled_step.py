@@ -38,6 +38,7 @@ class CompiledStep:
 
     _keep: Callable[..., Any] = staticmethod(loops.keep)
     _guarded = True  # whether a round that writes a number that is not finite is undone
+    _predicts = True  # whether a round without a label changes nothing
 
     def __init__(
         self,
@@ -96,13 +97,14 @@ class CompiledStep:
     @property
     def _round(self) -> Callable[..., Any]:
         """One round, as a template; steps of others are watched, as nothing else tests them."""
+        ours = self.function.__module__.startswith("onlinear.")
         return bound(
             loops.one,
             step=self.function,
             settle=self.settle,
             vital=self.vital,
             GUARDED=self._guarded,
-            WATCHED=self._guarded and not self.function.__module__.startswith("onlinear."),
+            WATCHED=self._guarded and self._predicts and not ours,
         )
 
     @cached_property

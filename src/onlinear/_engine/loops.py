@@ -9,10 +9,11 @@ rows is in :mod:`onlinear._engine.bulk`, that over many keys in
 import math
 
 from onlinear._engine.number_range import (
-    copied_state,
+    copied_parts,
+    flat,
     put_back,
     release,
-    same_state,
+    same,
     sound,
     usual_label,
     usual_numbers,
@@ -73,10 +74,11 @@ def one(state, params, x, y, work, labelled):
     if labelled and GUARDED:
         usual = usual and usual_label(y) and usual_numbers(params)
         careful = not (usual and usual_state(vital(state)))
+    parts, _ = flat(state)
     copy = 0
     if careful:
         settle(state, work)
-        copy = copied_state(state)
+        copy = copied_parts(parts)
         if copy == 0:
             return y, OVERFLOW
     value, rule = step(state, params, x, y, work)
@@ -84,20 +86,20 @@ def one(state, params, x, y, work, labelled):
         rule = OVERFLOW
     if careful:
         settle(state, work)
-        rule = judged(state, copy, rule, labelled)
+        rule = judged(parts, copy, rule, labelled)
         release(copy)
     return y if rule == OVERFLOW else value, rule
 
 
 @inner
-def judged(state, copy, rule, labelled):
+def judged(parts, copy, rule, labelled):
     """Return the rule that a round breaks, given the one that its step says; put the state back."""
-    if not labelled and (rule == OVERFLOW or not same_state(state, copy)):
+    if not labelled and (rule == OVERFLOW or not same(parts, copy)):
         rule = NOT_ONLY_PREDICTED
-    elif not sound(state):
+    elif not sound(parts):
         rule = OVERFLOW
     if rule != FINE:
-        put_back(state, copy)
+        put_back(parts, copy)
     return rule
 
 

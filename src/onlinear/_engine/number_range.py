@@ -23,10 +23,11 @@ from onlinear._numerics.jit import inner, intrinsic, kernel, short
 from onlinear._numerics.linalg import finite
 
 __all__ = [
-    "copied_state",
+    "copied_parts",
+    "flat",
     "put_back",
     "release",
-    "same_state",
+    "same",
     "sound",
     "usual_label",
     "usual_numbers",
@@ -188,6 +189,11 @@ def _usual_diagonals(a, n):
 def usual_state(state):
     """Whether the state is of usual size."""
     parts, sides = flat(state)
+    return _usual_parts(parts, sides)
+
+
+@kernel
+def _usual_parts(parts, sides):
     for k in range(len(parts)):
         if sides[k] == 0:
             if not _usual_vector(parts[k]):
@@ -198,9 +204,8 @@ def usual_state(state):
 
 
 @inner
-def sound(state):
+def sound(parts):
     """Whether every number of the state is finite."""
-    parts, _ = flat(state)
     odd = 0
     for k in range(len(parts)):
         odd += not finite(parts[k])
@@ -208,9 +213,8 @@ def sound(state):
 
 
 @inner
-def copied_state(state):
+def copied_parts(parts):
     """Return the address of a copy of the state, or 0 if there is no memory for it."""
-    parts, _ = flat(state)
     size = 0
     for k in range(len(parts)):
         size += parts[k].size
@@ -224,9 +228,8 @@ def copied_state(state):
 
 
 @inner
-def put_back(state, address):
+def put_back(parts, address):
     """Make the state equal to a copy."""
-    parts, _ = flat(state)
     size = 0
     for k in range(len(parts)):
         copied(numbers_at(address + 8 * size, parts[k].size), parts[k])
@@ -234,14 +237,12 @@ def put_back(state, address):
 
 
 @inner
-def same_state(state, address):
+def same(parts, address):
     """Whether the state equals a copy."""
-    parts, _ = flat(state)
-    size = 0
+    size, odd = 0, 0
     for k in range(len(parts)):
         copy = numbers_at(address + 8 * size, parts[k].size)
         for i in range(copy.size):
-            if parts[k][i] != copy[i]:
-                return False
+            odd += parts[k][i] != copy[i]
         size += parts[k].size
-    return True
+    return odd == 0
