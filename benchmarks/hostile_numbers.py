@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-import hostile_numbers as hostile  # type: ignore[import-not-found]
+import hostile_values as hostile  # type: ignore[import-not-found]
 
 PATIENCE = 180.0  # seconds until a stream counts as one that does not end: some compile
 WORSE = 1.2

@@ -4,7 +4,7 @@ A round is *usual* if its row, its label, the parameters of the step and the sta
 size 1e-50 to 1e50 (of a matrix, its diagonal: that bounds the rest of a covariance; of a row, its
 length). No usual round writes a number that is not finite: what a step writes has at most six such
 factors, or the step itself refuses the row. Every other round keeps a copy of the state. If it
-ends with a number that is not finite, the copy is put back, and the row is refused with OVERFLOW.
+ends with a number above 1e300, or NaN, the copy is put back, and the row is refused with OVERFLOW.
 
 So one rule holds for every step, also for those of users: after a round, the state is finite, or
 the row was refused and nothing has changed. In a usual round it costs one look at O(d) numbers.
@@ -20,7 +20,6 @@ from numba.core import cgutils
 
 from onlinear._engine.segments import copied, numbers_at
 from onlinear._numerics.jit import inner, intrinsic, kernel, short
-from onlinear._numerics.linalg import finite
 
 __all__ = [
     "copied_parts",
@@ -36,6 +35,7 @@ __all__ = [
 ]
 
 MOST, LEAST = 1e50, 1e-50
+LARGEST = 1e300  # a weight beyond this would make predictions of usual rows overflow
 
 # memory for the copy: kernels cannot allocate any (see onlinear._numerics.jit)
 _malloc = ctypes.pythonapi.PyMem_RawMalloc
@@ -205,10 +205,12 @@ def _usual_parts(parts, sides):
 
 @inner
 def sound(parts):
-    """Whether every number of the state is finite."""
+    """Whether every number of the state is finite, and far enough from infinity to go on."""
     odd = 0
     for k in range(len(parts)):
-        odd += not finite(parts[k])
+        part = parts[k]
+        for i in range(part.size):
+            odd += not abs(part[i]) <= LARGEST
     return odd == 0
 
 
