@@ -118,7 +118,7 @@ def test_the_largest_label_after_a_resting_column_is_refused_row_by_row_and_in_a
 
 
 def test_a_bank_refuses_it_too():
-    bank = ol.Bank([at_rest(ol.LASER()), at_rest(ol.LASER(c=10.0))])
+    bank = ol.Bank([at_rest(ol.LASER(shrink=False)), at_rest(ol.LASER(c=10.0, shrink=False))])
     with pytest.raises(ValueError, match=REFUSED):
         bank.learn_one([1.0], MOST)
     bank.learn_one([1.0], 2.0)
@@ -126,7 +126,7 @@ def test_a_bank_refuses_it_too():
 
 
 def test_a_model_of_a_key_refuses_it_too():
-    keyed = ol.Keyed(ol.LASER())
+    keyed = ol.Keyed(ol.LASER(shrink=False))
     keyed.replay(["a"] * 10_000, np.zeros((10_000, 1)), np.zeros(10_000))
     with pytest.raises(ValueError, match=r"would overflow"):
         keyed.learn_one("a", [1.0], MOST)

@@ -150,19 +150,22 @@ def model(rng, name: str, wrapper: str) -> Any:
     inside = learner(rng, name)
     if wrapper in ("alone", "table"):
         return inside
-    if wrapper == "Standardized":
-        intercept = bool(rng.random() < 0.5)
-        return ol.Standardized(inside, intercept=intercept) if name in SECOND_ORDER else None
-    if wrapper == "Bank":
-        return ol.Bank([inside, learner(rng, name)])
-    if wrapper == "Keyed":
-        return None if name.startswith("Kernel") else ol.Keyed(inside)
-    if wrapper == "Late":
-        return ol.Late(inside)
-    if wrapper == "Certified":
-        return ol.Certified(inside) if name in CERTIFIED else None
-    if wrapper == "Mapped":
-        return ol.features.Mapped(ol.features.RandomFourier(width=4), inside)
+    if wrapper in ("Bank", "Keyed") and name.startswith("Kernel"):
+        return None  # their state grows
+    intercept = bool(rng.random() < 0.5)
+    wrapped: dict[str, Callable[[], Any]] = {
+        "Standardized": lambda: ol.Standardized(inside, intercept=intercept),
+        "Bank": lambda: ol.Bank([inside, learner(rng, name)]),
+        "Keyed": lambda: ol.Keyed(inside),
+        "Late": lambda: ol.Late(inside),
+        "Certified": lambda: ol.Certified(inside) if name in CERTIFIED else None,
+        "Mapped": lambda: ol.features.Mapped(ol.features.RandomFourier(width=4), inside),
+        "River": lambda: _river(inside),
+    }
+    return wrapped[wrapper]()
+
+
+def _river(inside: Any) -> Any:
     try:
         from onlinear.river import River
     except ImportError:
@@ -172,7 +175,7 @@ def model(rng, name: str, wrapper: str) -> Any:
 
 def learn(wrapper: str, model: Any, x: np.ndarray, y: float, i: int) -> None:
     """Give a wrapped learner one row."""
-    if wrapper == "Keyed":
+    if wrapper == "Keyed" and not name.startswith("Kernel"):
         model.learn_one(f"key {i % 2}", x, y)
     elif wrapper == "Late":
         model.predict_one(x, id=i)
