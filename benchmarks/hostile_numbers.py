@@ -69,10 +69,10 @@ class Crew:
         """Yield the outcome of every stream."""
         while self._left:
             ready = wait(list(self._left), PATIENCE)
-            for results in ready or list(self._left):
+            for results in [each for each in self._left if each in ready] or list(self._left):
                 process, seeds = self._left.pop(results)
                 try:
-                    done = results.recv() if ready else ()  # type: ignore[attr-defined]
+                    done = results.recv() if ready else ()
                 except EOFError:
                     done = ()
                 if done is None:

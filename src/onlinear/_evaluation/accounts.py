@@ -87,8 +87,8 @@ class Accounts:
         self.ledger.add_one(x, y)
         if intact and not self.intact:
             self.ended = self.seen
-        self.loss += (y - prediction) ** 2
-        self.power += y**2
+        self.loss += (y - prediction) * (y - prediction)  # infinite where ** would raise
+        self.power += y * y
 
     def certificate(
         self,
