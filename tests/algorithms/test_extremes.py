@@ -11,6 +11,7 @@ import pytest
 from table import state
 
 import onlinear as ol
+from onlinear._numerics import linalg
 from onlinear.extend import FINE, Algorithm, Learner, Step, axpy, dot, weights
 
 MOST = np.finfo(float).max
@@ -43,6 +44,20 @@ def test_a_very_large_observation_is_learnt_in_finitely_many_parts():
         "    assert 0 < model.covariance_[0, 0] < 1\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_sigma_stays_positive_definite_under_a_very_vague_prior():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        d, r = int(rng.integers(2, 6)), 10.0 ** rng.uniform(-100, 0)
+        S = np.eye(d) * 10.0 ** rng.uniform(8, 60)
+        for _ in range(12):
+            x = rng.normal(size=d) * 10.0 ** rng.uniform(-3, 3)
+            v = S @ x
+            linalg.observe(S, x, v, float(x @ v), r, np.zeros(d))
+            root = np.sqrt(np.diag(S))  # warns, which is an error, if it is negative
+            assert np.linalg.eigvalsh(S / root[:, None] / root)[0] > -1e-13 * d
+            assert np.array_equal(S, S.T)
 
 
 # --- weights of columns that wake up --------------------------------------------------------------
@@ -125,12 +140,13 @@ def test_a_bank_refuses_it_too():
     assert np.all(np.abs(bank.predict_one([1.0]) - 2.0) < 0.2)
 
 
-def test_a_model_of_a_key_refuses_it_too():
+def test_a_model_of_a_key_refuses_it_too(tmp_path):
     keyed = ol.Keyed(ol.LASER(shrink=False))
     keyed.replay(["a"] * 10_000, np.zeros((10_000, 1)), np.zeros(10_000))
     with pytest.raises(ValueError, match=r"would overflow"):
         keyed.learn_one("a", [1.0], MOST)
     keyed.learn_one("a", [1.0], 2.0)
+    keyed.save(tmp_path / "keyed.onl")
     assert abs(keyed.predict_one("a", [1.0]) - 2.0) < 0.1
 
 
@@ -141,6 +157,15 @@ def test_a_certified_learner_refuses_it_too():
         proof.learn_one([1.0], MOST)
     proof.learn_one([1.0], 2.0)
     assert proof.holds
+
+
+def test_a_certificate_of_labels_whose_squares_overflow_ends_and_can_be_saved(tmp_path):
+    proof = ol.Certified(ol.NLMS())
+    proof.learn_one([1.0], 1.0)
+    proof.learn_one([1.0], 1e200)
+    assert "squares that fit in floating point" in proof.failed
+    proof.save(tmp_path / "proof.onl")
+    assert ol.Certified.load(tmp_path / "proof.onl").loss == proof.loss == math.inf
 
 
 # --- certificates ---------------------------------------------------------------------------------

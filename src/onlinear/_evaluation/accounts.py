@@ -188,7 +188,7 @@ class Accounts:
 def check_totals(totals: np.ndarray) -> None:
     """Refuse totals of a file that no sequence of rows leads to."""
     loss, power, seen, ended = totals
-    if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen):
+    if not (loss >= 0 and power >= 0 and 0 <= ended <= seen):  # squares may overflow
         raise ValueError(
             f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
             f"row {ended:g} ended the bound"

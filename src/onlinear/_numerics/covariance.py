@@ -18,6 +18,8 @@ __all__ = [
 ]
 
 LARGEST_STEP = 1e4  # observe() splits an observation whose xᵀΣx/r exceeds this
+VAGUE = 1e10  # an observation whose xᵀΣx/r exceeds this may cost Σ its definiteness,
+LEAST_PIVOT = 1e-12  # which is restored with pivots of at least this share of its diagonal
 LEAST_VARIANCE = 1e-290  # Σ_ii is not made smaller than about this
 MOST_PARTS = 200  # into which it splits it
 LEAST_PART = 1e-280  # a smaller share of an observation may underflow
@@ -73,7 +75,17 @@ def _observe_in_parts(S, x, v, chi, r, u):
     Every part but the last divides χ by 1 + LARGEST_STEP, or brings it down to its rounding error.
     All numbers being within 1e±324 of each other's ratio, 160 parts take χ from the largest float
     below the least one times r: so the limit is never reached unless χ is only rounding error.
+    Where Σ shrinks by many digits, it is mended afterwards.
     """
+    vague = chi > VAGUE * r
+    _observe_parts(S, x, v, chi, r, u)
+    if vague and x.size > 1:
+        _mend(S, u)
+
+
+@kernel
+def _observe_parts(S, x, v, chi, r, u):
+    """Do the same, without mending."""
     remaining = 1.0
     for _ in range(MOST_PARTS):
         noise = rounding_of(S, x)
@@ -94,6 +106,36 @@ def _observe_in_parts(S, x, v, chi, r, u):
         symv(S, x, v)
         chi = dot(x, v)
     scale(1.0 / (r + remaining * max(chi, 0.0)), v, v)
+
+
+@kernel
+def _mend(S, diagonal):
+    """Make Σ positive definite where rounding errors of a much larger Σ have made it indefinite.
+
+    Where a pivot of the Cholesky factor L, kept in the lower triangle, is not above LEAST_PIVOT of
+    the diagonal, it is raised to that, its column in L is 0 below, and Σ becomes LLᵀ. If none is
+    raised, Σ does not change. ``diagonal`` is scratch; NaN marks a column that is 0.
+    """
+    n = S.shape[0]
+    raised = False
+    for k in range(n):
+        diagonal[k] = S[k, k]
+        for j in range(k):
+            rest = S[k, j] - dot(S[k, :j], S[j, :j])
+            S[k, j] = 0.0 if math.isnan(diagonal[j]) else rest / S[j, j]
+        pivot = S[k, k] - dot(S[k, :k], S[k, :k])
+        least = max(LEAST_PIVOT * abs(S[k, k]), LEAST_VARIANCE)
+        if not pivot > least:
+            raised = True
+            diagonal[k] = math.nan
+        S[k, k] = math.sqrt(max(pivot, least))
+    for i in range(n - 1, -1, -1):  # from the last row, which no other row needs
+        for j in range(i, -1, -1):
+            if raised:
+                S[i, j] = dot(S[i, : j + 1], S[j, : j + 1])
+                S[j, i] = S[i, j]
+            else:
+                S[i, j] = S[j, i] if j < i else diagonal[i]
 
 
 @short

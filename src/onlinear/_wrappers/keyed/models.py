@@ -166,7 +166,7 @@ class Models:
             self.forget_width()
         record = None if self.store is None else self.store.record(key)
         learnt = record is not None and record[STAMP] == self.stamp
-        self.events = events + learnt
+        self.events = events + bool(learnt)  # not a NumPy number, which a file cannot hold
 
     def skip_event(self) -> None:
         """Count an event without a key as skipped."""
