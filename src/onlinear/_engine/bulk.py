@@ -14,8 +14,9 @@ row j of P, and is added to Σ at the end. Other matrices that a learner keeps a
 same way if they take one update a row in the direction of x.
 
 The result agrees with rounds taken one by one, to rounding, as long as χ under Σ₀ is not far above
-the noise. Where it is (a vague prior, large rows), where Σ is as small as floating point allows, or
-where a rule of the learner is broken, the block ends before that row. The learner's step takes that
+the noise. Where it is (a vague prior, large rows), where Σ is as small as floating point allows,
+where numbers are not of usual size (:mod:`onlinear._engine.number_range`), or where a rule of the
+learner is broken, the block ends before that row. The learner's step takes that
 row by itself, and more rows after it the more often that happens. Where blocks begin and end
 depends only on the rows.
 
@@ -30,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear._engine.bulk_block import LEAVE, RENEW, ROUGH, TAKE
+from onlinear._engine.number_range import usual_numbers, usual_state
 from onlinear._engine.status import FINE
 from onlinear._numerics.deferred_updates import LEAF, aligned, mirror, wing
 
@@ -173,7 +175,9 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
     i = start
     while i < stop:
         rows = min(grain, end - i, pace[2])
-        planned = plan(state, params, table, y, i, rows) if labelled and pace[0] == 0 else 0
+        planned = 0
+        if labelled and pace[0] == 0 and usual_numbers(params) and usual_state(belief(state)):
+            planned = plan(state, params, table, y, i, rows)
         if planned >= SHORTEST:
             taken, left = block(state, params, table, y, out, i, planned, space)
             close(state, params, table, i, taken)

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from onlinear._engine.number_range import usual_label, usual_row
 from onlinear._numerics.deferred_updates import (
     LEAF,
     begin,
@@ -22,7 +23,7 @@ from onlinear._numerics.deferred_updates import (
     gram,
     push,
 )
-from onlinear._numerics.linalg import ROUNDING, axpy, kernel, shift
+from onlinear._numerics.linalg import ROUNDING, axpy, finite, kernel, shift
 
 __all__ = ["LEAVE", "RENEW", "ROUGH", "TAKE", "block", "decide_leaf", "learn_leaf"]
 
@@ -50,7 +51,7 @@ def _sum_of_products(a, b):
 
 @in_any_order
 def _copy(x, diagonal, a, copy, p):
-    """copy ← x, p ← a·x; return xᵀ(diagonal + a)x, which is not finite if x is not."""
+    """copy ← x, p ← a·x; return xᵀ(diagonal + a)x."""
     s = 0.0
     for i in range(diagonal.size):
         copy[i] = x[i]
@@ -61,13 +62,14 @@ def _copy(x, diagonal, a, copy, p):
 
 @kernel
 def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
-    """Copy the rows to X and set P to what drift adds; return how many rows are finite."""
+    """Copy the rows to X and set P to what drift adds; return how many rows are usual."""
     d = S.shape[0]
     for i in range(d):
         diagonal[i] = S[i, i]
     for j in range(rows):
-        size = _copy(table[start + j], diagonal, drift * (j + first), X[j], P[j])
-        if not math.isfinite(size + y[start + j]):
+        x = table[start + j]
+        size = _copy(x, diagonal, drift * (j + first), X[j], P[j])
+        if not (usual_row(x) and usual_label(y[start + j]) and math.isfinite(size)):
             return j
         numbers[ROUGH, j] = ROUNDING * (3 + d) * size
     return rows
@@ -139,7 +141,9 @@ def learn_leaf(state, params, y, out, start, done, taken, space):
         at = done + j
         axpy(numbers[MOVE, at], main[1][at, :weights], w)
         beside = main[4][at], wings, at, memory
-        fate = accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside)
+        fate = LEAVE
+        if finite(w):
+            fate = accept(state, params, X[at, :d], y[start + at], numbers[MEAN, at], beside)
         if fate == LEAVE:
             for i in range(weights):
                 w[i] = before[i]
@@ -160,8 +164,8 @@ def block(state, params, table, y, out, start, rows, space):
     matrices, count = others(state, params)
     d, drift = S.shape[0], drift_of(params)
     first = 1.0 if t[0] > 0.0 else 0.0
-    finite_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, before)
-    left, rows = finite_rows < rows, finite_rows
+    usual_rows = _fill(table, y, start, rows, drift, first, S, X, main[0], numbers, before)
+    left, rows = usual_rows < rows, usual_rows
     if rows == 0:
         return 0, True
     memory[:] = 0.0

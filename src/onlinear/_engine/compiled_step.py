@@ -24,9 +24,9 @@ def inlined(function: Callable[..., Any]) -> Any:
     return kernel(function, inline="always")
 
 
-def bound(template: Callable[..., Any], **names: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a template with some of its global names bound to other functions."""
-    names = {name: inlined(function) for name, function in names.items()}
+def bound(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """Return a template with some of its global names bound to other functions, or to flags."""
+    names = {name: inlined(value) if callable(value) else value for name, value in names.items()}
     return FunctionType(template.__code__, {**template.__globals__, **names}, template.__name__)
 
 
@@ -37,6 +37,8 @@ class CompiledStep:
     """
 
     _keep: Callable[..., Any] = staticmethod(loops.keep)
+    _guarded = True  # whether a round that writes a number that is not finite is undone
+    _predicts = True  # whether a round without a label changes nothing
 
     def __init__(
         self,
@@ -45,11 +47,13 @@ class CompiledStep:
         bulk: Bulk | None = None,
         settle: Callable[..., None] = loops.settle,
         keep: Callable[..., None] | None = None,
+        vital: Callable[..., Any] = loops.vital,
     ) -> None:
         self.function = function
         self.scratch = scratch
         self.in_bulk = bulk
         self.settle = settle
+        self.vital = vital
         if keep is not None:
             self._keep = keep
         self._around: dict[Callable[..., Any], Any] = {}
@@ -57,10 +61,17 @@ class CompiledStep:
 
     @classmethod
     def with_scratch(
-        cls, scratch: int | Callable[[int], int], bulk: Bulk | None = None
+        cls,
+        scratch: int | Callable[[int], int],
+        bulk: Bulk | None = None,
+        vital: Callable[..., Any] = loops.vital,
     ) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step that needs another amount of scratch."""
-        return lambda function: cls(function, scratch, bulk)
+        """Decorate a step that needs another amount of scratch.
+
+        ``vital`` returns the arrays that tell whether the state is of usual size, where not all
+        do (:mod:`onlinear._engine.number_range`).
+        """
+        return lambda function: cls(function, scratch, bulk, vital=vital)
 
     @classmethod
     def with_bulk(
@@ -78,9 +89,23 @@ class CompiledStep:
         """Compile a loop with some of its global names bound to other functions."""
         module = str(self.function.__module__).replace(".", "_")
         name = f"{template.__name__}_{module}_{self.function.__name__}"
-        with_it = [template, self.settle, self._keep, *filter(callable, self.in_bulk or ())]
+        with_it = [template, self.settle, self._keep, self.vital]
+        with_it += filter(callable, self.in_bulk or ())
         mark = fingerprint(self.function, *with_it)
         return compiled(template, name, mark, template.__module__, options, **names)
+
+    @property
+    def _round(self) -> Callable[..., Any]:
+        """One round, as a template; steps of others are watched, as nothing else tests them."""
+        ours = self.function.__module__.startswith("onlinear.")
+        return bound(
+            loops.one,
+            step=self.function,
+            settle=self.settle,
+            vital=self.vital,
+            GUARDED=self._guarded,
+            WATCHED=self._guarded and self._predicts and not ours,
+        )
 
     @cached_property
     def one(self) -> Any:
@@ -88,15 +113,14 @@ class CompiledStep:
 
         It is short and holds the GIL, so threads may share its scratch.
         """
-        inner = bound(loops.one, step=self.function)
-        return self._compiled(loops.single, {}, one=inlined(inner), settle=inlined(self.settle))
+        settle = inlined(self.settle)
+        return self._compiled(loops.single, {}, one=inlined(self._round), settle=settle)
 
     def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
-        inner = bound(loops.one, step=self.function)
         return self._compiled(
             template,
             {"nogil": True},
-            one=inlined(inner),
+            one=inlined(self._round),
             keep=inlined(self._keep),
             settle=inlined(self.settle),
             **names,
@@ -150,7 +174,7 @@ class CompiledStep:
         faster than inlining by Numba.
         """
         if loop not in self._around:
-            inner = bound(loops.one, step=self.function)
+            inner = self._round
             self._around[loop] = self._compiled(
                 loop,
                 {"nogil": True},

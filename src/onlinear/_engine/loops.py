@@ -1,16 +1,29 @@
 """The loops over data, as templates: a learner's step is compiled into each of them.
 
-``step``, ``settle`` and ``keep`` are placeholders for the functions of a step;
-:class:`onlinear._engine.step.Step` replaces them. The loop over blocks of rows is in
-:mod:`onlinear._engine.bulk`, that over many keys in :mod:`onlinear._wrappers.keyed.event_loop`.
+``step``, ``settle``, ``keep``, ``vital`` and the flags ``GUARDED`` and ``WATCHED`` are placeholders
+for what a step declares; :class:`onlinear._engine.step.Step` replaces them. The loop over blocks of
+rows is in :mod:`onlinear._engine.bulk`, that over many keys in
+:mod:`onlinear._wrappers.keyed.event_loop`.
 """
 
 import math
 
+from onlinear._engine.number_range import (
+    copied_parts,
+    flat,
+    put_back,
+    release,
+    same,
+    sound,
+    usual_label,
+    usual_numbers,
+    usual_row,
+    usual_state,
+)
 from onlinear._engine.record_block import at
-from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, OVERFLOW
+from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, NOT_ONLY_PREDICTED, OVERFLOW
 from onlinear._engine.tables import to_read
-from onlinear._numerics.linalg import finite
+from onlinear._numerics.jit import inner
 
 __all__ = [
     "banked",
@@ -23,7 +36,11 @@ __all__ = [
     "settle",
     "single",
     "spread",
+    "vital",
 ]
+
+GUARDED = True  # whether a round that writes a number that is not finite is undone
+WATCHED = False  # whether to make sure that the step changes nothing when it only predicts
 
 
 def step(state, params, x, y, work):
@@ -35,18 +52,55 @@ def settle(state, work):
     """Finish what the step has deferred to the next round; nothing by default."""
 
 
+def vital(state):
+    """Return the arrays by which to tell whether the state is of usual size; all by default."""
+    return state
+
+
 def one(state, params, x, y, work, labelled):
-    """One round: predict x, and learn y if it is labelled."""
-    if not finite(x):
+    """One round: predict x, and learn y if it is labelled.
+
+    A round that is not usual is run with a copy of the state at hand, and undone if a number is not
+    finite; see :mod:`onlinear._engine.number_range`.
+    """
+    usual = usual_row(x)
+    if not usual:
         for j in range(x.size):
             if not math.isfinite(x[j]):
                 return float(j), BAD_INPUT
     if labelled and not math.isfinite(y):
         return y, BAD_LABEL
+    careful = WATCHED
+    if labelled and GUARDED:
+        usual = usual and usual_label(y) and usual_numbers(params)
+        careful = not (usual and usual_state(vital(state)))
+    parts, _ = flat(state)
+    copy = 0
+    if careful:
+        settle(state, work)
+        copy = copied_parts(parts)
+        if copy == 0:
+            return y, OVERFLOW
     value, rule = step(state, params, x, y, work)
     if rule == FINE and not math.isfinite(value):
-        return value, OVERFLOW
-    return value, rule
+        rule = OVERFLOW
+    if careful:
+        settle(state, work)
+        rule = judged(parts, copy, rule, labelled)
+        release(copy)
+    return y if rule == OVERFLOW else value, rule
+
+
+@inner
+def judged(parts, copy, rule, labelled):
+    """Return the rule that a round breaks, given the one that its step says; put the state back."""
+    if not labelled and (rule == OVERFLOW or not same(parts, copy)):
+        rule = NOT_ONLY_PREDICTED
+    elif not sound(parts):
+        rule = OVERFLOW
+    if rule != FINE:
+        put_back(parts, copy)
+    return rule
 
 
 def keep(out, i, value, state):

@@ -2,14 +2,24 @@
 
 from typing import NamedTuple
 
-__all__ = ["BAD_INPUT", "BAD_LABEL", "DOMAIN", "FINE", "FULL", "OVERFLOW", "Outcome"]
+__all__ = [
+    "BAD_INPUT",
+    "BAD_LABEL",
+    "DOMAIN",
+    "FINE",
+    "FULL",
+    "NOT_ONLY_PREDICTED",
+    "OVERFLOW",
+    "Outcome",
+]
 
 FINE = 0
 BAD_INPUT = 1  # x has a value that is not finite; the value returned is its column
 BAD_LABEL = 2  # y is not finite
-OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow
+OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow; the value is y
 FULL = 4  # the state has no room for what must be kept: give it more, then run the row again
-DOMAIN = 5  # DOMAIN + k: the k-th rule of the learner
+NOT_ONLY_PREDICTED = 5  # with y = NaN, the step predicted NaN or changed the state
+DOMAIN = 6  # DOMAIN + k: the k-th rule of the learner
 
 
 class Outcome(NamedTuple):

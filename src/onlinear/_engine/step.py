@@ -162,6 +162,7 @@ class Tally(Step):
     """A step that updates a tally, the first array of its state, which is its result per row."""
 
     _keep = staticmethod(loops.keep_tally)
+    _guarded = False  # a tally takes every row: it notes where it leaves the range of floats
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
         """Return an array for the tally after each round, one column per round."""

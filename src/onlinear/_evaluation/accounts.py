@@ -90,8 +90,8 @@ class Accounts:
         self.ledger.add_one(x, y)
         if intact and not self.intact:
             self.ended = self.seen
-        self.loss += (y - prediction) ** 2
-        self.power += y**2
+        self.loss += (y - prediction) * (y - prediction)  # infinite where ** would raise
+        self.power += y * y
 
     def certificate(
         self,
@@ -201,7 +201,7 @@ def check_totals(totals: np.ndarray) -> None:
     """Refuse totals of a file that no sequence of rows leads to."""
     loss, power, seen, ended = totals
     whole = seen % 1 == 0 == ended % 1
-    if not (0 <= loss < np.inf and 0 <= power < np.inf and 0 <= ended <= seen < 2**53 and whole):
+    if not (loss >= 0 and power >= 0 and 0 <= ended <= seen < 2**53 and whole):  # squares overflow
         raise ValueError(
             f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
             f"row {ended:g} ended the bound"

@@ -18,6 +18,11 @@ __all__ = [
 ]
 
 LARGEST_STEP = 1e4  # observe() splits an observation whose xᵀΣx/r exceeds this
+VAGUE = 1e10  # an observation whose xᵀΣx/r exceeds this may cost Σ its definiteness,
+LEAST_PIVOT = 1e-12  # which is restored with pivots of at least this share of its diagonal
+LEAST_VARIANCE = 1e-290  # Σ_ii is not made smaller than about this
+MOST_PARTS = 200  # into which it splits it
+LEAST_PART = 1e-280  # a smaller share of an observation may underflow
 ROUNDING = 1e-15  # relative error of a sum of products per term: five to ten units in last place
 
 
@@ -65,22 +70,72 @@ def clear(chi, r, rough):
 
 @kernel
 def _observe_in_parts(S, x, v, chi, r, u):
-    """Observe in parts, as far as floating point allows."""
+    """Observe in parts, as far as floating point allows, in at most MOST_PARTS passes.
+
+    Every part but the last divides χ by 1 + LARGEST_STEP, or brings it down to its rounding error.
+    All numbers being within 1e±324 of each other's ratio, 160 parts take χ from the largest float
+    below the least one times r: so the limit is never reached unless χ is only rounding error.
+    Where Σ shrinks by many digits, it is mended afterwards.
+    """
+    vague = chi > VAGUE * r
+    _observe_parts(S, x, v, chi, r, u)
+    if vague and x.size > 1:
+        _mend(S, u)
+
+
+@kernel
+def _observe_parts(S, x, v, chi, r, u):
+    """Do the same, without mending."""
     remaining = 1.0
-    while True:
+    for _ in range(MOST_PARTS):
         noise = rounding_of(S, x)
         if not chi > 2.0 * noise:
-            scale(1.0 / (r + remaining * max(chi, 0.0)), v, v)
-            return
+            break
         room = chi / noise - 1.0  # χ may still shrink by a factor 1 + room
-        part = min(remaining, min(LARGEST_STEP, room) * r / chi)
-        _weigh(v, chi, r, part, u)
+        times = min(LARGEST_STEP, room)
+        part = min(remaining, times * r / chi)
+        if part > LEAST_PART:
+            _weigh(v, chi, r, part, u)
+        else:  # part·χ = times·r, without the underflow
+            root = math.sqrt(times / (1.0 + times)) / math.sqrt(chi)
+            _gained(1.0 / (r * (1.0 + times)), root, v, u)
         subtract_square(u, S)
         if part == remaining:
             return
         remaining -= part
         symv(S, x, v)
         chi = dot(x, v)
+    scale(1.0 / (r + remaining * max(chi, 0.0)), v, v)
+
+
+@kernel
+def _mend(S, diagonal):
+    """Make Σ positive definite where rounding errors of a much larger Σ have made it indefinite.
+
+    Where a pivot of the Cholesky factor L, kept in the lower triangle, is not above LEAST_PIVOT of
+    the diagonal, it is raised to that, its column in L is 0 below, and Σ becomes LLᵀ. If none is
+    raised, Σ does not change. ``diagonal`` is scratch; NaN marks a column that is 0.
+    """
+    n = S.shape[0]
+    raised = False
+    for k in range(n):
+        diagonal[k] = S[k, k]
+        for j in range(k):
+            rest = S[k, j] - dot(S[k, :j], S[j, :j])
+            S[k, j] = 0.0 if math.isnan(diagonal[j]) else rest / S[j, j]
+        pivot = S[k, k] - dot(S[k, :k], S[k, :k])
+        least = max(LEAST_PIVOT * abs(S[k, k]), LEAST_VARIANCE)
+        if not pivot > least:
+            raised = True
+            diagonal[k] = math.nan
+        S[k, k] = math.sqrt(max(pivot, least))
+    for i in range(n - 1, -1, -1):  # from the last row, which no other row needs
+        for j in range(i, -1, -1):
+            if raised:
+                S[i, j] = dot(S[i, : j + 1], S[j, : j + 1])
+                S[j, i] = S[i, j]
+            else:
+                S[i, j] = S[j, i] if j < i else diagonal[i]
 
 
 @short
@@ -95,7 +150,8 @@ def _weigh(v, chi, r, part, u):
 def rounding_of(S, x):
     """Return a bound on the rounding error of xᵀΣx: a share of its upper bound Σ x_i²Σ_ii.
 
-    (It writes Σ's diagonal, unchanged.)
+    It is infinite if some Σ_ii is below 1e-290: were Σ to shrink further, it would underflow. (It
+    writes Σ's diagonal, unchanged.)
     """
     return shift_and_round(0.0, S, x)
 
@@ -105,13 +161,16 @@ def shift_and_round(a, S, x):
     """S ← S + a·I, and return :func:`rounding_of` it, in one pass over the diagonal."""
     n = x.size
     s0 = s1 = 0.0
+    least = LEAST_VARIANCE
     whole = n - n % 2
     for i in range(0, whole, 2):
         S[i, i] += a
         S[i + 1, i + 1] += a
+        least = min(least, min(S[i, i], S[i + 1, i + 1]))
         s0 += x[i] * x[i] * S[i, i]
         s1 += x[i + 1] * x[i + 1] * S[i + 1, i + 1]
     for i in range(whole, n):
         S[i, i] += a
+        least = min(least, S[i, i])
         s0 += x[i] * x[i] * S[i, i]
-    return ROUNDING * (3 + n) * (s0 + s1)
+    return ROUNDING * (3 + n) * (s0 + s1) if least == LEAST_VARIANCE else math.inf

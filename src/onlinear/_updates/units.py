@@ -15,7 +15,10 @@ by a rank-one update,
 
     Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ     p the precision of the prior, s₀² the variance then
 
-A column that has been constant is inert, u_i = 0, and gets a prior when it first changes.
+A column that has been constant is inert, u_i = 0, and gets a prior when it first changes. If a
+column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the prior replaces
+all that was known of w_i: w_i and its covariances become 0, the others those given w_i = 0. Beyond
+a factor of 1e60, where Σ_ii/g² might overflow, that limit is taken at once.
 
 Scaling a column by a power of two changes nothing, other factors and shifts only rounding.
 """
@@ -53,6 +56,8 @@ SHIFT = 0.02  # and its centre within this share of its deviation from its mean
 STALE = 2.1907  # its prior is set again when its variance has changed by this factor
 LEAST = 0.01  # share of a weight's precision that must remain when its prior is reduced
 NEARLY = 1.01  # these limits of a state that is read from a file
+VAGUE = 1e8  # times the variance of its prior: where a weight's is larger, the prior replaces it
+ASLEEP = 1e-60  # a column that grows by more than the inverse of this was constant till then
 CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
 
 
@@ -165,6 +170,11 @@ def move(follows: Follows) -> Any:
             if scale[j] == 0.0:
                 awaken(state, i, fresh)
                 scale[j], prior[j] = new, spread[j]
+            elif scale[j] < ASLEEP * new:  # as reweigh and rescale below, in the limit
+                reweigh(state, params, i, ASLEEP * ASLEEP * fresh, 1.0, scratch)
+                rescale(state, i, scale[j] / new, 0.0)
+                awaken(state, i, fresh)
+                scale[j], prior[j] = new, spread[j]
             rescale(state, i, scale[j] / new, 0.0)
             ratio = prior[j] / spread[j]
             if ratio > STALE or ratio * STALE < 1.0:
@@ -241,7 +251,10 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
     if left < LEAST:
         return
     scale(1.0, S[i], scratch)
+    new = w[i] / left
     axpy(-more * w[i] / left, scratch, w)
+    if left > VAGUE:
+        w[i] = new  # the same without cancellation
     for j in range(w.size):
         for k in range(w.size):
             S[j, k] -= more / left * (scratch[j] * scratch[k])

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.status import BAD_INPUT, BAD_LABEL, DOMAIN, OVERFLOW, Outcome
+from onlinear._engine.status import (
+    BAD_INPUT,
+    BAD_LABEL,
+    DOMAIN,
+    NOT_ONLY_PREDICTED,
+    OVERFLOW,
+    Outcome,
+)
 
 __all__ = ["NotFittedError", "from_sklearn", "not_fitted", "refusal"]
 
@@ -56,9 +63,16 @@ def refusal(
     elif outcome.rule == BAD_LABEL:
         text = f"needs finite labels: y contains {_shown(outcome.value)} in {place}"
     elif outcome.rule == OVERFLOW:
+        label = "" if math.isnan(outcome.value) else f", y = {outcome.value:g}"
         text = (
             f"needs numbers whose squares fit in floating point, but {place} would overflow "
-            f"(largest |x_i| = {np.max(np.abs(x)):g}): rescale the data"
+            f"(largest |x_i| = {np.max(np.abs(x)):g}{label}): rescale the data"
+        )
+    elif outcome.rule == NOT_ONLY_PREDICTED:
+        text = (
+            "needs a step that only predicts if y is NaN, but with y = NaN its step predicted NaN "
+            f"or changed the state in {place}: begin it with the prediction, and return that with "
+            "FINE if math.isnan(y)"
         )
     else:
         rule = rules[outcome.rule - DOMAIN]

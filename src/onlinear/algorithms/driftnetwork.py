@@ -83,11 +83,13 @@ def foresee(W, x, z):
 
 @kernel
 def learn_all(t, W, S, N, segments, params, x, y, work):
-    """Let all copies of the first layer learn."""
+    """Let all copies of the first layer learn; return FINE, or OVERFLOW if one cannot."""
     r, radius, schedules, none = params
+    rule = FINE
     for k in range(W.shape[0]):
         own = (t[k : k + 1], W[k], S[k], N[k], segments[k])
-        _learn(own, (r, radius, schedules[k], none), x, y, work)
+        rule = max(rule, _learn(own, (r, radius, schedules[k], none), x, y, work)[1])
+    return rule
 
 
 @Step.with_scratch(scratch)
@@ -108,10 +110,10 @@ def step(state, params, x, y, work):
     if not math.isfinite(most):
         return prediction, OVERFLOW
     above = flat[: (copies + SCRATCH) * copies].reshape((copies + SCRATCH, copies))
-    _learn((t[copies:], v, P, Q, segment), (r, 1.0, math.inf, none), z, y, above)
+    _, rule = _learn((t[copies:], v, P, Q, segment), (r, 1.0, math.inf, none), z, y, above)
     below = flat[: (d + SCRATCH) * d].reshape((d + SCRATCH, d))
-    learn_all(t, W, S, N, segments, params, x, y, below)
-    return prediction, FINE
+    rule = max(rule, learn_all(t, W, S, N, segments, params, x, y, below))
+    return prediction, rule
 
 
 @Tally.with_scratch(scratch)

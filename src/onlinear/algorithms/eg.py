@@ -28,6 +28,7 @@ from onlinear._learner.bounds.guarantee import (
     Path,
     broke,
     enter,
+    lose,
     surprise,
     surprises,
     tallied,
@@ -113,6 +114,8 @@ class EGAccount(NamedTuple):
 
 
 SPREAD, SQUARES = 3, 4  # in the tally: the largest range of a row, Σy²
+FAINT = 1e-13  # if √Σy² is below this share of that range, EG±'s predictions w⁺ − w⁻, which are
+# near 0, have too few correct digits
 
 
 @Tally.with_scratch(3)
@@ -134,12 +137,14 @@ def bound(state, params, x, y, work):
     if s >= 2.0 - k:
         broke(notes, 0, eta * tally[SPREAD] * tally[SPREAD])
     comparator = 0.0
+    shift = low if m == x.size else 0.0  # Σu = 1: shifting x and y does not change y − uᵀx
+    tally[SQUARES] += (y - shift) * (y - shift)
+    if m > x.size and 0.0 < tally[SQUARES] < (FAINT * m * tally[SPREAD]) ** 2:
+        return lose(tally, notes, DOMAIN + 1, y)
     if search:
         u, g, row = work[0], work[1], work[2]
-        shift = low if m == x.size else 0.0  # Σu = 1: shifting x and y does not change y − uᵀx
         for i in range(x.size):
             row[i] = x[i] - shift
-        tally[SQUARES] += (y - shift) * (y - shift)
         add_row(row, y - shift, A, b)
         improve_on_simplex(p, U, alpha / m, A, b, u, g)
         comparator = loss_of(u, A, b, tally[SQUARES], g) + k / eta * surprise(p, 1.0 / m)

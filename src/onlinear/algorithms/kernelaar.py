@@ -16,7 +16,7 @@ from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.kernel_base import DualLearner
 from onlinear._numerics.linalg import clipped
-from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember
+from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember, vital
 from onlinear._validation.checks import limit, number
 
 __all__ = ["KernelAAR"]
@@ -35,7 +35,7 @@ def init(params: KernelAARParams, d: int, room: int, form: tuple[float, ...]) ->
     return dual(d, room, form, params.b)
 
 
-@Step.with_scratch(SCRATCH)
+@Step.with_scratch(SCRATCH, vital=vital)
 def step(state, params, x, y, work):
     """One round."""
     _, clip, budget = params

@@ -18,7 +18,7 @@ from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.kernel_base import DualLearner
 from onlinear._numerics.linalg import clipped
-from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember
+from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember, vital
 from onlinear._validation.checks import choice, limit, number
 
 __all__ = ["KernelLASER"]
@@ -39,7 +39,7 @@ def init(params: KernelLaserParams, d: int, room: int, form: tuple[float, ...]) 
     return dual(d, room, form, params.b)
 
 
-@Step.with_scratch(SCRATCH)
+@Step.with_scratch(SCRATCH, vital=vital)
 def step(state, params, x, y, work):
     """One round."""
     b, c, shrink, clip, budget = params

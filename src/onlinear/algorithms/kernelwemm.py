@@ -18,7 +18,7 @@ from typing import NamedTuple
 from onlinear._engine.step import DOMAIN, FINE, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.kernel_base import DualLearner
-from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember
+from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember, vital
 from onlinear._validation.checks import number
 
 __all__ = ["KernelWEMM"]
@@ -38,7 +38,7 @@ def init(params: KernelWEMMParams, d: int, room: int, form: tuple[float, ...]) -
     return dual(d, room, form, params.b)
 
 
-@Step.with_scratch(SCRATCH)
+@Step.with_scratch(SCRATCH, vital=vital)
 def step(state, params, x, y, work):
     """One round."""
     _, budget = params

@@ -34,7 +34,7 @@ from onlinear._learner.bounds.guarantee import (
     lose,
 )
 from onlinear._learner.bounds.ledger import Account
-from onlinear._numerics.linalg import axpy, dot, kernel, scale, symv
+from onlinear._numerics.linalg import axpy, dot, kernel, rounding_of, scale, symv
 from onlinear._updates.gaussian import (
     Gaussian,
     covariance_times,
@@ -79,10 +79,13 @@ def step(state, params, x, y, work):
     e = y - m
     if not math.isfinite(chi * e):
         return e, OVERFLOW
-    if chi >= 1.0:
+    rough = rounding_of(S, x)
+    clear = chi * (1.0 - chi) > rough  # or the new χ is rounding error
+    if chi >= 1.0 or (chi > 0.5 and not clear):
         return chi, DOMAIN
-    scale(1.0, v, work[1])
-    put_off(S, work)  # Σ ← Σ − vvᵀ
+    if clear:
+        scale(1.0, v, work[1])
+        put_off(S, work)  # Σ ← Σ − vvᵀ
     axpy(e, v, w)  # w ← w + ev
     t[0] += 1
     return m, FINE

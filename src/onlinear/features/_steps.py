@@ -33,6 +33,7 @@ class Mapping(Step):
     """The step of a map; its value is 1 if the map learns from the row, else 0."""
 
     _keep = staticmethod(keep_features)
+    _predicts = False  # it writes φ
 
     def over(self, state: Any, params: Any, X: np.ndarray | Rows, learn: bool, out: Any) -> Any:
         """Map rows into ``out``; return where it stopped, and the rule and value of that row."""

@@ -29,6 +29,16 @@ def loss_of(u, A, b, squares, g):
 
 
 @kernel
+def _sum_of_atoms(p, U, u):
+    """u ← the sum of the atoms, weighted by p."""
+    n = u.size
+    for i in range(n):
+        u[i] = U * p[i]
+        if p.size > n:
+            u[i] -= U * p[n + i]
+
+
+@kernel
 def improve_on_simplex(p, U, low, A, b, u, g):
     """Improve weights p ≥ low with Σp = 1 on the atoms ±U·e_i (or +U·e_i); u ← their sum.
 
@@ -37,10 +47,7 @@ def improve_on_simplex(p, U, low, A, b, u, g):
     steepest slope down (the two-coordinate steps of support vector solvers).
     """
     n = u.size
-    for i in range(n):
-        u[i] = U * p[i]
-        if p.size > n:
-            u[i] -= U * p[n + i]
+    _sum_of_atoms(p, U, u)
     symv(A, u, g)
     axpy(-1.0, b, g)  # half the gradient, Au − b
     for _ in range(MOVES):
@@ -54,7 +61,7 @@ def improve_on_simplex(p, U, low, A, b, u, g):
                 less, flattest = k, slope
         gap = flattest - steepest
         if less < 0 or not gap > 0.0:
-            return
+            break
         i, j = more % n, less % n
         s, t = (U if more < n else -U), (U if less < n else -U)
         curvature = s * s * A[i, i] - 2.0 * s * t * A[i, j] + t * t * A[j, j]
@@ -62,13 +69,14 @@ def improve_on_simplex(p, U, low, A, b, u, g):
         if curvature * amount > gap:
             amount = gap / curvature
         if not amount > 0.0:
-            return
+            break
         p[more] += amount
         p[less] -= amount
         u[i] += s * amount
         u[j] -= t * amount
         axpy(s * amount, A[i], g)
         axpy(-t * amount, A[j], g)
+    _sum_of_atoms(p, U, u)  # a move too small for p is too small for u
 
 
 @kernel

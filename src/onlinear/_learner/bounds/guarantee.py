@@ -61,7 +61,7 @@ __all__ = [
 
 COMPARATOR, FACTOR, EXTRA = range(3)  # indices in a tally
 ROWS, BROKEN, AT, VALUE, LOST = range(5)  # indices in the notes that go with it
-PRECISION, RANGE = 1.0, 2.0  # what floating point can run out of
+PRECISION, RANGE, DIGITS = 1.0, 2.0, 3.0  # what floating point can run out of
 INDISTINCT = (
     "needs data that double precision can tell apart, but xᵀΣx = {value:g} is rounding "
     "(columns that are large, or nearly the same: rescale or centre them)"
@@ -69,6 +69,8 @@ INDISTINCT = (
 LOSSES = {
     PRECISION: "double precision to tell the columns apart (rescale or centre them)",
     RANGE: "squares that fit in floating point (rescale the data)",
+    DIGITS: "labels that predictions in double precision can tell from 0 (rescale the labels, or "
+    "use a smaller U or X)",
 }
 STAYS = "one u for all rounds"
 
@@ -230,9 +232,15 @@ def enter(tally, notes, comparator, factor, extra):
 
 @kernel(inline="always")
 def lose(tally, notes, rule, value):
-    """Note that this row exceeds floating point; the tally is NaN from here on."""
+    """Note that this row exceeds floating point; the tally is NaN from here on.
+
+    The rule is OVERFLOW, DOMAIN where the columns cannot be told apart, or DOMAIN + 1 where the
+    labels cannot be told from 0.
+    """
     if notes[LOST] == 0.0:
-        notes[LOST] = PRECISION if rule == DOMAIN else RANGE
+        notes[LOST] = RANGE
+        if rule >= DOMAIN:
+            notes[LOST] = PRECISION if rule == DOMAIN else DIGITS
         broke(notes, -1.0 - notes[LOST], value)
     tally[COMPARATOR] = math.nan
     notes[ROWS] += 1.0

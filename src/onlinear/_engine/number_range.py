@@ -1,0 +1,250 @@
+"""Rounds near the limits of floating point: how to tell them, and how to undo them.
+
+A round is *usual* if its row, its label, the parameters of the step and the state are zero or of
+size 1e-50 to 1e50 (of a matrix, its diagonal: that bounds the rest of a covariance; of a row, its
+length). No usual round writes a number that is not finite: what a step writes has at most six such
+factors, or the step itself refuses the row. Every other round keeps a copy of the state. If it
+ends with a number above 1e300, or NaN, the copy is put back, and the row is refused with OVERFLOW.
+
+So one rule holds for every step, also for those of users: after a round, the state is finite, or
+the row was refused and nothing has changed. In a usual round it costs one look at O(d) numbers.
+"""
+
+import ctypes
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from onlinear._engine.segments import copied, numbers_at
+from onlinear._numerics.jit import inner, intrinsic, kernel, short
+
+__all__ = [
+    "copied_parts",
+    "flat",
+    "put_back",
+    "release",
+    "same",
+    "sound",
+    "usual_label",
+    "usual_numbers",
+    "usual_row",
+    "usual_state",
+]
+
+MOST, LEAST = 1e50, 1e-50
+LARGEST = 1e300  # a weight beyond this would make predictions of usual rows overflow
+
+# memory for the copy: kernels cannot allocate any (see onlinear._numerics.jit)
+_malloc = ctypes.pythonapi.PyMem_RawMalloc
+_free = ctypes.pythonapi.PyMem_RawFree
+_malloc.restype, _malloc.argtypes = ctypes.c_size_t, [ctypes.c_size_t]
+_free.restype, _free.argtypes = None, [ctypes.c_size_t]
+MALLOC, FREE = "onlinear_malloc", "onlinear_free"
+for _name, _function in ((MALLOC, _malloc), (FREE, _free)):
+    _address = ctypes.cast(_function, ctypes.c_void_p).value
+    assert _address is not None
+    llvmlite.binding.add_symbol(_name, _address)
+WORD = ir.IntType(64)
+
+
+@intrinsic(without_jit=lambda size: _malloc(int(size)))
+def _allocate(typing_context, size):
+    """Return the address of this many bytes, or 0 if there is no memory."""
+
+    def generate(context, builder, signature, values):
+        kind = ir.FunctionType(WORD, [WORD])
+        function = cgutils.get_or_insert_function(builder.module, kind, MALLOC)
+        return builder.call(function, values)
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic(without_jit=lambda address: _free(int(address)))
+def release(typing_context, address):
+    """Free memory at an address (0 is allowed)."""
+
+    def generate(context, builder, signature, values):
+        kind = ir.FunctionType(ir.VoidType(), [WORD])
+        function = cgutils.get_or_insert_function(builder.module, kind, FREE)
+        builder.call(function, values)
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+def _flat(arrays):
+    return tuple(a.reshape(-1) for a in arrays), tuple(map(_side, arrays))
+
+
+def _side(a):
+    return a.shape[-1] if a.ndim > 1 and a.shape[-1] == a.shape[-2] else 0
+
+
+@intrinsic(without_jit=_flat)
+def flat(typing_context, arrays):
+    """Return arrays as vectors, and for each the side of its matrices, 0 if they are not square."""
+    vector = types.Array(types.float64, 1, "C")
+    count = len(arrays)
+    kind = types.Tuple((types.UniTuple(vector, count), types.UniTuple(types.int64, count)))
+
+    def generate(context, builder, signature, values):
+        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
+
+        vectors, sides = [], []
+        for j, array in enumerate(arrays):
+            whole = context.make_array(array)(context, builder, builder.extract_value(values[0], j))
+            part = context.make_array(vector)(context, builder)
+            populate_array(
+                part, whole.data, (whole.nitems,), (whole.itemsize,), whole.itemsize, None
+            )
+            vectors.append(part._getvalue())
+            side = WORD(0)
+            if array.ndim > 1:
+                *_, rows, columns = cgutils.unpack_tuple(builder, whole.shape)
+                square = builder.icmp_signed("==", rows, columns)
+                side = builder.select(square, columns, side)
+            sides.append(side)
+        both = (
+            context.make_tuple(builder, kind[0], vectors),
+            context.make_tuple(builder, kind[1], sides),
+        )
+        return context.make_tuple(builder, kind, both)
+
+    return kind(arrays), generate
+
+
+def _floats(params):
+    return tuple(float(value) for value in params if not isinstance(value, np.ndarray))
+
+
+@intrinsic(without_jit=_floats)
+def _numbers(typing_context, params):
+    """Return the numbers among the parameters; the state begins with what the arrays say."""
+    places = [j for j, kind in enumerate(params) if isinstance(kind, types.Number)]
+    result = types.UniTuple(types.float64, len(places))
+
+    def generate(context, builder, signature, values):
+        numbers = [
+            context.cast(builder, builder.extract_value(values[0], j), params[j], types.float64)
+            for j in places
+        ]
+        return context.make_tuple(builder, result, numbers)
+
+    return result(params), generate
+
+
+@short
+def usual_number(a):
+    """Whether a number is of usual size, or zero; NaN is not."""
+    return (LEAST <= abs(a) <= MOST) or a == 0.0
+
+
+@short
+def usual_label(y):
+    """Whether a label is not too large."""
+    return abs(y) <= MOST
+
+
+@short
+def usual_numbers(params):
+    """Whether the parameters are of usual size; infinity stands for no limit."""
+    odd = 0
+    for a in _numbers(params):
+        odd += not (usual_number(a) or a == np.inf)
+    return odd == 0
+
+
+@short(fastmath={"reassoc"})  # the sum is only compared with limits
+def usual_row(x):
+    """Whether the length of a row is of usual size; it is not if some entry is not finite."""
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] * x[j]
+    return total == 0.0 or LEAST * LEAST <= total <= MOST * MOST
+
+
+@short
+def _usual_vector(a):
+    odd = 0
+    for i in range(a.size):
+        size = abs(a[i])
+        odd += not ((size >= LEAST) & (size <= MOST) | (size == 0.0))
+    return odd == 0
+
+
+@kernel
+def _usual_diagonals(a, n):
+    """Do the same for the diagonals of n × n matrices, stored one after another."""
+    for first in range(0, a.size, n * n):
+        for i in range(first, first + n * n, n + 1):
+            if not usual_number(a[i]):
+                return False
+    return True
+
+
+@short
+def usual_state(state):
+    """Whether the state is of usual size."""
+    parts, sides = flat(state)
+    return _usual_parts(parts, sides)
+
+
+@kernel
+def _usual_parts(parts, sides):
+    for k in range(len(parts)):
+        if sides[k] == 0:
+            if not _usual_vector(parts[k]):
+                return False
+        elif not _usual_diagonals(parts[k], sides[k]):
+            return False
+    return True
+
+
+@inner
+def sound(parts):
+    """Whether every number of the state is finite, and far enough from infinity to go on."""
+    odd = 0
+    for k in range(len(parts)):
+        part = parts[k]
+        for i in range(part.size):
+            odd += not abs(part[i]) <= LARGEST
+    return odd == 0
+
+
+@inner
+def copied_parts(parts):
+    """Return the address of a copy of the state, or 0 if there is no memory for it."""
+    size = 0
+    for k in range(len(parts)):
+        size += parts[k].size
+    address = _allocate(8 * size + 8)
+    if address != 0:
+        size = 0
+        for k in range(len(parts)):
+            copied(parts[k], numbers_at(address + 8 * size, parts[k].size))
+            size += parts[k].size
+    return address
+
+
+@inner
+def put_back(parts, address):
+    """Make the state equal to a copy."""
+    size = 0
+    for k in range(len(parts)):
+        copied(numbers_at(address + 8 * size, parts[k].size), parts[k])
+        size += parts[k].size
+
+
+@inner
+def same(parts, address):
+    """Whether the state equals a copy."""
+    size, odd = 0, 0
+    for k in range(len(parts)):
+        copy = numbers_at(address + 8 * size, parts[k].size)
+        for i in range(copy.size):
+            odd += parts[k][i] != copy[i]
+        size += parts[k].size
+    return odd == 0
