@@ -180,15 +180,16 @@ class Accounts:
         known = -len(LOSSES) <= notes[BROKEN] <= len(self.guarantee.hypotheses)
         if not (np.isfinite(notes).all() and np.all(notes[[ROWS, BROKEN, AT]] % 1 == 0) and known):
             raise ValueError(f"its accounts note {notes}")
-        figures = tally if self.intact and self.guarantee.known else np.zeros(1)
-        if not all(np.isfinite(array).all() for array in (figures, *rest)):
+        figures = tally if self.guarantee.known else np.zeros(1)
+        if self.intact and not all(np.isfinite(array).all() for array in (figures, *rest)):
             raise ValueError("its accounts have numbers that are not finite")
 
 
 def check_totals(totals: np.ndarray) -> None:
     """Refuse totals of a file that no sequence of rows leads to."""
     loss, power, seen, ended = totals
-    if not (loss >= 0 and power >= 0 and 0 <= ended <= seen):  # squares may overflow
+    squares = 0 <= power < np.inf or loss == np.inf  # they may overflow, and then both do
+    if not (loss >= 0 and squares and 0 <= ended <= seen):
         raise ValueError(
             f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
             f"row {ended:g} ended the bound"
