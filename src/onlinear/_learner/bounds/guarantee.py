@@ -223,7 +223,7 @@ def broke(notes, hypothesis, value):
 @kernel(inline="always")
 def enter(tally, notes, comparator, factor, extra):
     """Record the three parts of the bound after a row; return what a step returns."""
-    if not math.isfinite(comparator) or notes[LOST] > 0.0:
+    if not math.isfinite(comparator + extra) or notes[LOST] > 0.0:
         return lose(tally, notes, OVERFLOW, comparator)
     tally[COMPARATOR] = comparator
     tally[FACTOR] = factor
