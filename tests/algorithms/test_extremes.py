@@ -168,6 +168,32 @@ def test_a_certificate_of_labels_whose_squares_overflow_ends_and_can_be_saved(tm
     assert ol.Certified.load(tmp_path / "proof.onl").loss == proof.loss == math.inf
 
 
+@pytest.mark.parametrize(
+    "model",
+    [ol.EGPM(U=1e-100, X=1e-100), ol.EGPM(U=1e200), ol.EG(X=1e200), ol.EGU(X=1e200, Y=1e200)],
+    ids=repr,
+)
+def test_ranges_whose_square_is_0_or_infinite_are_refused(model):
+    with pytest.raises(ValueError, match=r"theorem's rate fits in floating point, got"):
+        model.learn_one([0.0], 0.0)
+
+
+def test_a_budget_keeps_a_prior_much_smaller_than_the_drift_positive(tmp_path):
+    model = ol.KernelLASER(b=1e20, c=3.0, budget=3)
+    learnt(model, np.ones((12, 1)), np.ones(12))
+    model.save(tmp_path / "model.onl")
+    assert state(ol.load(tmp_path / "model.onl")) == state(model)
+
+
+def test_a_filter_that_could_learn_nothing_can_be_saved(tmp_path):
+    model = ol.RidgeFilter()
+    assert model.decide([1e200])
+    with pytest.raises(ValueError, match="overflow"):
+        model.feedback([1e200], 1)
+    model.save(tmp_path / "filter.onl")
+    assert ol.load(tmp_path / "filter.onl").decide([1.0])
+
+
 # --- certificates ---------------------------------------------------------------------------------
 
 
@@ -179,6 +205,11 @@ def test_a_certificate_says_that_labels_are_too_small_for_the_predictions(size):
         proof = ol.certificate(ol.EGPM(), X, y, comparator=comparator)
         assert proof.failed_from == 0
         assert "labels that predictions in double precision can tell from 0" in proof.failed
+
+
+def test_a_bound_beyond_the_largest_float_ends_the_certificate():
+    proof = ol.certificate(ol.Ridge(clip=1e200), [[1.0], [1.0]], [1.0, 1.0])
+    assert "squares that fit in floating point" in proof.failed
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-6, 1e-9])

@@ -194,14 +194,15 @@ class Accounts:
         states.check_counts("is how figures were lost", notes[LOST], 0, 0 if self.intact else 2)
         if self.intact and self.guarantee.known:
             states.check_finite((tally,), "its accounts")
-        self.ledger.check()
+        self.ledger.check(intact=self.intact)
 
 
 def check_totals(totals: np.ndarray) -> None:
     """Refuse totals of a file that no sequence of rows leads to."""
     loss, power, seen, ended = totals
     whole = seen % 1 == 0 == ended % 1
-    if not (loss >= 0 and power >= 0 and 0 <= ended <= seen < 2**53 and whole):  # squares overflow
+    squares = 0 <= power < np.inf or loss == np.inf  # they may overflow, and then both do
+    if not (loss >= 0 and squares and 0 <= ended <= seen < 2**53 and whole):
         raise ValueError(
             f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
             f"row {ended:g} ended the bound"

@@ -170,8 +170,8 @@ def remember(state, drift, b, budget, x, e, pivot, work):
         size -= 1
         aged = rho[0] - 1.0 / b
         if drift > 0.0 and aged > (size // 2 + 0.5) * drift:
-            set_back(aged, rho, z, L, size)
-            prior[0] -= aged
+            set_back(aged, 1.0 / b, rho, z, L, size)
+            prior[0] = lessened(prior[0], aged, 1.0 / b)
     n[0] = size
     t[0] += 1
     return FINE
@@ -246,7 +246,13 @@ def blank(rho, z, L, Z, n):
 
 
 @kernel
-def set_back(aged, rho, z, L, n):
+def lessened(variance, aged, least):
+    """Return variance − aged, or ``least``, its lower bound, if rounding leaves nothing of it."""
+    return variance - aged if variance > aged else least
+
+
+@kernel
+def set_back(aged, least, rho, z, L, n):
     """ρ_i ← ρ_i − aged: compute C from L, reduce ρ_iK(z_i, z_j) in it, and factorise, in place."""
     start = n * (n + 1) // 2
     for i in range(n - 1, -1, -1):  # from the last row, which no other row needs
@@ -270,7 +276,7 @@ def set_back(aged, rho, z, L, n):
         z[i] = (z[i] - dot(row[:i], z[:i])) / row[i]
         start += i + 1
     for i in range(n):
-        rho[i] -= aged
+        rho[i] = lessened(rho[i], aged, least)
 
 
 def check_factor(L: np.ndarray, n: int, least: float = 0.0) -> None:

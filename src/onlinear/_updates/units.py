@@ -58,6 +58,7 @@ LEAST = 0.01  # share of a weight's precision that must remain when its prior is
 NEARLY = 1.01  # these limits of a state that is read from a file
 VAGUE = 1e8  # times the variance of its prior: where a weight's is larger, the prior replaces it
 ASLEEP = 1e-60  # a column that grows by more than the inverse of this was constant till then
+EXTREME = 1e-140  # a prior variance below this, or above its inverse, has a square near the limits
 CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
 
 
@@ -255,9 +256,15 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
     axpy(-more * w[i] / left, scratch, w)
     if left > VAGUE:
         w[i] = new  # the same without cancellation
-    for j in range(w.size):
-        for k in range(w.size):
-            S[j, k] -= more / left * (scratch[j] * scratch[k])
+    if EXTREME < fresh < 1.0 / EXTREME:
+        for j in range(w.size):
+            for k in range(w.size):
+                S[j, k] -= more / left * (scratch[j] * scratch[k])
+    else:  # a product of two covariances may overflow or vanish
+        root, sign = math.sqrt(abs(more / left)), -1.0 if share > 0.0 else 1.0
+        for j in range(w.size):
+            for k in range(w.size):
+                S[j, k] += sign * ((root * scratch[j]) * (root * scratch[k]))
     for k in range(w.size):  # recompute without cancellation
         S[i, k] = S[k, i] = scratch[k] / left
 

@@ -39,7 +39,17 @@ from onlinear._validation.checks import number
 from onlinear._validation.states import check_range, check_simplex
 from onlinear.bregman import lift_simplex
 
-__all__ = ["EG", "EGAccount", "EGState", "account", "exponentiate", "price", "share", "share_out"]
+__all__ = [
+    "EG",
+    "EGAccount",
+    "EGState",
+    "account",
+    "exponentiate",
+    "price",
+    "share",
+    "share_out",
+    "theorems_rate",
+]
 
 
 class EGParams(NamedTuple):
@@ -197,6 +207,16 @@ def check_weights(stack: Any) -> None:
     check_range("a weight other than its logarithm says", np.abs(w - same), 0, 1e-6)
 
 
+def theorems_rate(owner: Learner, numerator: float, square: float) -> float:
+    """Return the rate of a learner's theorem, numerator/square; raise if it is 0 or infinite."""
+    if not 0 < square < math.inf or numerator / square == math.inf:
+        raise ValueError(
+            f"{type(owner).__name__} needs ranges for which the theorem's rate fits in floating "
+            f"point, got {numerator:g}/{square:g} for {owner!r}: rescale the data, or give an eta"
+        )
+    return numerator / square
+
+
 def share(owner: Learner) -> float:
     """Return the checked α of a learner, 0 for None."""
     return 0.0 if owner.alpha is None else number(owner, "alpha", above=0, most=1)  # type: ignore[attr-defined]
@@ -251,7 +271,9 @@ class EG(Learner):
 
     def _params(self) -> EGParams:
         X = number(self, "X", above=0)
-        eta = 2 / (3 * X * X) if self.eta is None else number(self, "eta", above=0)
+        eta = (
+            theorems_rate(self, 2, 3 * X * X) if self.eta is None else number(self, "eta", above=0)
+        )
         return EGParams(eta, share(self), X)
 
     def _guarantee(self, search: bool = True) -> Guarantee:

@@ -31,6 +31,7 @@ from onlinear.algorithms.eg import (
     price,
     share,
     share_out,
+    theorems_rate,
 )
 
 __all__ = ["EGPM"]
@@ -126,7 +127,10 @@ class EGPM(Learner):
 
     def _params(self) -> EGPMParams:
         U, X = number(self, "U", above=0), number(self, "X", above=0)
-        eta = 1 / (3 * U * U * X * X) if self.eta is None else number(self, "eta", above=0)
+        if self.eta is None:
+            eta = theorems_rate(self, 1, 3 * U * U * X * X)
+        else:
+            eta = number(self, "eta", above=0)
         return EGPMParams(U, eta, share(self), X)
 
     def _guarantee(self, search: bool = True) -> Guarantee:
@@ -163,7 +167,7 @@ class EGPM(Learner):
         """
         asked = cls(U=U, X=X)
         width = number(asked, "U", above=0) * number(asked, "X", above=0)
-        model = cls(U, 1 / (3 * width**2), alpha, X)
+        model = cls(U, theorems_rate(asked, 1, 3 * width**2), alpha, X)
         model._params()
         return model
 

@@ -34,7 +34,7 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, extremes
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range
-from onlinear.algorithms.eg import share
+from onlinear.algorithms.eg import share, theorems_rate
 
 __all__ = ["EGU"]
 
@@ -182,7 +182,9 @@ class EGU(Learner):
 
     def _params(self) -> EGUParams:
         Y, X = number(self, "Y", above=0), number(self, "X", above=0)
-        eta = 1 / (3 * X * Y) if self.eta is None else number(self, "eta", above=0)
+        eta = (
+            theorems_rate(self, 1, 3 * X * Y) if self.eta is None else number(self, "eta", above=0)
+        )
         return EGUParams(eta, share(self), Y, X)
 
     def _local(self) -> bool:
@@ -233,7 +235,8 @@ class EGU(Learner):
         EGU(eta=0.03333333333333333, Y=5.0, X=2.0)
         """
         asked = cls(X=X, Y=Y)
-        eta = 1 / (3 * number(asked, "X", above=0) * number(asked, "Y", above=0))
+        square = 3 * number(asked, "X", above=0) * number(asked, "Y", above=0)
+        eta = theorems_rate(asked, 1, square)
         model = cls(eta, alpha, Y, X)
         model._params()
         return model

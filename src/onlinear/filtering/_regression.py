@@ -43,6 +43,7 @@ class Regression:
     def restore(self, header: Any, arrays: dict[str, np.ndarray]) -> None:
         """Take the state of the same learner from a file."""
         learner = model_codec.rebuilt(header, arrays, Learner._classes)
-        if repr(learner) != repr(self.learner) or learner.n_features_in_ != self.d:
+        width = getattr(learner, "n_features_in_", self.d)  # it may have learnt nothing
+        if repr(learner) != repr(self.learner) or width != self.d:
             raise ValueError(f"it holds {learner} for a filter that needs {self.learner}")
         self.learner = learner

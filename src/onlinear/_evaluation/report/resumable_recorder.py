@@ -165,4 +165,4 @@ class Story(Recorder):
                 raise ValueError("its best fixed predictor has numbers that cannot be")
             self._fixed.begin(len(self.names) + has_intercept(self.model))
             self._fixed.record = arrays["fixed"]
-            self._fixed.check()
+            self._fixed.check(intact=True)

@@ -12,6 +12,7 @@ notes that, and its numbers are NaN from there on.
 """
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,6 +74,7 @@ LOSSES = {
     "use a smaller U or X)",
 }
 STAYS = "one u for all rounds"
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,13 +217,13 @@ def broke(notes, hypothesis, value):
     if notes[BROKEN] == 0.0:
         notes[BROKEN] = 1.0 + hypothesis
         notes[AT] = notes[ROWS]
-        notes[VALUE] = value
+        notes[VALUE] = value if math.isfinite(value) else LARGEST
 
 
 @kernel(inline="always")
 def enter(tally, notes, comparator, factor, extra):
     """Record the three parts of the bound after a row; return what a step returns."""
-    if not math.isfinite(comparator) or notes[LOST] > 0.0:
+    if not math.isfinite(comparator + extra) or notes[LOST] > 0.0:
         return lose(tally, notes, OVERFLOW, comparator)
     tally[COMPARATOR] = comparator
     tally[FACTOR] = factor

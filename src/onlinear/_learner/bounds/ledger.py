@@ -83,11 +83,16 @@ class Ledger:
         for array, part in zip(self.state, views(record, self.state), strict=True):
             array[...] = part
 
-    def check(self) -> None:
-        """Refuse a state that no rows lead to."""
-        if self.state is not None:
-            check_finite(self.state[2:], "the state of the bound")  # not of a tally that ended
-            (self.account.check or check_matrices)(self.state)
+    def check(self, *, intact: bool) -> None:
+        """Refuse a state that no rows lead to; once the bound has ended, numbers may be infinite."""
+        if self.state is None:
+            return
+        if intact:
+            check_finite(self.state[2:], "the state of the bound")
+        if self.account.check is not None:
+            self.account.check(self.state)
+        elif intact:
+            check_matrices(self.state)
 
     def _snapshot(self) -> Callable[[], None]:
         """Return a function that restores the present state."""
