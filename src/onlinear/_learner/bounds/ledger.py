@@ -84,7 +84,7 @@ class Ledger:
             array[...] = part
 
     def check(self, *, intact: bool) -> None:
-        """Refuse a state that no rows lead to; once the bound has ended, numbers may be infinite."""
+        """Refuse a state that no rows lead to; once a bound has ended, numbers may be infinite."""
         if self.state is None:
             return
         if intact:
