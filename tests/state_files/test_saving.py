@@ -11,6 +11,7 @@ from table import stream
 import onlinear as ol
 from onlinear._cli.columns import Columns
 from onlinear._cli.errors import DataError
+from onlinear._cli.moved_weights import WeightSamples
 from onlinear._cli.predictions_file import Nothing
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.snapshot import Snapshot
@@ -181,7 +182,8 @@ def test_a_run_does_not_replace_its_state_by_what_cannot_be_resumed(saved):
     told = SimpleNamespace(described=lambda: None)
     with pytest.raises(DataError, match=r"cannot write .*model\.onl: .*not finite"):
         Snapshot(str(saved), 1, 1.0).write(
-            broken(ol.LASER().fit(X, Y)), columns, source, Place(), RunFigures(), Nothing(), told
+            broken(ol.LASER().fit(X, Y)),
+            *(columns, source, Place(), RunFigures(), Nothing(), told, WeightSamples(5)),
         )
 
 

@@ -26,6 +26,7 @@ CHECKSUM = 32  # bytes
 PIECE = 1 << 20  # bytes read at a time
 LONGEST = 1 << 30  # bytes of a header
 MOST_AXES = 8
+LARGEST = 1 << 32  # dimension of an array, unless the file is larger; others may be 0
 OTHERS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -111,7 +112,7 @@ class Contents:
                 f"{path} announces {room} bytes of numbers, but holds {self._left}"
             )
         for shape in self._shapes.values():
-            if len(shape) > MOST_AXES or max(shape, default=0) > room:
+            if len(shape) > MOST_AXES or max(shape, default=0) > max(room, LARGEST):
                 raise StateFileError(f"{path} announces an impossible shape: {shape!r:.60}")
         self.numbers = sum(sizes.values())
 

@@ -19,7 +19,7 @@ from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import COMPARATOR, EXTRA, FACTOR, Guarantee, Path
-from onlinear._learner.bounds.ledger import Account
+from onlinear._learner.bounds.ledger import Account, check_matrices
 from onlinear._numerics.linalg import dot, kernel
 from onlinear._updates.ball_projection import SCRATCH
 from onlinear._validation.checks import number, whole
@@ -142,6 +142,12 @@ def bound(state, params, x, y, work):
     return done
 
 
+def check_bound(state: tuple[np.ndarray, ...]) -> None:
+    """Refuse matrices of the bound that no rows lead to; W, a row per copy, may be square too."""
+    *before, _, S, N, _ = state
+    check_matrices((*before, S, N))
+
+
 class DriftNetwork(Learner):
     """ARCORs with several reset schedules, for an unknown amount of drift.
 
@@ -215,7 +221,7 @@ class DriftNetwork(Learner):
             statement,
             f"{r:g} + loss of the best copy, or {r:g}·‖v‖² + loss of vᵀz if that is less, "
             "v the best of all, cut to ‖v‖ ≤ 1 if it is outside",
-            Account("DriftNetwork", start, bound, tuple(params)),
+            Account("DriftNetwork", start, bound, tuple(params), check=check_bound),
             f"{statement}, whoever it is compared with",
             price,
             paths="any u_t",
