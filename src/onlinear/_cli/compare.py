@@ -74,7 +74,10 @@ class Race:
                 stop.check()
             stop.check()
         if not self.tally.learnt:
-            raise DataError(f"no row of {', '.join(self.source.paths)} has a label")
+            raise DataError(
+                f"no row of {', '.join(self.source.paths)} could be learnt: each lacks its label or "
+                "another value (--drop leaves out a column)"
+            )
 
     def _take(self, block: SourceBlock, rows: LabelledRows) -> None:
         if rows.faults and not self.skip:

@@ -45,7 +45,7 @@ def learner(
     for param in given:
         if param not in names:
             hint = HINTS.get(param) or _near(param, names) or f"it takes {', '.join(names)}"
-            raise UsageError(f"--param {param}: {kind.__name__} has no such parameter; {hint}")
+            raise UsageError(f"{kind.__name__} has no parameter {param!r}; {hint}")
     try:
         made: Learner = kind(**{**defaults.get(name.lower(), {}), **given})
         made._numbers()

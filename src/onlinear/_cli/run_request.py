@@ -1,6 +1,7 @@
 """``onlinear run``: prepare a run from the options, start it, and print its summary."""
 
 import sys
+from pathlib import Path
 
 from onlinear._cli.columns import Columns, choose, encoded, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
@@ -176,6 +177,8 @@ def saved_so_far(run: StreamRun) -> str:
     if path is None:
         where = f" (their predictions are in {run.output.path})" if run.output.path else ""
         return f"ended after {run.tally.rows:,} rows{where}; without --state it cannot be resumed"
+    if not Path(path).exists():
+        return f"nothing is saved in {path}"
     return f"{run.snapshot.saved:,} rows are saved in {path}: --resume continues from there"
 
 

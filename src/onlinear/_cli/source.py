@@ -72,7 +72,10 @@ class Source:
             if mark is not None and (len(mark) != 1 or not mark.isascii()):
                 raise UsageError(f"{option} {mark}: it must be one character")
         if self.decimal == (self.delimiter or ","):
-            raise UsageError(f"--decimal {self.decimal} is also the delimiter: set --delimiter")
+            raise UsageError(
+                f"--decimal {self.decimal} needs another delimiter: set --delimiter ';', for example; "
+                "a file with commas for both must be converted first"
+            )
         if self.piped and len(self.paths) > 1:
             raise UsageError("standard input (-) cannot be combined with files")
         for path in self.paths:

@@ -146,12 +146,26 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
 
     @functools.wraps(method)
     def call(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._undo is not None:
+        try:
+            undo = self._undo
+        except AttributeError:
+            raise _called_on_class(method, self) from None
+        if undo is not None:
             mend(self)
         with self._lock:
             return method(self, *args, **kwargs)
 
     return call
+
+
+def _called_on_class(method: Callable[..., Any], given: object) -> Exception:
+    """Return the error for ``Auto.fit(X, y)`` in place of ``Auto().fit(X, y)``."""
+    if isinstance(given, (Guarded, GuardedBy)):
+        return AttributeError(f"{type(given).__name__} was not initialized")
+    return TypeError(
+        f"{method.__name__} needs an object of the class, got {type(given).__name__} in its place: "
+        f"write ClassName().{method.__name__}(...)"
+    )
 
 
 class Restorable(Protocol):

@@ -23,7 +23,7 @@ __all__ = [
     "run_page",
 ]
 
-WIDTH, HEIGHT, LEFT, TOP = 420, 120, 52, 8  # of the chart; of its margins, for numbers
+WIDTH, HEIGHT, LEFT, TOP = 432, 120, 64, 8  # of the chart; of its margins, for numbers
 POINTS = 120  # the most points of the line
 LINE = "#D9660D"
 MOST = 20  # the most learners in a table
@@ -128,6 +128,8 @@ def _curves(curves: Mapping[str, np.ndarray], first: int) -> str:
         line = " ".join(_path(x[part], y[part]) for part in _runs(visible))
         paths += f'<path d="{line}" fill="none" {STYLES[name]}/>' if line else ""
     what = "loss (solid), comparator (dotted), ceiling (dashed)"
+    if most > top:
+        what += ", beyond the chart"
     return _chart(paths, _figure(top), (f"round {first:,}", f"{first + rounds - 1:,}"), what)
 
 
