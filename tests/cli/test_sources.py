@@ -157,9 +157,7 @@ def test_json_means_the_same_beside_a_fault_and_without(tmp_path):
 
 def test_a_decimal_comma_is_noticed_and_read(tmp_path):
     path = write(tmp_path / "t.csv", "x;y\n0,5;1\n-1,25;2,5\nabc;3\n1.5;4\n7,5;1\n")
-    with pytest.raises(
-        UsageError, match="has numbers with a comma: if it is a decimal comma, use --decimal ,"
-    ):
+    with pytest.raises(UsageError, match="if it is a decimal comma, use --decimal ,"):
         choose(Source((path,), delimiter=";"), "y")
     source = Source((path,), delimiter=";", decimal=",")
     columns = choose(source, "y")

@@ -195,8 +195,8 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
     comma = [name for name in (target, *inputs) if _has_commas(table[name])]
     if comma:
         raise UsageError(
-            f"{comma[0]!r} has numbers with a comma: if it is a decimal comma, use --decimal , (with "
-            "another delimiter than a comma); if it separates thousands, remove it from the file"
+            f"{comma[0]!r} has numbers with a comma: if it is a decimal comma, use --decimal , "
+            "(with another delimiter than a comma); if it separates thousands, remove it"
         )
     kind = _words(table[target].type)
     if kind != "numbers":

@@ -75,8 +75,8 @@ class Race:
             stop.check()
         if not self.tally.learnt:
             raise DataError(
-                f"no row of {', '.join(self.source.paths)} could be learnt: each lacks its label or "
-                "another value (--drop leaves out a column)"
+                f"no row of {', '.join(self.source.paths)} could be learnt: each lacks its label "
+                "or another value (--drop leaves out a column)"
             )
 
     def _take(self, block: SourceBlock, rows: LabelledRows) -> None:

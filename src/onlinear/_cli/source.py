@@ -73,8 +73,8 @@ class Source:
                 raise UsageError(f"{option} {mark}: it must be one character")
         if self.decimal == (self.delimiter or ","):
             raise UsageError(
-                f"--decimal {self.decimal} needs another delimiter: set --delimiter ';', for example; "
-                "a file with commas for both must be converted first"
+                f"--decimal {self.decimal} needs another delimiter: set --delimiter ';', for "
+                "example; a file with commas for both must be converted first"
             )
         if self.piped and len(self.paths) > 1:
             raise UsageError("standard input (-) cannot be combined with files")
