@@ -60,6 +60,15 @@ def test_sigma_stays_positive_definite_under_a_very_vague_prior():
             assert np.array_equal(S, S.T)
 
 
+def test_a_variance_that_rounding_errors_make_negative_changes_nothing():
+    S, x = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1e43, -1e43])
+    v = np.array([1e10, -1e10])
+    before = S.copy()
+    linalg.observe(S, x, v, -1e70, 1.0, np.zeros(2))
+    assert np.array_equal(S, before)
+    assert np.array_equal(v, [1e10, -1e10])  # v/(r + 0)
+
+
 # --- weights of columns that wake up --------------------------------------------------------------
 
 

@@ -64,8 +64,11 @@ def observe_later(S, x, v, chi, r, rough, u):
 
 @kernel(inline="always")
 def clear(chi, r, rough):
-    """Whether one step is enough: χ/r is not too large, and the new χ is not rounding error."""
-    return chi <= LARGEST_STEP * r and chi * r > rough * (r + chi)
+    """Whether one step is enough: χ/r is not too large, and the new χ is not rounding error.
+
+    (A χ that is rounding error may be negative, and below −r.)
+    """
+    return 0.0 <= chi <= LARGEST_STEP * r and chi * r > rough * (r + chi)
 
 
 @kernel
