@@ -328,6 +328,73 @@ def test_a_call_in_a_signal_handler_sees_no_half_of_another(tmp_path):
     model.save(tmp_path / "model.onl")
 
 
+class Reentrant:
+    """A row that calls an object when it is read, as a signal handler may at any moment."""
+
+    def __init__(self, act):
+        self.act, self.error = act, None
+
+    def __array__(self, dtype=None, copy=None):
+        if self.error is None:
+            with pytest.raises(RuntimeError) as self.error:
+                self.act()
+        return X[30]
+
+
+@pytest.mark.parametrize(
+    ("make", "act"),
+    [
+        (keyed, lambda m, x: m.learn_one("k1", x, 1.0)),
+        (late, lambda m, x: m.predict_one(x, id=99)),
+        (lambda: filtering(ol.Perceptron(), dense), lambda m, x: m.decide(x)),
+        (lambda: ol.Certified(ol.AAR()), lambda m, x: m.learn_one(x, 1.0)),
+    ],
+)
+def test_what_cannot_be_called_within_a_call_says_so(make, act, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = make()
+    row = Reentrant(lambda: act(model, X[31]))
+    act(model, row)
+    assert "is in the middle of a call, which a signal handler has" in str(row.error.value)
+    alone = make()
+    act(alone, X[30])
+    tell = told_keyed if isinstance(model, ol.Keyed) else file_of
+    assert tell(model) == tell(alone)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ol.Bank([ol.Ridge()]),
+        ol.features.Mapped(ol.features.RandomFourier(), ol.NLMS()),
+        ol.Ridge(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_two_threads_cannot_begin_with_rows_of_different_widths(model, monkeypatch):
+    """The width was checked before the lock was taken: here, another thread comes in between."""
+    ended, columns = [], type(model)._columns
+
+    def replay_wider_rows():
+        with pytest.raises(ValueError, match="6 features, but"):
+            ol.replay(model, np.ones((5, 6)), np.ones(5))
+        ended.append("refused")
+
+    thread = threading.Thread(target=replay_wider_rows)
+
+    def interrupted_by_another(self):
+        value = columns(self)
+        if thread.ident is None:
+            thread.start()
+            thread.join(0.2)
+        return value
+
+    monkeypatch.setattr(type(model), "_columns", interrupted_by_another)
+    ol.replay(model, X[:5, :2], Y[:5])
+    thread.join()
+    assert ended == ["refused"]
+
+
 # --- processes ----------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "all_or_nothing",
     "atomic",
     "check_idle",
+    "exclusive",
     "mend",
     "put_back",
     "share_lock",
@@ -108,9 +109,14 @@ def _before_fork() -> None:
 def _free_locks() -> None:
     """Free all locks in a forked child: the threads that may hold them are not in it."""
     if _others_ran:
+        frozen = gc.get_freeze_count() > 0
+        if frozen:
+            gc.unfreeze()  # else get_objects would leave them out
         for thing in gc.get_objects():
             if issubclass(type(thing), Guarded):
                 _set_lock(thing, threading.RLock())
+        if frozen:
+            gc.freeze()
 
 
 if hasattr(os, "register_at_fork"):
@@ -135,10 +141,7 @@ def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
     if guarded._undo is not None:
         mend(guarded)
         if guarded._undo is not None and guarded._lock._is_owned():
-            raise RuntimeError(
-                f"{type(guarded).__name__} is in the middle of a call, which a signal handler has "
-                f"interrupted: {to} it when the call has returned"
-            )
+            raise _in_the_middle(guarded, to)
 
 
 def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
@@ -156,6 +159,26 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
             return method(self, *args, **kwargs)
 
     return call
+
+
+def exclusive(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
+    """Do as :func:`atomic`, but refuse a call from a signal handler within another call."""
+    locked = atomic(method)
+
+    @functools.wraps(method)
+    def call(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._lock._is_owned():
+            raise _in_the_middle(self, "call")
+        return locked(self, *args, **kwargs)
+
+    return call
+
+
+def _in_the_middle(guarded: object, do: str) -> RuntimeError:
+    return RuntimeError(
+        f"{type(guarded).__name__} is in the middle of a call, which a signal handler has "
+        f"interrupted: {do} it when the call has returned"
+    )
 
 
 def _called_on_class(method: Callable[..., Any], given: object) -> Exception:

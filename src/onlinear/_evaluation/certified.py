@@ -7,7 +7,14 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from onlinear._engine.transaction import Guarded, GuardedBy, all_or_nothing, atomic, check_idle
+from onlinear._engine.transaction import (
+    Guarded,
+    GuardedBy,
+    all_or_nothing,
+    atomic,
+    check_idle,
+    exclusive,
+)
 from onlinear._evaluation.accounts import Accounts, check_totals
 from onlinear._evaluation.bound_beside import engine_of_bound, run_beside
 from onlinear._evaluation.certificate import Certificate, given, within
@@ -114,7 +121,7 @@ class Certified(GuardedBy):
         """Predict the label of one row; never changes anything."""
         return self.model.predict_one(x)
 
-    @atomic
+    @exclusive
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row, and update the certificate."""
         self._check_untouched()

@@ -119,6 +119,7 @@ class Mapped(Pair):
         )
         return ValueError(f"{error}; the model is unchanged")
 
+    @atomic
     def _run(
         self,
         X: Any,

@@ -4,36 +4,27 @@ import copy
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from onlinear._engine.transaction import Guarded, Transaction, atomic, check_idle, put_back
+from onlinear._engine.transaction import (
+    Guarded,
+    Transaction,
+    atomic,
+    check_idle,
+    exclusive,
+    put_back,
+)
 from onlinear._numerics.linalg import finite
 from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
-from onlinear.filtering._items import Row, finite_entries, mark_of, signs
+from onlinear.filtering._items import Look, Row, Task, finite_entries, mark_of, restorer, signs
 
 __all__ = ["TIE", "Feedback", "Filter", "Look", "Task"]
 
 Feedback = Literal["forwarded", "full"]
 TIE = 1e-12  # a margin this close to the threshold reaches it, so that rounding does not decide
-
-
-class Look(NamedTuple):
-    """The decision on a row: whether to forward it, and whether only as a trial, to learn from."""
-
-    forward: bool
-    trial: bool = False
-
-
-class Task(NamedTuple):
-    """Rows to decide on, their labels, the array for the decisions, and the progress callback."""
-
-    rows: list[Row]
-    labels: np.ndarray
-    decisions: np.ndarray
-    advance: Callable[[int, int], None]
 
 
 class Filter(Guarded):
@@ -121,7 +112,7 @@ class Filter(Guarded):
         shown = [f"{k}={v!r}" for k, v in self._params.items() if v != defaults[k].default]
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    @atomic
+    @exclusive
     def margin(self, x: Any) -> float:
         """Return how relevant a row seems, positive or negative; never changes the filter."""
         row, d, _ = self._row(x)
@@ -131,11 +122,11 @@ class Filter(Guarded):
         fresh._start(d, None)
         return fresh._margin(row)
 
-    @atomic
+    @exclusive
     def decide(self, x: Any) -> bool:
         """Return whether to forward a row; the row counts as seen."""
         row, d, names = self._row(x)
-        before, wait = self.__dict__.copy(), self._wait(mark_of(row))
+        before, wait = self.__dict__.copy(), restorer(self._waiting, mark_of(row))
 
         def recover() -> None:
             put_back(self, before)
@@ -148,7 +139,7 @@ class Filter(Guarded):
                 self._waiting.setdefault(mark_of(row), []).append(look.trial)
         return look.forward
 
-    @atomic
+    @exclusive
     def feedback(self, x: Any, y: Any) -> None:
         """Learn the label, −1 or +1, of a row that was forwarded, at once or later.
 
@@ -162,7 +153,7 @@ class Filter(Guarded):
                 "has no label yet, but this row is not waiting for one (rows are matched by "
                 "value); the filter is unchanged"
             )
-        labels, trial, wait = self.labels_, self._waiting[mark][0], self._wait(mark)
+        labels, trial, wait = self.labels_, self._waiting[mark][0], restorer(self._waiting, mark)
         undo = self._undo_learning(row, label, trial)
 
         def recover() -> None:
@@ -175,18 +166,6 @@ class Filter(Guarded):
         with Transaction(self._guards(), recover):
             self._learn(row, label, trial)
             self._settle(mark)
-
-    def _wait(self, mark: str) -> Callable[[], None]:
-        """Return a function that restores the rows that wait with this mark."""
-        waiting = self._waiting.get(mark)
-        kept = None if waiting is None else list(waiting)
-
-        def restore() -> None:
-            self._waiting.pop(mark, None)
-            if kept is not None:
-                self._waiting[mark] = list(kept)
-
-        return restore
 
     def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
         """Return a function that undoes what learning this label has changed.
@@ -216,7 +195,7 @@ class Filter(Guarded):
         """How many forwarded rows have no label yet."""
         return sum(map(len, self._waiting.values()))
 
-    @atomic
+    @exclusive
     def stop_waiting(self) -> None:
         """Stop waiting for labels that have not arrived."""
         self._waiting = {}
@@ -301,7 +280,7 @@ class Filter(Guarded):
             "counts": {name: getattr(self, name) for name in self._counts},
             "features": getattr(self, "n_features_in_", None),
             "names": self._names,
-            "waiting": self._waiting,
+            "waiting": {mark: list(trials) for mark, trials in self._waiting.items()},
             "inner": inner,
         }
         return header, arrays
@@ -354,7 +333,7 @@ class Filter(Guarded):
         """Restore what was learnt."""
         raise NotImplementedError
 
-    @atomic
+    @exclusive
     def copy(self) -> Self:
         """Return an independent copy of the filter, in the same state."""
         return copy.deepcopy(self)

@@ -2,14 +2,26 @@
 
 import hashlib
 import itertools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onlinear._engine.tables import Rows
 from onlinear._validation import checks
 
-__all__ = ["Row", "dense", "entries", "finite_entries", "mark_of", "rows_of", "signs"]
+__all__ = [
+    "Look",
+    "Row",
+    "Task",
+    "dense",
+    "entries",
+    "finite_entries",
+    "mark_of",
+    "restorer",
+    "rows_of",
+    "signs",
+]
 
 Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # dense, or (columns, values)
 
@@ -75,3 +87,31 @@ def mark_of(row: Row) -> str:
     for part in entries(row):
         digest.update(part.tobytes())
     return digest.hexdigest()
+
+
+class Look(NamedTuple):
+    """The decision on a row: whether to forward it, and whether only as a trial, to learn from."""
+
+    forward: bool
+    trial: bool = False
+
+
+class Task(NamedTuple):
+    """Rows to decide on, their labels, the array for the decisions, and the progress callback."""
+
+    rows: list[Row]
+    labels: np.ndarray
+    decisions: np.ndarray
+    advance: Callable[[int, int], None]
+
+
+def restorer(waiting: dict[str, list[bool]], mark: str) -> Callable[[], None]:
+    """Return a function that restores the rows that wait with this mark."""
+    kept = list(waiting[mark]) if mark in waiting else None
+
+    def restore() -> None:
+        waiting.pop(mark, None)
+        if kept is not None:
+            waiting[mark] = list(kept)
+
+    return restore

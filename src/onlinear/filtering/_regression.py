@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinear._engine.transaction import mend
 from onlinear._learner.base import Learner
 from onlinear._state_files import model_codec
 from onlinear.filtering._items import Row, dense
@@ -38,7 +39,9 @@ class Regression:
     @property
     def known(self) -> int:
         """How many labels were learnt."""
-        return self.learner.rounds_ if hasattr(self.learner, "n_features_in_") else 0
+        if self.learner._undo is not None:
+            mend(self.learner)
+        return 0 if self.learner._state is None else self.learner.rounds_
 
     def restore(self, header: Any, arrays: dict[str, np.ndarray]) -> None:
         """Take the state of the same learner from a file."""

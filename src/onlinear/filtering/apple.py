@@ -127,6 +127,7 @@ class AppleTasting(Exploring):
         return {**params, "base": None if base is None else Filter._rebuilt(base, {})}
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
+        self._base.seen_ = self.seen_  # an interrupted decision may have left another number
         return self._base._described()
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:

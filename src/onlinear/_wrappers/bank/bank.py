@@ -284,8 +284,6 @@ class Bank(Guarded):
         error = self._models[k]._refusal(outcome, x, in_table=in_table, whole="the bank")
         return ValueError(f"learner {k} of the bank: {error}")
 
-    # --- tables -------------------------------------------------------------------------------
-
     @atomic
     def predict(self, X: Any) -> np.ndarray:
         """Predict every row with the current weights, one column per learner; learn nothing."""
@@ -293,6 +291,7 @@ class Bank(Guarded):
             raise checks.not_fitted("Bank")
         return self._run(X, None, learn=False)[0]
 
+    @atomic
     def _run(
         self,
         X: Any,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.transaction import Guarded, GuardedBy, atomic, check_idle
+from onlinear._engine.transaction import Guarded, GuardedBy, atomic, exclusive
 from onlinear._learner.base import Learner
 from onlinear._learner.kernel_base import check_fixed
 from onlinear._learner.replay_result import Replay
@@ -124,9 +124,7 @@ class Keyed(GuardedBy):
 
     _repr_html_ = notebook_view.page
 
-    # --- one event ------------------------------------------------------------------------------
-
-    @atomic
+    @exclusive
     def predict_one(self, key: Any, x: Any, id: Any = None) -> float:
         """Predict the label of one row of a key; change no model.
 
@@ -146,7 +144,7 @@ class Keyed(GuardedBy):
             return self._models.predict(key, x)
         return self._late.predict(id, key, x)
 
-    @atomic
+    @exclusive
     def learn_one(self, key: Any = None, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
@@ -182,18 +180,18 @@ class Keyed(GuardedBy):
         try:
             return canonical(key)
         except MissingKeyError:
-            if not self._models.skips:
-                raise
-            return None
+            if self._models.skips:
+                return None
+            raise
 
-    @atomic
+    @exclusive
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many. Every event does this too."""
         return self._late.expire()
 
     # --- tables of events -----------------------------------------------------------------------
 
-    @atomic
+    @exclusive
     def replay(self, keys: Any, X: Any, y: Any) -> Replay:
         """Predict each row with the model of its key, then learn its label; in order for each key.
 
@@ -224,30 +222,32 @@ class Keyed(GuardedBy):
         """
         return self._tables.replay(keys, X, y)
 
-    @atomic
+    @exclusive
     def predict(self, keys: Any, X: Any) -> np.ndarray:
         """Predict every row as the next one of its key, with the current model; learn nothing."""
         return self._tables.predict(keys, X)
-
-    # --- the models -----------------------------------------------------------------------------
 
     @atomic
     def __len__(self) -> int:
         return len(self._models)
 
-    @atomic
+    @exclusive
     def __contains__(self, key: Any) -> bool:
-        try:
-            return self._models.record(canonical(key)) is not None
-        except MissingKeyError:
-            return False
+        return self._record(key) is not None
 
-    @atomic
+    def _record(self, key: Any) -> np.ndarray | None:
+        """Return the record of a key, or None."""
+        try:
+            return self._models.record(canonical(key))
+        except MissingKeyError:
+            return None
+
+    @exclusive
     def __iter__(self) -> Iterator[Hashable]:
         """Return the keys, integers first, in order."""
         return iter(self._models.keys())
 
-    @atomic
+    @exclusive
     def __getitem__(self, key: Any) -> Learner:
         """Return a copy of the model of a key; changing it does not change the original."""
         model = self._models.model(canonical(key))
@@ -255,7 +255,7 @@ class Keyed(GuardedBy):
             raise KeyError(key)
         return model
 
-    @atomic
+    @exclusive
     def __delitem__(self, key: Any) -> None:
         """Remove a key and its model; its waiting rows expire."""
         try:
@@ -265,7 +265,7 @@ class Keyed(GuardedBy):
         if not found:
             raise KeyError(key)
 
-    @atomic
+    @exclusive
     def statistics(self, key: Any = None) -> Any:
         """Return counts and the error of the model of a key, or a table of all models.
 
@@ -282,10 +282,11 @@ class Keyed(GuardedBy):
         KeyStatistics(rounds=1, skipped=0, mean_squared_error=4.0, last_event=0)
         """
         if key is None:
-            return {"key": list(self), **statistics_columns(self._models.chunks())}
-        if key not in self:
+            return {"key": self._models.keys(), **statistics_columns(self._models.chunks())}
+        record = self._record(key)
+        if record is None:
             raise KeyError(key)
-        return statistics_of(self._models.record(canonical(key)))
+        return statistics_of(record)
 
     # --- settings and counts --------------------------------------------------------------------
 
@@ -312,7 +313,7 @@ class Keyed(GuardedBy):
 
     # --- copies and files -----------------------------------------------------------------------
 
-    @atomic
+    @exclusive
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of models and waiting rows, for pickle, copy and deepcopy."""
         return {"models": self._models.contents(), "pending": copy.deepcopy(self._late.pending)}
@@ -322,6 +323,7 @@ class Keyed(GuardedBy):
         pending = kept["pending"]
         self._assemble(Models.from_contents(kept["models"], pending.clock), pending)
 
+    @exclusive
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all models and waiting rows to one file, as :meth:`onlinear.Learner.save` does.
 
@@ -333,9 +335,7 @@ class Keyed(GuardedBy):
         >>> ol.load("sensors.onl").predict_one("north", [1.0, 0.0])
         1.5
         """
-        check_idle(self, "save")
-        with self._lock:
-            state_file.save(self._models, self._late.pending, path)
+        state_file.save(self._models, self._late.pending, path)
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, Any], spill: Any = None) -> "Keyed":

@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.transaction import Guarded, GuardedBy, Transaction, atomic, check_idle
+from onlinear._engine.transaction import (
+    Guarded,
+    GuardedBy,
+    Transaction,
+    atomic,
+    check_idle,
+    exclusive,
+)
 from onlinear._learner import notebook
 from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, key_codec, model_codec
@@ -87,7 +94,7 @@ class Late(GuardedBy):
 
     # --- the round ----------------------------------------------------------------------------
 
-    @atomic
+    @exclusive
     def predict_one(self, x: Any, id: Any = None) -> float:
         """Predict the label of one row, and remember it if it has an ``id``; learn nothing.
 
@@ -108,7 +115,7 @@ class Late(GuardedBy):
                 pending.add(id, self.model._ticket(x))
         return prediction
 
-    @atomic
+    @exclusive
     def learn_one(self, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of a waiting row, given its ``id``, or of a row ``x`` at once.
 
@@ -151,7 +158,7 @@ class Late(GuardedBy):
             pending.settle(id)
         return True
 
-    @atomic
+    @exclusive
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many.
 
@@ -229,7 +236,7 @@ class Late(GuardedBy):
         about, waiting = self._pending.described()
         return {**header, "late": about}, arrays | waiting
 
-    @atomic
+    @exclusive
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of the learner and of the waiting rows, for pickle, copy and deepcopy."""
         return {"model": copy.copy(self.model), "_pending": copy.deepcopy(self._pending)}
