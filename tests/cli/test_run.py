@@ -289,7 +289,7 @@ def test_other_columns_files_and_settings_are_refused_when_going_on(data):
         (
             ["data.csv", "-t", "y", "-m", "laser", "-p", "k=1"],
             2,
-            "no such parameter; it takes b, c",
+            "LASER has no parameter 'k'; it takes b, c",
         ),
         (["data.csv", "-t", "y", "-m", "rls", "-p", "forget=1"], 2, "did you mean forgetting?"),
         (["data.csv", "-t", "y", "-p", "on_bad=skip"], 2, "use --on-bad"),

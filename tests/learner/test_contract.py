@@ -181,13 +181,13 @@ def test_numbers_too_large_are_refused_or_stay_finite(case, size):
 def test_a_prediction_that_is_refused_undoes_nothing_learnt_meanwhile(monkeypatch):
     X, y = stream(20)
     model = ol.Ridge().fit(X, y)
-    refuse = model._refusal
+    refuse = ol.Ridge._refusal
 
-    def meanwhile(*args, **kwargs):
+    def meanwhile(self, *args, **kwargs):
         model.learn_one(X[0], y[0])  # as another thread might
-        return refuse(*args, **kwargs)
+        return refuse(self, *args, **kwargs)
 
-    monkeypatch.setattr(model, "_refusal", meanwhile)
+    monkeypatch.setattr(ol.Ridge, "_refusal", meanwhile)
     with pytest.raises(ValueError, match="NaN"):
         model.predict(np.full((1, 5), np.nan))
     assert model.rounds_ == 21

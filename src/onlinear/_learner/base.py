@@ -223,6 +223,7 @@ class Learner(LearnerState):
         with self._lock:
             if learn or self._record is None or self._record.size > BRIEF:
                 return run(self, X, y, learn=learn, progress=progress, engine=engine)
+            self._numbers()  # raises if a parameter was changed that cannot be
             model = copy.copy(self)  # so that several threads may predict at once
         return run(model, X, y, learn=False, progress=progress, engine=engine)
 
