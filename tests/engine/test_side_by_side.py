@@ -10,6 +10,7 @@ from threadpoolctl import ThreadpoolController
 import onlinear as ol
 from onlinear._engine import step
 from onlinear._engine import threads as _threads
+from onlinear._evaluation import bound_beside
 from onlinear._evaluation import certified as _certified
 
 LEARNERS = {
@@ -25,14 +26,14 @@ FIGURES = ("loss", "comparator", "ceiling", "holds")
 
 @pytest.fixture(params=["alone", "beside"])
 def cores(request, monkeypatch):
-    monkeypatch.setattr(_certified, "WORTH_A_THREAD", 1)
-    monkeypatch.setattr(_certified, "usable_cores", lambda: 1 if request.param == "alone" else 2)
+    monkeypatch.setattr(bound_beside, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(bound_beside, "usable_cores", lambda: 1 if request.param == "alone" else 2)
     return request.param
 
 
 def certified(name, X, y, monkeypatch, cores, engine, **more):
-    monkeypatch.setattr(_certified, "WORTH_A_THREAD", 1)
-    monkeypatch.setattr(_certified, "usable_cores", lambda: cores)
+    monkeypatch.setattr(bound_beside, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(bound_beside, "usable_cores", lambda: cores)
     watched = ol.Certified(ol.LEARNERS[name](**LEARNERS[name], **more))
     first = watched.replay(X[:100], y[:100], engine=engine)
     second = watched.replay(X[100:], y[100:], engine=engine)
@@ -157,7 +158,7 @@ def test_blas_is_held_to_one_thread_for_narrow_rows_and_then_let_go():
 
 
 def test_only_the_main_thread_holds_blas_and_certificates_let_it_go(monkeypatch):
-    monkeypatch.setattr(_certified, "usable_cores", lambda: 2)
+    monkeypatch.setattr(bound_beside, "usable_cores", lambda: 2)
     X, y = stream(rows=1000, d=64)
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         for _ in range(5):

@@ -119,8 +119,9 @@ def drift_backwards(a, S, x):
     return linalg.shift_and_round(-a, S, x)
 
 
-def drift_nowhere(a, S, x):
-    return linalg.rounding_of(S, x)
+def stand_still(state, c, x, v):
+    """χ without drift, and no drift to add."""
+    return linalg.dot(x, v), 0.0
 
 
 def project_too_far(S, w, radius, work):
@@ -192,5 +193,5 @@ PROJECTION = {
     },
     "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
 }
-FORGOTTEN_DRIFT = mutant(L["LASER"], follow_later=following(shift_and_round=drift_nowhere))
+FORGOTTEN_DRIFT = mutant(L["LASER"], drifted=stand_still)
 NEVER_RESET = mutant(L["ARCOR"], start_afresh_if_too_certain=nothing)
