@@ -14,7 +14,8 @@ import numpy as np
 from onlinear._engine import bulk, bulk_block, loops
 from onlinear._engine.bulk import Bulk
 from onlinear._numerics import blas
-from onlinear._numerics.jit import compiled, fingerprint, kernel, short
+from onlinear._numerics.fingerprint import fingerprint
+from onlinear._numerics.jit import compiled, kernel, short
 
 __all__ = ["CompiledStep"]
 

@@ -23,7 +23,7 @@ from onlinear._engine.number_range import (
 from onlinear._engine.record_block import at
 from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, NOT_ONLY_PREDICTED, OVERFLOW
 from onlinear._engine.tables import to_read
-from onlinear._numerics.jit import inner
+from onlinear._numerics.jit import kernel
 
 __all__ = [
     "banked",
@@ -91,7 +91,7 @@ def one(state, params, x, y, work, labelled):
     return y if rule == OVERFLOW else value, rule
 
 
-@inner
+@kernel
 def judged(parts, copy, rule, labelled):
     """Return the rule that a round breaks, given the one that its step says; put the state back."""
     if not labelled and (rule == OVERFLOW or not same(parts, copy)):

@@ -12,14 +12,19 @@ the row was refused and nothing has changed. In a usual round it costs one look 
 
 import ctypes
 
-import llvmlite.binding
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
 
 from onlinear._engine.segments import copied, numbers_at
-from onlinear._numerics.jit import inner, intrinsic, kernel, short
+from onlinear._numerics.jit import (
+    arrayobj,
+    cgutils,
+    intrinsic,
+    ir,
+    kernel,
+    short,
+    tell_address,
+    types,
+)
 
 __all__ = [
     "copied_parts",
@@ -46,8 +51,7 @@ MALLOC, FREE = "onlinear_malloc", "onlinear_free"
 for _name, _function in ((MALLOC, _malloc), (FREE, _free)):
     _address = ctypes.cast(_function, ctypes.c_void_p).value
     assert _address is not None
-    llvmlite.binding.add_symbol(_name, _address)
-WORD = ir.IntType(64)
+    tell_address(_name, _address)
 
 
 @intrinsic(without_jit=lambda size: _malloc(int(size)))
@@ -55,7 +59,8 @@ def _allocate(typing_context, size):
     """Return the address of this many bytes, or 0 if there is no memory."""
 
     def generate(context, builder, signature, values):
-        kind = ir.FunctionType(WORD, [WORD])
+        word = ir.IntType(64)
+        kind = ir.FunctionType(word, [word])
         function = cgutils.get_or_insert_function(builder.module, kind, MALLOC)
         return builder.call(function, values)
 
@@ -67,7 +72,7 @@ def release(typing_context, address):
     """Free memory at an address (0 is allowed)."""
 
     def generate(context, builder, signature, values):
-        kind = ir.FunctionType(ir.VoidType(), [WORD])
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
         function = cgutils.get_or_insert_function(builder.module, kind, FREE)
         builder.call(function, values)
         return context.get_dummy_value()
@@ -91,17 +96,14 @@ def flat(typing_context, arrays):
     kind = types.Tuple((types.UniTuple(vector, count), types.UniTuple(types.int64, count)))
 
     def generate(context, builder, signature, values):
-        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
-
         vectors, sides = [], []
         for j, array in enumerate(arrays):
             whole = context.make_array(array)(context, builder, builder.extract_value(values[0], j))
             part = context.make_array(vector)(context, builder)
-            populate_array(
-                part, whole.data, (whole.nitems,), (whole.itemsize,), whole.itemsize, None
-            )
+            size = whole.itemsize
+            arrayobj.populate_array(part, whole.data, (whole.nitems,), (size,), size, None)
             vectors.append(part._getvalue())
-            side = WORD(0)
+            side = ir.IntType(64)(0)
             if array.ndim > 1:
                 *_, rows, columns = cgutils.unpack_tuple(builder, whole.shape)
                 square = builder.icmp_signed("==", rows, columns)
@@ -203,7 +205,7 @@ def _usual_parts(parts, sides):
     return True
 
 
-@inner
+@kernel
 def sound(parts):
     """Whether every number of the state is finite, and far enough from infinity to go on."""
     odd = 0
@@ -214,7 +216,7 @@ def sound(parts):
     return odd == 0
 
 
-@inner
+@kernel
 def copied_parts(parts):
     """Return the address of a copy of the state, or 0 if there is no memory for it."""
     size = 0
@@ -229,7 +231,7 @@ def copied_parts(parts):
     return address
 
 
-@inner
+@kernel
 def put_back(parts, address):
     """Make the state equal to a copy."""
     size = 0
@@ -238,7 +240,7 @@ def put_back(parts, address):
         size += parts[k].size
 
 
-@inner
+@kernel
 def same(parts, address):
     """Whether the state equals a copy."""
     size, odd = 0, 0

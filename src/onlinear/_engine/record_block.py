@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
 
 from onlinear._engine.record import LINE, before_matrix
+from onlinear._numerics.jit import arrayobj, cgutils, intrinsic, types
 
 __all__ = ["RecordBlock", "at"]
 
@@ -58,30 +57,23 @@ class RecordBlock:
             array[k] = value
 
 
-def at(arrays: tuple[np.ndarray, ...], k: int) -> tuple[Any, ...]:
-    """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
-
-    Compiled code knows these arrays to be contiguous, which it does not know of a view.
-    """
+def _at(arrays, k):
     return tuple(array[k] for array in arrays)
 
 
-@overload(at, inline="always")
-def _at(arrays, k):
-    return lambda arrays, k: _parts(arrays, k)  # type: ignore[call-arg]
+@intrinsic(without_jit=_at)
+def at(typing_context, arrays, k):
+    """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
 
-
-@intrinsic
-def _parts(typing_context, arrays, k):
-    """Return the parts by address: Numba has no loop over a tuple of arrays of several kinds."""
+    Compiled code knows these arrays to be contiguous, which it does not know of a view. (It finds
+    them by address: Numba has no loop over a tuple of arrays of several kinds.)
+    """
     kinds = [
         types.Array(array.dtype, array.ndim - 1, "C") if array.ndim > 1 else array.dtype
         for array in arrays
     ]
 
     def generate(context, builder, signature, values):
-        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
-
         given, index = values
         parts = []
         for j, (array, kind) in enumerate(zip(arrays, kinds, strict=True)):
@@ -93,7 +85,7 @@ def _parts(typing_context, arrays, k):
                 parts.append(context.unpack_value(builder, kind, start))
                 continue
             part = context.make_array(kind)(context, builder)
-            populate_array(part, start, shape[1:], strides[1:], whole.itemsize, None)
+            arrayobj.populate_array(part, start, shape[1:], strides[1:], whole.itemsize, None)
             parts.append(part._getvalue())
         return context.make_tuple(builder, signature.return_type, parts)
 

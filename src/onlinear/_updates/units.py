@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._numerics.linalg import axpy, inner, kernel, scale
+from onlinear._numerics.linalg import axpy, kernel, scale
 from onlinear._validation.states import check_range
 
 __all__ = [
@@ -90,7 +90,7 @@ class Follows(NamedTuple):
 # --- units ----------------------------------------------------------------------------------
 
 
-@inner
+@kernel
 def express(x, centre, scale, first, u):
     """u ← x standardized, after a 1 if ``first`` is 1; inert columns are 0."""
     if first:
@@ -99,7 +99,7 @@ def express(x, centre, scale, first, u):
         u[j + first] = (x[j] - centre[j]) / scale[j] if scale[j] > 0.0 else 0.0
 
 
-@inner
+@kernel
 def measure(x, n, mean, spread, first, new_mean, new_spread):
     """Compute running means and variances after the n-th row x; return whether they are finite."""
     total = 0.0
@@ -111,7 +111,7 @@ def measure(x, n, mean, spread, first, new_mean, new_spread):
     return math.isfinite(total)
 
 
-@inner
+@kernel
 def _has_moved(mean, spread, centre, scale):
     if spread < CONSTANT:
         return False
@@ -122,7 +122,7 @@ def _has_moved(mean, spread, centre, scale):
     return not near or abs(mean - centre) > SHIFT * scale
 
 
-@inner
+@kernel
 def moved(mean, spread, centre, scale):
     """Whether the scaling of some column is too far from its mean and variance."""
     some = False
@@ -188,7 +188,7 @@ def move(follows: Follows) -> Any:
     return bring
 
 
-@inner
+@kernel
 def keep_copy(parts, room):
     """Copy arrays to the beginning of ``room``."""
     at = 0
@@ -197,7 +197,7 @@ def keep_copy(parts, room):
         at += part.size
 
 
-@inner
+@kernel
 def copy_back(parts, room):
     """Restore the arrays that :func:`keep_copy` copied."""
     at = 0
@@ -209,14 +209,14 @@ def copy_back(parts, room):
 # --- states ---------------------------------------------------------------------------------
 
 
-@inner
+@kernel
 def _rescale_weights(w, i, g, h):
     w[i] /= g
     if h != 0.0:
         w[0] -= h * w[i]
 
 
-@inner
+@kernel
 def rescale_gaussian(state, i, g, h):
     """w ← Lw, Σ ← LΣLᵀ: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -233,7 +233,7 @@ def rescale_gaussian(state, i, g, h):
             S[k, 0] = S[0, k]
 
 
-@inner
+@kernel
 def awaken_gaussian(state, i, fresh):
     """w_i ← 0, Σ_i ← fresh·e_i: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -243,7 +243,7 @@ def awaken_gaussian(state, i, fresh):
     S[i, i] = fresh
 
 
-@inner
+@kernel
 def reweigh_gaussian(state, params, i, fresh, share, scratch):
     """Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -269,24 +269,24 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
         S[i, k] = S[k, i] = scratch[k] / left
 
 
-@inner
+@kernel
 def reweigh_if_more(state, params, i, fresh, share, scratch):
     """Do the same for a prior that fades: only add to it, never take it away."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
 
-@inner
+@kernel
 def _nothing(state, params, work):
     pass
 
 
-@inner
+@kernel
 def _no_prior(state, params, i, fresh, share, scratch):
     pass
 
 
-@inner
+@kernel
 def _gaussian_parts(state):
     return state[1], state[2].reshape(state[2].size)
 
@@ -301,12 +301,12 @@ GAUSSIAN = Follows(
 )
 
 
-@inner
+@kernel
 def _parts_and_vector(state):
     return state[1], state[2].reshape(state[2].size), state[3]
 
 
-@inner
+@kernel
 def _rescale_forgetful(state, i, g, h):
     """Do the same, and update the largest u_i², to an upper bound."""
     rescale_gaussian(state, i, g, h)
@@ -314,7 +314,7 @@ def _rescale_forgetful(state, i, g, h):
     state[3][i] = most * most
 
 
-@inner
+@kernel
 def _awaken_forgetful(state, i, fresh):
     awaken_gaussian(state, i, fresh)
     state[3][i] = 0.0
@@ -325,7 +325,7 @@ FORGETFUL = Follows(  # their prior fades
 )
 
 
-@inner
+@kernel
 def _rescale_sums(state, i, g, h):
     """w ← Lw, A ← MAMᵀ, b ← Mb."""
     w, A, b = state[1], state[2], state[3]
@@ -345,7 +345,7 @@ def _rescale_sums(state, i, g, h):
         A[k, i] = A[i, k]
 
 
-@inner
+@kernel
 def _awaken_sums(state, i, fresh):
     state[1][i] = fresh
 

@@ -29,7 +29,7 @@ from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.notebook import Text
 from onlinear._learner.rounds import rows_taken
-from onlinear._numerics.linalg import inner, scale
+from onlinear._numerics.linalg import kernel, scale
 from onlinear._validation import checks
 from onlinear.algorithms._auto.check import check_states
 from onlinear.algorithms._auto.combination import SUMS
@@ -126,7 +126,7 @@ def init(params: AutoParams, d: int) -> AutoState:
     return AutoState(*arrays)
 
 
-@inner
+@kernel
 def refused(x, y, d):
     """Return a number that is too large and the rule it breaks, or y and FINE."""
     for j in range(d):

@@ -14,7 +14,7 @@ replaced as well.
 
 import math
 
-from onlinear._numerics.linalg import inner
+from onlinear._numerics.linalg import kernel
 
 __all__ = ["EARLY", "FADES", "believable", "clean", "odd_one_out", "widen"]
 
@@ -27,13 +27,13 @@ RECENT = 0.5  # and the least count at which the next one is accepted
 ALIKE = 4.0  # if it is farther away by at most this factor
 
 
-@inner
+@kernel
 def believable(distance, absurd, last):
     """Whether to accept an outlier at this distance; ``absurd`` is the decaying count of them."""
     return absurd >= RECENT and distance <= ALIKE * last
 
 
-@inner
+@kernel
 def clean(x, n, mean, spread, seen, absurd, last, out):
     """out ← x with outliers replaced; n rows were seen, ``seen`` is the range of each column.
 
@@ -54,7 +54,7 @@ def clean(x, n, mean, spread, seen, absurd, last, out):
             out[j] = mean[j] + min(max(off, -limit), limit)
 
 
-@inner
+@kernel
 def widen(x, first, seen):
     """Widen the ranges seen by a row."""
     for j in range(x.size):
@@ -62,7 +62,7 @@ def widen(x, first, seen):
         seen[1, j] = x[j] if first else max(x[j], seen[1, j])
 
 
-@inner
+@kernel
 def odd_one_out(values, order):
     """Return the index of the one value far from all others, or −1, and their median."""
     n = values.size
