@@ -22,7 +22,7 @@ from onlinear._engine.number_range import (
 )
 from onlinear._engine.record_block import at
 from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, NOT_ONLY_PREDICTED, OVERFLOW
-from onlinear._engine.tables import to_read
+from onlinear._engine.tables import row_to_read, to_read
 from onlinear._numerics.jit import kernel
 
 __all__ = [
@@ -117,7 +117,7 @@ def keep_tally(out, i, value, state):
 
 def single(state, params, x, y, work, labelled):
     """One round by itself."""
-    value, rule = one(state, params, x, y, work, labelled)
+    value, rule = one(state, params, row_to_read(x), y, work, labelled)
     settle(state, work)
     return value, rule
 

@@ -6,7 +6,9 @@ from typing import Self
 
 import numpy as np
 
-__all__ = ["Rows", "to_read"]
+from onlinear._numerics.jit import intrinsic
+
+__all__ = ["Rows", "row_to_read", "to_read"]
 
 
 def to_read(array: np.ndarray) -> np.ndarray:
@@ -18,6 +20,23 @@ def to_read(array: np.ndarray) -> np.ndarray:
     array = array.view()
     array.flags.writeable = False
     return array
+
+
+def _as_it_is(x):
+    return x
+
+
+@intrinsic(without_jit=_as_it_is)
+def row_to_read(typing_context, x):
+    """Return a row that compiled code may only read: of the type that rows of a table have.
+
+    So what a step calls is compiled once for single rows and tables.
+    """
+
+    def generate(context, builder, signature, values):
+        return values[0]
+
+    return x.copy(readonly=True)(x), generate
 
 
 @dataclass(frozen=True, eq=False)
