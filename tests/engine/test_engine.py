@@ -288,7 +288,7 @@ def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):
     step = _engine.Step(nlms.step.function)
     w = np.zeros(1)
     with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR"):
-        step.one((np.zeros(1), w), (1.0, 0.0), np.ones(1), 3.0, step.work(1), True)
+        step.one((np.zeros(1), w), (1.0, 0.0), np.ones(1), 3.0, step.work(1), True, 0)
     assert w[0] == 3.0
 
 
@@ -306,7 +306,7 @@ def test_a_step_typed_at_a_prompt_works_without_a_cache():
     step = _engine.Step(space["step"])
     space["step"].__module__ = "__main__"
     w = np.zeros(1)
-    assert step.one((w,), (), np.zeros(2), 5.0, step.work(2), True) == (5.0, _engine.FINE)
+    assert step.one((w,), (), np.zeros(2), 5.0, step.work(2), True, 0) == (5.0, _engine.FINE)
     assert w[0] == 5.0
 
 

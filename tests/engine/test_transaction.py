@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from interrupts import interrupted
 from scipy import sparse
+from table import stream
 
 import onlinear as ol
+from onlinear._engine.status import BUSY
 from onlinear._engine.transaction import all_or_nothing
 from onlinear.river import River
 
@@ -479,3 +481,76 @@ def test_a_child_refuses_the_models_its_parent_has_on_disk():
     assert in_a_child(refused) == 0
     assert told_keyed(model) == before
     model.replay([1, 2], X[:2], Y[:2])
+
+
+# --- rounds that take no lock -------------------------------------------------------------------
+
+
+def test_a_round_waits_for_a_replay_of_another_thread():
+    model, (X, y) = ol.LASER(), stream(64)
+    model.learn_one(X[0], 1.0)
+    model.learn_one(X[0], 1.0)  # from now on without the lock
+    in_the_middle, go_on, learnt = threading.Event(), threading.Event(), threading.Event()
+
+    def progress(row, rows):
+        in_the_middle.set()
+        go_on.wait(60)
+
+    def one():
+        model.learn_one(X[0], 1.0)
+        learnt.set()
+
+    table = threading.Thread(
+        target=lambda: model._run(X, y, learn=True, progress=progress), daemon=True
+    )
+    table.start()
+    assert in_the_middle.wait(60)
+    single = threading.Thread(target=one, daemon=True)
+    single.start()
+    assert not learnt.wait(0.2)
+    go_on.set()
+    table.join()
+    single.join()
+    expected = ol.LASER()
+    ol.replay(expected, [X[0], X[0], *X, X[0]], [1.0, 1.0, *y, 1.0])
+    assert model._record.tobytes() == expected._record.tobytes()
+
+
+def refuse(model, X, y):
+    with pytest.raises(ValueError, match="infinity in row 29"):
+        ol.replay(model, X, [*y[:-1], np.inf])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model, X, y: model.set_params(c=3.0),
+        lambda model, X, y: model.fit(X, y),
+        refuse,
+    ],
+    ids=["another parameter", "another state", "a state put back"],
+)
+def test_a_round_that_another_thread_has_begun_with_what_was_before_a_change_is_run_anew(change):
+    """Between looking up the arrays and the compiled call, another thread may change the model."""
+    model, (X, y) = ol.LASER(), stream(30)
+    for _ in range(2):
+        model.learn_one(X[0], 1.0)
+    _, state, params, work, busy = model._direct
+    change(model, X, y)
+    before = model._record.copy()
+    assert model._one(state, params, X[0], 1.0, work, True, busy.address)[1] == BUSY
+    model.learn_one(X[0], 1.0)
+    model.learn_one(X[0], 1.0)
+    assert model._direct is not None
+    assert not model._busy[7]
+    assert not np.array_equal(model._record, before)
+
+
+def test_a_mark_that_an_interrupt_has_left_is_reset_by_the_next_round():
+    model = ol.LASER()
+    for _ in range(2):
+        model.learn_one([1.0], 1.0)
+    model._busy[7] = 1
+    model.learn_one(np.ones(1), 1.0)
+    assert not model._busy[7]
+    assert model.rounds_ == 3

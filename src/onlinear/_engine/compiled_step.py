@@ -90,6 +90,8 @@ class CompiledStep:
         """Compile a loop with some of its global names bound to other functions."""
         module = str(self.function.__module__).replace(".", "_")
         name = f"{template.__name__}_{module}_{self.function.__name__}"
+        if not self._guarded:
+            name += "_unguarded"
         with_it = [template, self.settle, self._keep, self.vital]
         with_it += filter(callable, self.in_bulk or ())
         mark = fingerprint(self.function, *with_it)
@@ -110,7 +112,7 @@ class CompiledStep:
 
     @cached_property
     def one(self) -> Any:
-        """The compiled round: ``one(state, params, x, y, work, labelled) -> (value, rule)``.
+        """The compiled round: ``one(state, params, x, y, work, labelled, busy) -> (value, rule)``.
 
         It is short and holds the GIL, so threads may share its scratch.
         """
@@ -160,7 +162,7 @@ class CompiledStep:
 
         It holds the GIL, like ``one``.
         """
-        return self._compiled(loops.each, {}, one=self.one)
+        return self._compiled(loops.each, {}, single=self.one)
 
     @cached_property
     def banked(self) -> Any:

@@ -21,7 +21,15 @@ from onlinear._engine.number_range import (
     usual_state,
 )
 from onlinear._engine.record_block import at
-from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, NOT_ONLY_PREDICTED, OVERFLOW
+from onlinear._engine.segments import numbers_at
+from onlinear._engine.status import (
+    BAD_INPUT,
+    BAD_LABEL,
+    BUSY,
+    FINE,
+    NOT_ONLY_PREDICTED,
+    OVERFLOW,
+)
 from onlinear._engine.tables import row_to_read, to_read
 from onlinear._numerics.jit import kernel
 
@@ -115,8 +123,14 @@ def keep_tally(out, i, value, state):
         out[j, i] = tally[j]
 
 
-def single(state, params, x, y, work, labelled):
-    """One round by itself."""
+def single(state, params, x, y, work, labelled, busy):
+    """One round by itself.
+
+    ``busy`` is the address of a number that is not 0 while another call uses the model, or 0 if the
+    caller holds the model's lock. The round holds the GIL, so no other call can begin during it.
+    """
+    if busy != 0 and numbers_at(busy, 1)[0] != 0.0:
+        return y, BUSY
     value, rule = one(state, params, row_to_read(x), y, work, labelled)
     settle(state, work)
     return value, rule
@@ -189,7 +203,7 @@ def each(state, params, x, y, work, labelled, where, values, rules):
     """
     refused = 0
     for k in range(where.size):
-        value, rule = one(at(state, k), at(params, k), x, y, work, labelled)
+        value, rule = single(at(state, k), at(params, k), x, y, work, labelled, 0)
         values[where[k]] = value
         rules[where[k]] = rule
         if rule != FINE:

@@ -216,12 +216,12 @@ class Prepared(Step):
         self.before = before
         self.compiled = step.one
 
-    def one(self, state, params, x, y, work, labelled):
+    def one(self, state, params, x, y, work, labelled, busy=0):
         """One round; see :func:`loops.one`."""
         work = np.zeros_like(work)  # not shared: the Python function may release the GIL
         if finite(x):
             self.before(state, x, work)
-        return self.compiled(state, params, x, y, work, labelled)
+        return self.compiled(state, params, x, y, work, labelled, busy)
 
     def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
         names = {"one": self.one, "keep": self._keep, **names}

@@ -4,8 +4,13 @@ A guarded object has a lock, which each of its calls holds, and an *undo*: a cal
 several things first says how to restore them. If the call fails, they are restored at once. If
 further signals, such as a second Ctrl-C, prevent even that, the undo is still there, and the next
 call begins with it. So callers see the state before a call or after it, never one in between.
+
+A compiled round is one step for other threads, since it holds the GIL. So it needs no lock, as long
+as no other call is in the middle of its work: calls that hold the lock set a mark, :class:`Busy`,
+which the round looks at.
 """
 
+import ctypes
 import functools
 import gc
 import os
@@ -16,16 +21,19 @@ from itertools import chain
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 __all__ = [
+    "Busy",
     "Guarded",
     "GuardedBy",
     "Restorable",
     "Transaction",
     "all_or_nothing",
+    "alone",
     "atomic",
     "check_idle",
     "exclusive",
     "mend",
     "put_back",
+    "renew",
     "share_lock",
     "uninterrupted",
 ]
@@ -33,6 +41,19 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 G = TypeVar("G", bound="Guarded | GuardedBy")
+
+
+class Busy(bytearray):
+    """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
+
+    Element 7 is 1 then. Compiled rounds look at it, by its address.
+    """
+
+    __slots__ = ("address",)
+
+    def __init__(self) -> None:
+        super().__init__(8)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self))
 
 
 class Guarded:
@@ -45,17 +66,19 @@ class Guarded:
         with self._lock:
 
     The lock is compiled code, so no signal can arrive between taking it and entering the block.
-    Both attributes are slots: they are no part of the state that is copied, saved or restored.
+    These attributes are slots: they are no part of the state that is copied, saved or restored.
     """
 
-    __slots__ = ("_lock", "_undo")
+    __slots__ = ("_busy", "_lock", "_undo")
 
+    _busy: Any
     _lock: Any
     _undo: "Transaction | None"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Create the lock; copies and unpickled objects have their own."""
         self = super().__new__(cls)
+        _set_busy(self, Busy())
         _set_lock(self, threading.RLock())
         _set_undo(self, None)
         return self
@@ -81,6 +104,10 @@ class GuardedBy:
         raise NotImplementedError
 
     @property
+    def _busy(self) -> Any:
+        return self._guard._busy
+
+    @property
     def _lock(self) -> Any:
         return self._guard._lock
 
@@ -97,7 +124,7 @@ class GuardedBy:
         return self._guard._guards()
 
 
-_set_lock, _set_undo = (Guarded.__dict__[slot].__set__ for slot in Guarded.__slots__)
+_set_busy, _set_lock, _set_undo = (Guarded.__dict__[slot].__set__ for slot in Guarded.__slots__)
 _others_ran = False  # whether there were other threads when this process was forked
 
 
@@ -134,6 +161,7 @@ def mend(guarded: Guarded | GuardedBy) -> None:
         with guarded._lock:
             while guarded._undo is not None:
                 guarded._undo()
+            guarded._busy[7] = 0
 
 
 def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
@@ -155,10 +183,41 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
             raise _called_on_class(method, self) from None
         if undo is not None:
             mend(self)
-        with self._lock:
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
             return method(self, *args, **kwargs)
 
     return call
+
+
+class alone:  # noqa: N801 (used like a function)
+    """A block during which other threads' rounds wait; the caller holds the lock.
+
+    ``nested`` says whether it held the lock before. After a block that is not nested the mark is
+    reset, unless there is an undo. If an interrupt prevents that, the next round takes the lock and
+    resets it.
+    """
+
+    __slots__ = ("_guarded", "_nested")
+
+    def __init__(self, guarded: Guarded | GuardedBy, nested: bool) -> None:
+        self._guarded, self._nested = guarded, nested
+
+    def __enter__(self) -> None:
+        self._guarded._busy[7] = 1
+
+    def __exit__(self, *_: object) -> None:
+        self._guarded._busy[7] = self._nested or self._guarded._undo is not None
+
+
+def renew(guarded: Guarded) -> None:
+    """Give an object another mark, in an :class:`alone` block; the old one remains set.
+
+    So a round that another thread has begun, with the arrays or parameters from before, is refused.
+    """
+    busy = Busy()
+    busy[7] = 1
+    _set_busy(guarded, busy)
 
 
 def exclusive(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:

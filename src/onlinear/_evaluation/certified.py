@@ -11,6 +11,7 @@ from onlinear._engine.transaction import (
     Guarded,
     GuardedBy,
     all_or_nothing,
+    alone,
     atomic,
     check_idle,
     exclusive,
@@ -299,7 +300,8 @@ class Certified(GuardedBy):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner and its certificate to one file, as :meth:`Learner.save` does."""
         check_idle(self, "save")
-        with self._lock:
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
             header, arrays = model_codec.described(self.model, full_name(type(self.model)))
             arrays |= self._described()
         file_format.write(path, {**header, "certificate": 1}, arrays)

@@ -18,7 +18,7 @@ from numpy import ascontiguousarray, ndarray
 from onlinear._engine.status import FULL, Outcome
 from onlinear._engine.step import Step
 from onlinear._engine.tables import Rows
-from onlinear._engine.transaction import all_or_nothing, atomic, check_idle, mend
+from onlinear._engine.transaction import all_or_nothing, alone, atomic, check_idle, mend
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.rounds import no_progress, rows_taken, run
 from onlinear._learner.state import Algorithm, LearnerState, full_name
@@ -72,25 +72,34 @@ class Learner(LearnerState):
         >>> ol.LASER().predict_one([1.0, 2.0])  # nothing learnt yet
         0.0
         """
-        if self._undo is not None:
-            mend(self)
-        with self._lock:
-            if self._state is None:
-                fresh = type(self)(**self.get_params(deep=False))
-                fresh._begin(checks.width(x))
-                return fresh.predict_one(x)
-            if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-                x = self._row(x)
-                if x.__class__ is Rows:
-                    return self._sparse_round(x, nan, labelled=False)
-            state, params, work = self._call or self._prepare()
-            x = ascontiguousarray(x)
-            value, rule = self._one(state, params, x, nan, work, False)
-            if rule:
-                if self.on_bad == "raise":
-                    raise self._refusal(Outcome(0, rule, value), x, in_table=False)
-                return nan
-            return value
+        direct = self._direct
+        if direct is not None and not self._busy[7]:
+            shape, state, params, work, busy = direct
+            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._row(x)
+            if row.shape == shape:
+                row = ascontiguousarray(row)
+                value, rule = self._one(state, params, row, nan, work, False, busy.address)
+                if not rule:
+                    return value
+        return self._predict_one(x)
+
+    @atomic
+    def _predict_one(self, x: Any) -> float:
+        """Predict a row of any kind, or the first; raise if it is bad."""
+        if self._state is None:
+            fresh = type(self)(**self.get_params(deep=False))
+            fresh._begin(checks.width(x))
+            return fresh.predict_one(x)
+        x = self._row(x)
+        if x.__class__ is Rows:
+            return self._sparse_round(x, nan, labelled=False)
+        state, params, work = self._call or self._prepare()
+        value, rule = self._one(state, params, x, nan, work, False, 0)
+        if rule:
+            if self.on_bad == "raise":
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+            return nan
+        return value
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row (a vector, or a sparse 1 × d).
@@ -101,32 +110,39 @@ class Learner(LearnerState):
         >>> model.coef_
         array([0.5, 1. ])
         """
-        if self._undo is not None:
-            mend(self)
-        with self._lock:
-            if self._state is None:
-                with rows_taken(self, checks.width(x), checks.row_names(x)):
-                    self.learn_one(x, y)
-                return
-            if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-                x = self._row(x)
-                if x.__class__ is Rows:
-                    self._sparse_round(x, checks.label(y), labelled=True)
+        direct = self._direct
+        if direct is not None and not self._busy[7]:
+            shape, state, params, work, busy = direct
+            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._row(x)
+            if row.shape == shape:
+                if y.__class__ is not float:
+                    y = checks.label(y)
+                row = ascontiguousarray(row)
+                if not self._one(state, params, row, y, work, True, busy.address)[1]:
                     return
-            if y.__class__ is not float:
-                y = checks.label(y)
-            state, params, work = self._call or self._prepare()
-            x = ascontiguousarray(x)
-            value, rule = self._one(state, params, x, y, work, True)
-            if rule:
-                if rule == FULL:
-                    with all_or_nothing(self):
-                        self._make_room()
-                    self.learn_one(x, y)
-                    return
-                if self.on_bad == "raise":
-                    raise self._refusal(Outcome(0, rule, value), x, in_table=False)
-                self.n_skipped_ += 1
+        self._learn_one(x, y)
+
+    @atomic
+    def _learn_one(self, x: Any, y: Any) -> None:
+        """Learn a row of any kind, or the first; raise or skip it if it is bad."""
+        if self._state is None:
+            with rows_taken(self, checks.width(x), checks.row_names(x)):
+                self._learn_one(x, y)
+            return
+        x, y = self._row(x), checks.label(y)
+        if x.__class__ is Rows:
+            self._sparse_round(x, y, labelled=True)
+            return
+        state, params, work = self._call or self._prepare()
+        value, rule = self._one(state, params, x, y, work, True, 0)
+        if rule == FULL:
+            with all_or_nothing(self):
+                self._make_room()
+            self._learn_one(x, y)
+        elif rule:
+            if self.on_bad == "raise":
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+            self.n_skipped_ += 1
 
     @atomic
     def remember(self, x: Any) -> np.ndarray:
@@ -220,7 +236,8 @@ class Learner(LearnerState):
         if self._undo is not None:
             mend(self)
         model = self
-        with self._lock:
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
             if learn or self._record is None or self._record.size > BRIEF:
                 return run(self, X, y, learn=learn, progress=progress, engine=engine)
             self._numbers()  # raises if a parameter was changed that cannot be

@@ -47,7 +47,11 @@ class Parameters(Guarded):
         """Set an attribute; a parameter takes effect, checked, in the next round."""
         object.__setattr__(self, name, value)
         if name in self._parameters:
-            self.__dict__.pop("_call", None)
+            self._parameter_has_changed()
+
+    def _parameter_has_changed(self) -> None:
+        """Do what must be done when a parameter was set."""
+        self.__dict__.pop("_call", None)
 
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults."""

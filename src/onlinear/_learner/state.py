@@ -8,7 +8,7 @@ import numpy as np
 
 from onlinear._engine.record import joined, views
 from onlinear._engine.step import Step
-from onlinear._engine.transaction import atomic, put_back
+from onlinear._engine.transaction import alone, atomic, put_back, renew
 from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
 from onlinear._updates.units import Follows
@@ -19,6 +19,7 @@ __all__ = ["Algorithm", "LearnerState", "full_name"]
 LEARNT = (  # the attributes of a learner that has started to learn
     "_begun_with",
     "_call",
+    "_direct",
     "_names",
     "_one",
     "_record",
@@ -61,7 +62,8 @@ class LearnerState(Estimator):
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
     n_skipped_ = 0
-    _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
+    _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with,
+    _direct = cast("tuple[Any, ...] | None", None)  # and by a call that does not take the lock
 
     def __init_subclass__(cls) -> None:
         """Register the class by its name for :func:`load`; the latest class of a name is used."""
@@ -128,7 +130,7 @@ class LearnerState(Estimator):
         self._shape = (d,)
         self.n_features_in_ = d
         self._work = self._scratch()
-        self._call = None
+        self._prepare_again()
 
     def _has_begun(self) -> bool:
         return self._state is not None
@@ -155,6 +157,7 @@ class LearnerState(Estimator):
         """Forget everything learnt."""
         for name in LEARNT:
             self.__dict__.pop(name, None)
+        renew(self)
 
     def _prepare(self) -> tuple[Any, ...]:
         """Return the arguments of the compiled step; they are cached until a parameter changes.
@@ -163,8 +166,23 @@ class LearnerState(Estimator):
         """
         type(self)._one = staticmethod(self._step.one)
         call = (tuple(self._state), self._numbers(), self._work)
-        self._call = call
+        self._call, self._direct = call, (self._shape, *call, self._busy)
         return call
+
+    def _prepare_again(self) -> None:
+        """Let the next round prepare its arguments again: the state or the parameters are others.
+
+        The caller holds the lock.
+        """
+        for name in ("_call", "_direct"):
+            self.__dict__.pop(name, None)
+        renew(self)
+
+    def _parameter_has_changed(self) -> None:
+        if self._call is not None:
+            nested = self._lock._is_owned()
+            with self._lock, alone(self, nested):
+                self._prepare_again()
 
     # --- undo, copies, files ------------------------------------------------------------------
 
@@ -177,6 +195,7 @@ class LearnerState(Estimator):
             put_back(self, attributes)
             if self._record is not None:
                 self._record[:] = record
+            self._prepare_again()
 
         return restore
 

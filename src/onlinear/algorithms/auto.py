@@ -292,7 +292,7 @@ class Auto(Learner):
                 self.learn_late(kept, y)
             return
         state, params, work = self._call or self._prepare()
-        value, rule = step_delayed.one(state, params, ticket, label, work, True)
+        value, rule = step_delayed.one(state, params, ticket, label, work, True, 0)
         if rule:
             if self.on_bad == "raise":
                 raise self._refusal(Outcome(0, rule, value), ticket[:d], in_table=False)

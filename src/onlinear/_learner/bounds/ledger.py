@@ -115,7 +115,7 @@ class Ledger:
             raise ValueError(f"x needs {self.width} features, as the first row had, got {x.size}")
         before = self.record if self.account.rules else None  # such a step may write, then refuse
         step, params = self.account.step, self.account.params
-        value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True)
+        value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True, 0)
         if rule != FINE:
             if before is not None:
                 self.record = before
