@@ -4,8 +4,9 @@ An entry is an outlier if it is more than 20 standard deviations from its column
 the range seen by more than the width of that range; in a column that has been constant, if it is
 farther from that value than a thousand times its size. An outlier is replaced by the mean. If there
 was another within the last few thousand rows, and the new one is at most four times as far away, it
-is accepted, clipped to 40 deviations (the next to 80), and widens the range. So genuine level
-shifts and recurring events are still learned.
+is learnt, clipped to 40 deviations (the next to 80), and widens the range. So genuine level shifts
+and recurring events are still learned. For the prediction of its row it is still replaced: a weight
+says little so far from the rows that it was learnt from.
 
 Among the first rows, where deviations mean little, the one value that is farther from the median
 than all others by a factor of 50, or by a thousand times the median if all others are equal, is
@@ -34,10 +35,11 @@ def believable(distance, absurd, last):
 
 
 @kernel
-def clean(x, n, mean, spread, seen, absurd, last, out):
+def clean(x, n, mean, spread, seen, absurd, last, learning, out):
     """out ← x with outliers replaced; n rows were seen, ``seen`` is the range of each column.
 
     ``absurd`` is the decaying count of outliers per column, ``last`` the distance of the last one.
+    With ``learning``, outliers that are believable are only clipped.
     """
     for j in range(x.size):
         out[j] = x[j]
@@ -47,10 +49,11 @@ def clean(x, n, mean, spread, seen, absurd, last, out):
         least, most = seen[0, j], seen[1, j]
         if most == least:
             strange = mean[j] != 0.0 and abs(off) > STRANGE * abs(mean[j])
-            if strange and not believable(abs(off), absurd[j], last[j]):
+            if strange and not (learning and believable(abs(off), absurd[j], last[j])):
                 out[j] = mean[j]
         elif 0.0 < limit < abs(off) and not (2.0 * least - most <= x[j] <= 2.0 * most - least):
-            limit *= 2.0 ** absurd[j] if believable(abs(off), absurd[j], last[j]) else 0.0
+            believed = learning and believable(abs(off), absurd[j], last[j])
+            limit *= 2.0 ** absurd[j] if believed else 0.0
             out[j] = mean[j] + min(max(off, -limit), limit)
 
 

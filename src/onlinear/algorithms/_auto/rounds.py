@@ -97,7 +97,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
     d, experts, F = x.size, W.shape[0], V.shape[1]
     f, numbers = ticket[d : d + F], ticket[d + F :]
     scale(1.0, x, ticket[:d])
-    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, last, False, tidy)
     express(tidy, centre, units, 1, u)
     given[0] = 1.0
     scale(1.0, tidy, given[1:])
@@ -127,7 +127,7 @@ def _learn_row(state, params, x, n, tidy, room):
         _, _, _, _,
     ) = state  # fmt: skip
     u, given, column, new_mean, new_spread, _, _, work = room
-    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, last, True, tidy)
     for j in range(x.size):
         absurd[j] = absurd[j] * (1.0 - FADES) + (tidy[j] != x[j])
         last[j] = abs(x[j] - mean[j]) if tidy[j] != x[j] else last[j]
