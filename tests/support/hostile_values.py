@@ -306,6 +306,7 @@ def error_after(seed: int) -> tuple[str, float, float]:
     """Return a family, and Auto's mean squared error after a hostile row, and without that row.
 
     The row has its true label if it is of moderate size: nobody can tell that it is not genuine.
+    Hostile labels are a hundred standard deviations of the noise or more.
     """
     rng = np.random.default_rng(seed)
     family = str(rng.choice(list(INPUTS)))
@@ -316,7 +317,7 @@ def error_after(seed: int) -> tuple[str, float, float]:
     at = int(rng.integers(20, 150))
     x, label = X[at], float(y[at])
     if family == "hostile labels":
-        label = float(_signs(rng, 1)[0] * 10.0 ** rng.uniform(4, 308))
+        label = float(_signs(rng, 1)[0] * 10.0 ** rng.uniform(1.5, rng.choice([5, 308])))
     else:
         x = np.clip(INPUTS[family](rng, (ROWS, d)), -MOST, MOST)[-1]
         label = float(x @ w) if np.abs(x).max() < MODERATE else label
