@@ -78,9 +78,12 @@ def _observe_in_parts(S, x, v, chi, r, u):
     Every part but the last divides χ by 1 + LARGEST_STEP, or brings it down to its rounding error.
     All numbers being within 1e±324 of each other's ratio, 160 parts take χ from the largest float
     below the least one times r: so the limit is never reached unless χ is only rounding error.
-    Where Σ shrinks by many digits, it is mended afterwards.
+    Rounding errors of what is subtracted are a share of Σ as it was: adding that share to the
+    diagonal keeps Σ positive definite. Where Σ shrinks by many digits, it is mended afterwards.
     """
     vague = chi > VAGUE * r
+    for i in range(x.size):
+        S[i, i] *= 1.0 + ROUNDING * (3 + x.size)
     _observe_parts(S, x, v, chi, r, u)
     if vague and x.size > 1:
         _mend(S, u)

@@ -19,7 +19,7 @@ from numba.core.typed_passes import NativeLowering
 
 __all__ = ["KNOWN", "Compiler"]
 
-KNOWN = (0, 62) <= numba.version_info.short <= (0, 68)  # where tests have passed with it
+KNOWN = (0, 64) <= numba.version_info.short <= (0, 68)  # where tests have passed with it
 
 
 class _Codegen:
