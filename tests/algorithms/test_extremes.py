@@ -312,3 +312,10 @@ def test_hostile_values_are_learnt_or_refused(first, tmp_path):
         if hostile_values.case(seed)[1] == "alone":
             *names, wrong, _ = hostile_values.faults(seed, tmp_path)
             assert not wrong, (seed, *names)
+
+
+@pytest.mark.parametrize("seed", [2416, 3559])
+def test_streams_whose_states_could_not_be_saved_once_can_be(seed, tmp_path):
+    """Σ slightly indefinite after an observation of χ/r = 1e8; accounts that lost their digits."""
+    *_, wrong, _ = hostile_values.faults(seed, tmp_path)
+    assert wrong == []

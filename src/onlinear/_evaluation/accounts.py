@@ -191,7 +191,9 @@ class Accounts:
             0,
             len(LOSSES) + len(self.guarantee.hypotheses),
         )
-        states.check_counts("is how figures were lost", notes[LOST], 0, 0 if self.intact else len(LOSSES))
+        states.check_counts(
+            "is how figures were lost", notes[LOST], 0, 0 if self.intact else len(LOSSES)
+        )
         if self.intact and self.guarantee.known:
             states.check_finite((tally,), "its accounts")
         self.ledger.check(intact=self.intact)

@@ -18,7 +18,8 @@ __all__ = [
 ]
 
 LARGEST_STEP = 1e4  # observe() splits an observation whose xᵀΣx/r exceeds this
-VAGUE = 1e10  # an observation whose xᵀΣx/r exceeds this may cost Σ its definiteness,
+UNSURE = 1e6  # an observation whose xᵀΣx/r exceeds this makes Σ less definite than files may be,
+VAGUE = 1e10  # one whose xᵀΣx/r exceeds this may cost Σ its definiteness,
 LEAST_PIVOT = 1e-12  # which is restored with pivots of at least this share of its diagonal
 LEAST_VARIANCE = 1e-290  # Σ_ii is not made smaller than about this
 MOST_PARTS = 200  # into which it splits it
@@ -78,12 +79,14 @@ def _observe_in_parts(S, x, v, chi, r, u):
     Every part but the last divides χ by 1 + LARGEST_STEP, or brings it down to its rounding error.
     All numbers being within 1e±324 of each other's ratio, 160 parts take χ from the largest float
     below the least one times r: so the limit is never reached unless χ is only rounding error.
-    Rounding errors of what is subtracted are a share of Σ as it was: adding that share to the
-    diagonal keeps Σ positive definite. Where Σ shrinks by many digits, it is mended afterwards.
+    Rounding errors of what is subtracted are a share of Σ as it was. Where Σ shrinks by six digits,
+    adding that share to the diagonal keeps it positive definite; where it shrinks by more than ten,
+    it is mended afterwards.
     """
     vague = chi > VAGUE * r
-    for i in range(x.size):
-        S[i, i] *= 1.0 + ROUNDING * (3 + x.size)
+    if chi > UNSURE * r:
+        for i in range(x.size):
+            S[i, i] *= 1.0 + ROUNDING * (3 + x.size)
     _observe_parts(S, x, v, chi, r, u)
     if vague and x.size > 1:
         _mend(S, u)
