@@ -270,6 +270,51 @@ def learner(pace):
 """
 
 
+NESTED = """
+import math
+from conf import FACTOR, Mode
+from onlinear.extend import FINE, Algorithm, Learner, Step, weights
+
+@Step
+def step(state, params, x, y, work):
+    def scaled(a):
+        return a * FACTOR
+    t, w = state
+    if not math.isnan(y):
+        w[0] += scaled(y) + Mode.A.value
+    return w[0], FINE
+
+class Mine(Learner):
+    algorithm = Algorithm(lambda params, d: weights(d), step)
+    def _params(self):
+        return ()
+"""
+
+
+def test_an_edit_is_not_missed_in_a_nested_function_an_enum_or_before_the_first_call(
+    copy_of_the_package,
+):
+    (copy_of_the_package / "nested.py").write_text(NESTED)
+    conf = copy_of_the_package / "conf.py"
+    conf.write_text("import enum\nFACTOR = 2.0\nclass Mode(enum.Enum):\n    A = 0.5\n")
+    program = (
+        "import nested; m = nested.Mine(); m.learn_one([1.0], 1.0); print(m.coef_[0], "
+        "sum(nested.step.one.stats.cache_hits.values()))"
+    )
+    assert run_copy(copy_of_the_package, program) == ["2.5", "0"]
+    assert run_copy(copy_of_the_package, program) == ["2.5", "1"]
+    edit(conf, "2.0", "3.0")
+    assert run_copy(copy_of_the_package, program) == ["3.5", "0"]
+    edit(conf, "0.5", "0.25")
+    assert run_copy(copy_of_the_package, program) == ["3.25", "0"]
+    late = (
+        "import pathlib, nested; file = pathlib.Path(nested.__file__); "
+        "file.write_text(file.read_text().replace('a * FACTOR', 'a * FACTOR * 10.0')); "
+    )
+    assert run_copy(copy_of_the_package, late + program)[0] == "3.25"  # what it had imported
+    assert run_copy(copy_of_the_package, program)[0] == "30.25"
+
+
 def test_two_steps_of_one_name_in_one_file_are_two(copy_of_the_package):
     (copy_of_the_package / "two.py").write_text(TWO)
     program = "import two; print(two.learner(2.0), two.learner(3.0), two.learner(2.0))"

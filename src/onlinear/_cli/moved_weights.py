@@ -70,12 +70,14 @@ def _has_effects(model: Learner, columns: int) -> bool:
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
     """Return lines on the weights that moved most, and in which rows; none if that is not known.
 
-    The first numbers of a sample are the weights.
+    The first numbers of a sample are the weights. Of more than a hundred samples, as there are for
+    a report, those are used that a run without a report has.
 
     A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
     the rows. Those with the largest difference between two tenths are listed.
     """
-    late = kept.places > EARLY
+    stride = WeightSamples(0).kept.stride_after(kept.seen)
+    late = (kept.places > EARLY) & (kept.places % stride == 0)
     rows, weights = kept.rows[late], kept.table[late, : len(names)]
     if rows.size < 2 * PARTS or not _has_effects(model, len(names)):
         return []

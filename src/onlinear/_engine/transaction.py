@@ -289,8 +289,8 @@ class Transaction:
 
     def _recover_once(self) -> None:
         if not self._done:
-            for guarded in self._guards:
-                while guarded._undo is not None and guarded._undo is not self:
+            for guarded, before in zip(self._guards, self._before, strict=True):
+                while guarded._undo not in (None, self, before):
                     guarded._undo()  # a block within this one, which an interrupt has left
             self._recover()
             self._done = True

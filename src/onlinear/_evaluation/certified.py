@@ -99,7 +99,7 @@ class Certified(GuardedBy):
 
     def __init__(self, model: Learner, *, _search: bool = True) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"a certificate is for a learner, got {checks.described(model)}")
+            raise TypeError(f"a certificate is for one learner, got {checks.described(model)}")
         if model._state is not None and model.rounds_ > 0:
             raise ValueError(
                 "a certificate begins with the first row, got "
@@ -128,7 +128,7 @@ class Certified(GuardedBy):
         self._check_untouched()
         with all_or_nothing(self):
             prediction, skipped = self.model.predict_one(x), self.model.n_skipped_
-            self.model.learn_one(x, y)
+            self.model._learn_one(x, y)
             if self.model.n_skipped_ == skipped:
                 label = y if y.__class__ is float else checks.label(y)
                 plain = x.__class__ is np.ndarray and x.dtype is FLOAT

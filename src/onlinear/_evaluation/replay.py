@@ -5,6 +5,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from onlinear._engine.progress import bar
+from onlinear._engine.transaction import check_idle
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import BankReplay, Replay
 from onlinear._validation import checks
@@ -62,7 +63,10 @@ def replay(
         return BankReplay(columns, labels.copy(), skipped, tuple(map(repr, model._models)))
     if not isinstance(model, (Learner, Mapped)):
         own = "; it has a replay of its own" if hasattr(model, "replay") else ""
+        if isinstance(model, (list, tuple)):
+            own = ": put several into onlinear.Bank([...])"
         raise TypeError(f"replay needs a learner, got {checks.described(model)}{own}")
+    check_idle(model, "replay")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)
     return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))

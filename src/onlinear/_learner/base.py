@@ -74,13 +74,13 @@ class Learner(LearnerState):
         """
         direct = self._direct
         if direct is not None and not self._busy[7]:
-            shape, state, params, work, busy = direct
-            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._row(x)
+            one, shape, state, params, work, busy = direct
+            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._vector(x, shape)
             if row.shape == shape:
                 row = ascontiguousarray(row)
-                value, rule = self._one(state, params, row, nan, work, False, busy.address)
+                value, rule = one(state, params, row, nan, work, False, busy.address)
                 if not rule:
-                    return value
+                    return value  # type: ignore[no-any-return]
         return self._predict_one(x)
 
     @atomic
@@ -112,14 +112,15 @@ class Learner(LearnerState):
         """
         direct = self._direct
         if direct is not None and not self._busy[7]:
-            shape, state, params, work, busy = direct
-            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._row(x)
+            one, shape, state, params, work, busy = direct
+            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._vector(x, shape)
             if row.shape == shape:
                 if y.__class__ is not float:
                     y = checks.label(y)
                 row = ascontiguousarray(row)
-                if not self._one(state, params, row, y, work, True, busy.address)[1]:
+                if not one(state, params, row, y, work, True, busy.address)[1]:
                     return
+        check_idle(self, "call")
         self._learn_one(x, y)
 
     @atomic
@@ -176,7 +177,11 @@ class Learner(LearnerState):
         of :meth:`remember`. If nothing was learnt in between, this equals :meth:`learn_one`, bit
         for bit.
         """
-        self.learn_one(kept, y)
+        self._learn_one(kept, y)
+
+    def _vector(self, x: Any, shape: tuple[int]) -> Any:
+        """Return x as a vector of this shape, without the lock; a sparse row as it is."""
+        return x if checks.sparse(x) else checks.row(x, shape[0], self._names)
 
     def _row(self, x: Any) -> np.ndarray | Rows:
         """Return x as a vector, or as a sparse row if the learner can use sparse rows."""

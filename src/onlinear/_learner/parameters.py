@@ -45,12 +45,13 @@ class Parameters(Guarded):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; a parameter takes effect, checked, in the next round."""
-        object.__setattr__(self, name, value)
         if name in self._parameters:
-            self._parameter_has_changed()
+            self._set_parameter(name, value)
+        else:
+            object.__setattr__(self, name, value)
 
-    def _parameter_has_changed(self) -> None:
-        """Do what must be done when a parameter was set."""
+    def _set_parameter(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
         self.__dict__.pop("_call", None)
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from onlinear._engine.step import Step
 from onlinear._engine.transaction import alone, atomic, put_back, renew
 from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
+from onlinear._numerics.jit import PLAIN
 from onlinear._updates.units import Follows
 from onlinear._validation import checks, states
 
@@ -69,11 +70,20 @@ class LearnerState(Estimator):
         """Register the class by its name for :func:`load`; the latest class of a name is used."""
         super().__init_subclass__()
         if hasattr(cls, "algorithm"):
+            algorithm = cls.algorithm
+            if isinstance(algorithm, Algorithm) and not isinstance(algorithm.step, Step):
+                raise TypeError(
+                    f"{cls.__name__} needs an algorithm whose step is decorated with "
+                    f"onlinear.extend.Step, got {algorithm.step!r}"
+                )
             LearnerState._classes[full_name(cls)] = cls
 
     def _params(self) -> tuple[Any, ...]:
         """Return the checked parameters as the step takes them."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} needs a method _params(self) that returns the numbers its step "
+            "takes, () if there are none: see docs/extend.md"
+        )
 
     def _to_plain(self) -> dict[str, Any]:
         """Return the parameters in a form that a state file can hold."""
@@ -164,9 +174,12 @@ class LearnerState(Estimator):
 
         The step is stored on the class, so that it is neither copied nor measured with the learner.
         """
-        type(self)._one = staticmethod(self._step.one)
+        one = self._step.one
+        type(self)._one = staticmethod(one)
         call = (tuple(self._state), self._numbers(), self._work)
-        self._call, self._direct = call, (self._shape, *call, self._busy)
+        self._call = call
+        if not PLAIN:  # a round in plain Python is not one step for other threads
+            self._direct = (one, self._shape, *call, self._busy)
         return call
 
     def _prepare_again(self) -> None:
@@ -178,11 +191,14 @@ class LearnerState(Estimator):
             self.__dict__.pop(name, None)
         renew(self)
 
-    def _parameter_has_changed(self) -> None:
-        if self._call is not None:
-            nested = self._lock._is_owned()
-            with self._lock, alone(self, nested):
-                self._prepare_again()
+    def _set_parameter(self, name: str, value: Any) -> None:
+        if self._record is None:
+            super()._set_parameter(name, value)
+            return
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
+            super()._set_parameter(name, value)
+            self._prepare_again()
 
     # --- undo, copies, files ------------------------------------------------------------------
 

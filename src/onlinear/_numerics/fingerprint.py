@@ -2,10 +2,11 @@
 
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -71,25 +72,50 @@ def _reached(value: Any, seen: set[int]) -> set[bytes]:
         own = f"{value.__module__}.{value.__qualname__}"
         said = [f"{own} {name} is {_described(each)}" for name, each in used.items()]
         said.append(f"{own} has defaults {_described(value.__defaults__)}")
+        said.append(f"{own} does {_instructions(value.__code__)}")  # its file may be newer
         reached = {Path(value.__code__.co_filename).read_bytes(), *map(str.encode, said)}
         return reached.union(*(_reached(each, seen) for each in used.values()))
     if isinstance(value, tuple):
         return set().union(*(_reached(each, seen) for each in value))
+    if isinstance(value, type):
+        return _file_of(value)
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray, ModuleType)):
         return set()  # described where it is used
     raise ValueError(f"cannot tell whether {value!r} has changed")
 
 
+def _file_of(kind: type) -> set[bytes]:
+    """Return the file that a class is in, if it has one: an Enum's values are there."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return {Path(file).read_bytes()} if file and file.endswith(".py") else set()
+
+
+def _instructions(code: CodeType) -> str:
+    """Return a hash of what a function and the functions in it do."""
+    digest = hashlib.sha256(code.co_code)
+    for part in code.co_consts:
+        text = _instructions(part) if isinstance(part, CodeType) else repr(part)
+        digest.update(text.encode())
+    return digest.hexdigest()
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the global names and attributes in a function and the functions in it."""
+    parts = (part for part in code.co_consts if isinstance(part, CodeType))
+    return set(code.co_names).union(*map(_names, parts))
+
+
 def _used(function: FunctionType) -> dict[str, Any]:
     """Return the values a function uses by their names, those of modules by dotted ones."""
-    inner = inspect.getclosurevars(function)
-    used: dict[str, Any] = {**inner.globals, **inner.nonlocals}
+    names, space = sorted(_names(function.__code__)), function.__globals__
+    used: dict[str, Any] = {name: space[name] for name in names if name in space}
+    used |= inspect.getclosurevars(function).nonlocals
     modules = [value for value in used.values() if isinstance(value, ModuleType)]
     while modules:
         module = modules.pop()
         if _foreign(module):
             continue
-        for name in function.__code__.co_names:
+        for name in names:
             full = f"{module.__name__}.{name}"
             if name in vars(module) and full not in used:
                 used[full] = vars(module)[name]
@@ -116,6 +142,6 @@ def _described(value: Any) -> str:
 def _foreign(value: Any) -> bool:
     """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache checks."""
     name = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
-    return isinstance(value, (type, BuiltinFunctionType, np.ufunc, LateModule)) or (
-        isinstance(value, (FunctionType, ModuleType)) and str(name).split(".")[0] in VERSIONED
+    return isinstance(value, (BuiltinFunctionType, np.ufunc, LateModule)) or (
+        isinstance(value, (FunctionType, ModuleType, type)) and str(name).split(".")[0] in VERSIONED
     )

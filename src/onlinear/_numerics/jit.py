@@ -89,9 +89,13 @@ class Kernel:
         own = self.py_func
         return compiled(own, own.__name__, fingerprint(own), own.__module__, {})
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call it from Python, compiled by itself."""
-        return self._alone(*arguments)
+        return self._alone(*arguments, **named)
+
+    def __reduce__(self) -> str:
+        """Let pickle find it by its name, like a function."""
+        return self.py_func.__qualname__
 
 
 class Intrinsic:

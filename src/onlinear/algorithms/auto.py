@@ -261,9 +261,12 @@ class Auto(Learner):
         if self._state is None:
             model = type(self)(**self.get_params())
             model._begin(checks.width(x))
-        model.predict_one(x)  # writes the ticket to the beginning of the scratch
+        state, params, work = model._call or model._prepare()
+        work = np.zeros_like(work)  # not shared: a signal handler may predict another row
+        row = checks.row(x, model.n_features_in_, model._names)
+        model._one(state, params, row, math.nan, work, False, 0)  # writes the ticket first
         size = model.n_features_in_ + model._state.V.shape[1] + NUMBERS
-        return np.array(model._work.ravel()[:size])
+        return np.array(work.ravel()[:size])
 
     @atomic
     def learn_late(self, kept: Any, y: Any) -> None:
