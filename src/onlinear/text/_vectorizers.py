@@ -138,9 +138,10 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
     hash. Words that share a column count as one (with the default width and 30,000 words, one word
     in nine does).
 
-    A document is counted before it is weighted: N ≥ DF ≥ 1. Words in fewer than ``min_documents``
-    documents so far have weight 0, as have words in all of them: the first rows are zeros, and
-    ``X[np.diff(X.indptr) > 0]`` selects the others.
+    A document is counted before it is weighted, so that each of its words occurs in at least one of
+    the documents seen. Words in fewer than ``min_documents`` documents so far have weight 0, as have
+    words in all of them: the first rows are zeros, and ``X[np.diff(X.indptr) > 0]`` selects the
+    others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``Keyed``: one model per key, for millions of keys, with shared parameters."""
+"""``Keyed``: one model per key, for millions of keys; all have the same settings."""
 
 import copy
 import os

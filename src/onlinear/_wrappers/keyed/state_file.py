@@ -125,7 +125,7 @@ def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatc
 
 
 def _check_start(store: ModelStore, start: np.ndarray) -> None:
-    """Refuse a record for new keys that has counts, or a state no rounds lead to."""
+    """Refuse a record for new keys whose counts are not 0, or whose state no rows lead to."""
     if start[:HEAD].any():
         raise ValueError(f"its new keys start with the counts {start[:HEAD]}")
     _check(store, start[None])
