@@ -110,7 +110,7 @@ link_only.KNOWN = {known}
 import numpy as np
 import onlinear as ol
 rng = np.random.default_rng(0)
-run = ol.replay(ol.ARCOR(), rng.normal(size=(40, 3)), rng.normal(size=40))
+run = ol.replay(ol.Ridge(), rng.normal(size=(40, 3)), rng.normal(size=40))
 print(run.predictions.tobytes().hex())
 """
 

@@ -69,8 +69,8 @@ class CompiledStep:
     ) -> Callable[[Callable[..., Any]], Self]:
         """Decorate a step that needs another amount of scratch.
 
-        ``vital`` returns the arrays that tell whether the state is of usual size, where not all
-        do (:mod:`onlinear._engine.number_range`).
+        ``vital`` returns the arrays that decide whether the state is of usual size, if only some
+        of them do (:mod:`onlinear._engine.number_range`).
         """
         return lambda function: cls(function, scratch, bulk, vital=vital)
 
@@ -99,7 +99,7 @@ class CompiledStep:
 
     @property
     def _round(self) -> Callable[..., Any]:
-        """One round, as a template; steps of others are watched, as nothing else tests them."""
+        """One round, as a template; users' own steps are watched, since no test covers them."""
         ours = self.function.__module__.startswith("onlinear.")
         return bound(
             loops.one,

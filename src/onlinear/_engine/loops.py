@@ -61,15 +61,15 @@ def settle(state, work):
 
 
 def vital(state):
-    """Return the arrays by which to tell whether the state is of usual size; all by default."""
+    """Return the arrays that decide whether the state is of usual size; all by default."""
     return state
 
 
 def one(state, params, x, y, work, labelled):
     """One round: predict x, and learn y if it is labelled.
 
-    A round that is not usual is run with a copy of the state at hand, and undone if a number is not
-    finite; see :mod:`onlinear._engine.number_range`.
+    Before a round that is not usual, the state is copied. If a number is not finite afterwards, the
+    round is undone; see :mod:`onlinear._engine.number_range`.
     """
     usual = usual_row(x)
     if not usual:
@@ -101,7 +101,7 @@ def one(state, params, x, y, work, labelled):
 
 @kernel
 def judged(parts, copy, rule, labelled):
-    """Return the rule that a round breaks, given the one that its step says; put the state back."""
+    """Return the rule that a round breaks, given its step's answer; if any, restore the state."""
     if not labelled and (rule == OVERFLOW or not same(parts, copy)):
         rule = NOT_ONLY_PREDICTED
     elif not sound(parts):
@@ -137,7 +137,7 @@ def single(state, params, x, y, work, labelled, busy):
 
 
 def chunk(state, params, X, y, work, labelled, out, start, stop):
-    """Run rounds start..stop of an array, results to ``out``, until a row breaks a rule."""
+    """Run rounds start..stop of an array until a row breaks a rule; write results to ``out``."""
     for i in range(start, stop):
         label = y[i] if labelled else math.nan
         value, rule = one(state, params, X[i], label, work, labelled)
@@ -170,7 +170,7 @@ def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
 def gathered(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of sparse rows by a local step, on the nonzero columns only.
 
-    The state is t and one vector of the width of x, or two.
+    The state is t and one or two vectors as wide as x.
     """
     data, indices, indptr, parts = X
     for i in range(start, stop):

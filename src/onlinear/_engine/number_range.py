@@ -1,13 +1,15 @@
-"""Rounds near the limits of floating point: how to tell them, and how to undo them.
+"""Rounds near the limits of floating point: how to detect them, and how to undo them.
 
 A round is *usual* if its row, its label, the parameters of the step and the state are zero or of
-size 1e-50 to 1e50 (of a matrix, its diagonal: that bounds the rest of a covariance; of a row, its
-length). No usual round writes a number that is not finite: what a step writes has at most six such
-factors, or the step itself refuses the row. Every other round keeps a copy of the state. If it
-ends with a number above 1e300, or NaN, the copy is put back, and the row is refused with OVERFLOW.
+size 1e-50 to 1e50. (For a row, its length counts; for a matrix, its diagonal, which bounds the rest
+of a covariance.) No usual round writes a number that is not finite: what a step writes has at most
+six such factors, or the step itself refuses the row. Every other round keeps a copy of the state.
+If it ends with a number above 1e300, or NaN, the copy is put back, and the row is refused with
+OVERFLOW.
 
-So one rule holds for every step, also for those of users: after a round, the state is finite, or
-the row was refused and nothing has changed. In a usual round it costs one look at O(d) numbers.
+So one rule holds for every step, even for steps that users write: after a round, the state is
+finite, or the row was refused and nothing has changed. In a usual round, the check reads only O(d)
+numbers.
 """
 
 import ctypes
@@ -124,7 +126,7 @@ def _floats(params):
 
 @intrinsic(without_jit=_floats)
 def _numbers(typing_context, params):
-    """Return the numbers among the parameters; the state begins with what the arrays say."""
+    """Return the numbers among the parameters; arrays only determine the initial state."""
     places = [j for j, kind in enumerate(params) if isinstance(kind, types.Number)]
     result = types.UniTuple(types.float64, len(places))
 
@@ -179,7 +181,7 @@ def _usual_vector(a):
 
 @kernel
 def _usual_diagonals(a, n):
-    """Do the same for the diagonals of n × n matrices, stored one after another."""
+    """Whether the diagonals of n × n matrices, stored one after another, are of usual size."""
     for first in range(0, a.size, n * n):
         for i in range(first, first + n * n, n + 1):
             if not usual_number(a[i]):

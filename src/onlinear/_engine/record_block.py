@@ -20,7 +20,7 @@ NUMBER = 8  # bytes: every array begins at a multiple of it
 
 
 class RecordBlock:
-    """Room for ``count`` records, each with arrays of the shapes and kinds of ``like``.
+    """Room for ``count`` records, each with arrays of the same shapes and types as ``like``.
 
     There are at least two records, with a gap after each. So views of them are never contiguous,
     and Numba compiles for one kind of array, whatever the number of records.
@@ -48,7 +48,7 @@ class RecordBlock:
 
     @property
     def records(self) -> np.ndarray:
-        """The records as rows of numbers, of arrays that are all float64."""
+        """The records as rows of numbers; all arrays must be float64."""
         return self.memory[: self.count, : self.size].view(np.float64)
 
     def put(self, k: int, values: Sequence[Any]) -> None:
@@ -65,8 +65,8 @@ def _at(arrays, k):
 def at(typing_context, arrays, k):
     """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
 
-    Compiled code knows these arrays to be contiguous, which it does not know of a view. (It finds
-    them by address: Numba has no loop over a tuple of arrays of several kinds.)
+    The compiler knows that these arrays are contiguous; of views it would not know. (The arrays are
+    found by address, since Numba cannot loop over a tuple of arrays of several types.)
     """
     kinds = [
         types.Array(array.dtype, array.ndim - 1, "C") if array.ndim > 1 else array.dtype

@@ -3,8 +3,8 @@
 Records are stored in segments, blocks of memory for a fixed number of records; when all are full, a
 segment is added. One number of each record, such as the first of a matrix, is aligned to a cache
 line. Compiled code finds record ``slot`` by its address: :func:`where` returns it,
-:func:`numbers_at` returns the vector there, :func:`moved` returns arrays like given ones there, and
-:func:`ask_for` prefetches what is needed soon.
+:func:`numbers_at` returns the vector there, :func:`moved` returns the arrays of one record given
+those of another, and :func:`ask_for` prefetches what is needed soon.
 
 Each intrinsic has a plain Python form, for ``NUMBA_DISABLE_JIT=1``.
 """
@@ -105,7 +105,7 @@ def ask_for(address, size):
 
 @kernel
 def copied(source, target):
-    """Copy one vector to another of its length."""
+    """Copy one vector to another of the same length."""
     for i in range(source.size):
         target[i] = source[i]
 
@@ -203,13 +203,13 @@ class Segments:
         return rows
 
     def column(self, slots: np.ndarray, j: int) -> np.ndarray:
-        """Return number j of records."""
+        """Return number j of each record."""
         numbers = np.empty(slots.size)
         _pick(*self.place, slots, j, numbers)
         return numbers
 
     def put_number(self, slots: np.ndarray, j: int, numbers: np.ndarray) -> None:
-        """Write number j of records."""
+        """Write number j of each record."""
         _put_number(*self.place, slots, j, numbers)
 
     def put(self, slots: np.ndarray, rows: np.ndarray) -> None:

@@ -28,9 +28,9 @@ def _as_it_is(x):
 
 @intrinsic(without_jit=_as_it_is)
 def row_to_read(typing_context, x):
-    """Return a row that compiled code may only read: of the type that rows of a table have.
+    """Return a row as a read-only array: the type that rows of a table have.
 
-    So what a step calls is compiled once for single rows and tables.
+    So the functions that a step calls are compiled once, for single rows and tables alike.
     """
 
     def generate(context, builder, signature, values):
@@ -91,7 +91,7 @@ class Rows:
         room[: end - start] = 0.0
         entries = slice(self.indptr[start], self.indptr[end])
         row = np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
-        room[row, self.indices[entries]] += self.data[entries]  # to 0.0, so that −0.0 is 0.0
+        room[row, self.indices[entries]] += self.data[entries]  # 0.0 + −0.0 is 0.0
 
     @cached_property
     def longest(self) -> int:

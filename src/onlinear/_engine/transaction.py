@@ -5,9 +5,9 @@ several things first says how to restore them. If the call fails, they are resto
 further signals, such as a second Ctrl-C, prevent even that, the undo is still there, and the next
 call begins with it. So callers see the state before a call or after it, never one in between.
 
-A compiled round is one step for other threads, since it holds the GIL. So it needs no lock, as long
-as no other call is in the middle of its work: calls that hold the lock set a mark, :class:`Busy`,
-which the round looks at.
+To other threads, a compiled round is a single step, since it holds the GIL. So it needs no lock, as
+long as no other call is in the middle of its work: calls that hold the lock set a mark,
+:class:`Busy`, which the round checks.
 """
 
 import ctypes
@@ -46,7 +46,7 @@ G = TypeVar("G", bound="Guarded | GuardedBy")
 class Busy(bytearray):
     """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
 
-    Element 7 is 1 then. Compiled rounds look at it, by its address.
+    Byte 7 is 1 then. Compiled rounds read the number at its address.
     """
 
     __slots__ = ("address",)
@@ -151,12 +151,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def share_lock(first: Guarded, second: Guarded) -> None:
-    """Let two objects have one lock: that of the first."""
+    """Make two objects share one lock, that of the first."""
     _set_lock(second, first._lock)
 
 
 def mend(guarded: Guarded | GuardedBy) -> None:
-    """Finish what an interrupted call has left, unless that call is still under way here."""
+    """Recover from an interrupted call, unless that call is still running in this thread."""
     if not guarded._lock._is_owned():
         with guarded._lock:
             while guarded._undo is not None:
@@ -165,7 +165,7 @@ def mend(guarded: Guarded | GuardedBy) -> None:
 
 
 def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
-    """Refuse to go on within a call of this thread that is under way: in a signal handler."""
+    """Raise if this thread is in the middle of another call, as in a signal handler."""
     if guarded._undo is not None:
         mend(guarded)
         if guarded._undo is not None and guarded._lock._is_owned():
@@ -193,9 +193,9 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
 class alone:  # noqa: N801 (used like a function)
     """A block during which other threads' rounds wait; the caller holds the lock.
 
-    ``nested`` says whether it held the lock before. After a block that is not nested the mark is
-    reset, unless there is an undo. If an interrupt prevents that, the next round takes the lock and
-    resets it.
+    ``nested`` says whether the caller held the lock already. The block sets the :class:`Busy` mark
+    and resets it at the end, unless the block is nested or there is an undo. If an interrupt
+    prevents that, the next round takes the lock and resets the mark.
     """
 
     __slots__ = ("_guarded", "_nested")
@@ -211,9 +211,9 @@ class alone:  # noqa: N801 (used like a function)
 
 
 def renew(guarded: Guarded) -> None:
-    """Give an object another mark, in an :class:`alone` block; the old one remains set.
+    """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old one stays set.
 
-    So a round that another thread has begun, with the arrays or parameters from before, is refused.
+    So a round that another thread has begun with the old arrays or parameters is refused.
     """
     busy = Busy()
     busy[7] = 1
@@ -259,11 +259,11 @@ class Restorable(Protocol):
 
 
 class Transaction:
-    """A block that finishes, or else is followed by ``recover``: at once, or by the next call.
+    """A block that finishes; if it does not, ``recover`` runs at once, or in the next call.
 
-    ``recover`` undoes the block, or does the rest of it; called twice, it does no more than once.
-    The caller holds the locks of the guarded objects. In a block within another of the same object,
-    the inner one recovers first.
+    ``recover`` undoes the block, or does the rest of it; calling it twice does no more than calling
+    it once. The caller holds the locks of the guarded objects. If blocks of the same object are
+    nested, the inner one recovers first.
     """
 
     __slots__ = ("_before", "_done", "_guards", "_recover")
@@ -283,7 +283,7 @@ class Transaction:
         self._leave()
 
     def __call__(self) -> None:
-        """Recover, in a later call: signals have prevented it in the call itself."""
+        """Recover in a later call, because signals prevented it in the call itself."""
         self._recover_once()
         self._leave()
 
@@ -330,7 +330,7 @@ def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
-    """Make these the attributes of an object; if interrupted, it can be called again."""
+    """Make these the only attributes of an object; after an interrupt, call it again."""
     present = thing.__dict__
     present.update(attributes)
     for name in [name for name in present if name not in attributes]:
@@ -338,9 +338,9 @@ def put_back(thing: Any, attributes: dict[str, Any]) -> None:
 
 
 def uninterrupted(work: Callable[[], object]) -> None:
-    """Do work that restores something, from the start again whenever Ctrl-C interrupts it.
+    """Do work that restores something; start again whenever Ctrl-C interrupts it.
 
-    It is called while an error propagates to the caller, so no interrupt is lost.
+    An error is already propagating to the caller, so the interrupt need not be raised again.
     """
     while True:
         try:

@@ -85,7 +85,7 @@ class Accounts:
     # --- rows ---------------------------------------------------------------------------------
 
     def add_one(self, x: np.ndarray, y: float, prediction: float) -> None:
-        """Add a row that was learnt; ``seen``, which includes skipped rows, is counted apart."""
+        """Add a row that was learnt; the caller updates ``seen``, which includes skipped rows."""
         intact = self.intact
         self.ledger.add_one(x, y)
         if intact and not self.intact:
@@ -105,8 +105,8 @@ class Accounts:
     ) -> Certificate:
         """Return the certificate of rows with these tallies, and count them.
 
-        ``before`` has the comparator and the ceiling before them, ``first`` how many rows had been
-        learnt, or None if the bound had already ended.
+        ``before`` has the comparator and the ceiling before these rows. ``first`` is the number of
+        rows learnt before them, or None if the bound had already ended.
         """
         guarantee, ended = self.guarantee, self._end(learnt, first)
         failed = self.failed

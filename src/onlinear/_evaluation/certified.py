@@ -289,7 +289,7 @@ class Certified(GuardedBy):
         return {"model": copy.copy(self.model), **self._accounts.described()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take the learner and the accounts back."""
+        """Restore the learner and the accounts."""
         model = kept["model"]
         self.model = model
         self._params = copy.deepcopy(model._plain_params())

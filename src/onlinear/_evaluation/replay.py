@@ -5,7 +5,6 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from onlinear._engine.progress import bar
-from onlinear._engine.transaction import check_idle
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import BankReplay, Replay
 from onlinear._validation import checks
@@ -66,7 +65,6 @@ def replay(
         if isinstance(model, (list, tuple)):
             own = ": put several into onlinear.Bank([...])"
         raise TypeError(f"replay needs a learner, got {checks.described(model)}{own}")
-    check_idle(model, "replay")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)
     return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))

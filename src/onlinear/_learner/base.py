@@ -28,15 +28,15 @@ from onlinear._validation import checks, states
 __all__ = ["Algorithm", "Learner", "SecondOrder", "full_name", "load"]
 
 FLOAT = np.dtype(np.float64)
-BRIEF = 1 << 20  # numbers of a state that is copied to predict a table without holding the lock
+BRIEF = 1 << 20  # a state of up to this many numbers is copied, to predict a table without the lock
 
 
 class Learner(LearnerState):
     """A linear predictor that learns online: predict a row, see its label, learn it, next row.
 
-    A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
-    numbers its step takes: ``_params``, which also checks them. They are checked at first use, not
-    when they are set, so that scikit-learn's tools may set parameters one by one.
+    A subclass declares its parameters as fields, its ``algorithm``, and a method ``_params`` that
+    checks the fields and converts them to the numbers its step takes. They are checked at first
+    use, not when they are set, so that scikit-learn's tools may set parameters one by one.
     """
 
     def _guarantee(self, search: bool = True) -> Guarantee:
@@ -46,7 +46,7 @@ class Learner(LearnerState):
     def _local(self) -> bool:
         """Whether a round uses the state only in the columns where x is not zero.
 
-        The state is then t and one vector of weights, or two: sparse rows are learnt in O(nnz).
+        The state is then t and one or two vectors, and sparse rows are learnt in O(nnz).
         """
         return False
 
@@ -85,7 +85,7 @@ class Learner(LearnerState):
 
     @atomic
     def _predict_one(self, x: Any) -> float:
-        """Predict a row of any kind, or the first; raise if it is bad."""
+        """Predict a row of any kind, even the first one; raise or return NaN if it is bad."""
         if self._state is None:
             fresh = type(self)(**self.get_params(deep=False))
             fresh._begin(checks.width(x))
@@ -125,7 +125,7 @@ class Learner(LearnerState):
 
     @atomic
     def _learn_one(self, x: Any, y: Any) -> None:
-        """Learn a row of any kind, or the first; raise or skip it if it is bad."""
+        """Learn a row of any kind, even the first one; raise or skip it if it is bad."""
         if self._state is None:
             with rows_taken(self, checks.width(x), checks.row_names(x)):
                 self._learn_one(x, y)
@@ -180,7 +180,7 @@ class Learner(LearnerState):
         self._learn_one(kept, y)
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
-        """Return x as a vector of this shape, without the lock; a sparse row as it is."""
+        """Return x as a vector of this shape, or a sparse row unchanged; takes no lock."""
         return x if checks.sparse(x) else checks.row(x, shape[0], self._names)
 
     def _row(self, x: Any) -> np.ndarray | Rows:
@@ -262,7 +262,7 @@ class Learner(LearnerState):
         first: int = 0,
         noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
-        """Predict the rows of a table, with ``learn`` learn them; return predictions, bad rows.
+        """Predict a table's rows and, with ``learn``, learn them; return predictions, bad rows.
 
         Errors number the rows from ``first``; ``noticed`` is called with the reason for each skip.
         """
@@ -361,12 +361,12 @@ class SecondOrder(Learner):
 
 
 def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None = None) -> Any:
-    """Return the learner (with its feature map, if any) or filter of a state file, as it was saved.
+    """Return the learner (with its feature map, if any) or filter that was saved to a state file.
 
     A file that is truncated, altered, or not a state file is refused with a
-    :class:`onlinear.StateFileError`, and so are states that no sequence of rounds leads to, as
-    far as that is checked. Nothing in a file is ever executed. A custom learner is found by the
-    name of its module and class, so import or define it first.
+    :class:`onlinear.StateFileError`. So is a state that no sequence of rounds leads to, as far as
+    that can be checked. Nothing in a file is ever executed. A custom learner is found by the name
+    of its module and class, so import or define it first.
 
     Parameters
     ----------

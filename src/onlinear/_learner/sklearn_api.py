@@ -36,7 +36,7 @@ class Estimator(Parameters):
         raise NotImplementedError
 
     def _for_tables(self) -> Self:
-        """Return the learner to predict tables with: rows that need not come next in the stream."""
+        """Return the learner that predicts tables, whose rows need not come next in the stream."""
         return self
 
     @atomic
@@ -60,7 +60,7 @@ class Estimator(Parameters):
 
     @atomic
     def _fitted(self) -> Any:
-        """Return what predicts tables, if anything was learnt."""
+        """Return the learner that predicts tables; raise if nothing was learnt."""
         self._learnt()
         return self._for_tables()
 

@@ -63,8 +63,8 @@ class LearnerState(Estimator):
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
     n_skipped_ = 0
-    _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with,
-    _direct = cast("tuple[Any, ...] | None", None)  # and by a call that does not take the lock
+    _call = cast("tuple[Any, ...] | None", None)  # the arguments of the compiled step,
+    _direct = cast("tuple[Any, ...] | None", None)  # and what a call without the lock needs
 
     def __init_subclass__(cls) -> None:
         """Register the class by its name for :func:`load`; the latest class of a name is used."""
@@ -101,7 +101,7 @@ class LearnerState(Estimator):
     # --- state --------------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        """Return the initial state for d columns; if its size can vary, that of ``record``."""
+        """Return the initial state for d columns; if its size can vary, as large as ``record``."""
         return self.algorithm.init(self._params(), d)
 
     @property
@@ -183,7 +183,7 @@ class LearnerState(Estimator):
         return call
 
     def _prepare_again(self) -> None:
-        """Let the next round prepare its arguments again: the state or the parameters are others.
+        """Make the next round prepare its arguments again: the state or a parameter was replaced.
 
         The caller holds the lock.
         """

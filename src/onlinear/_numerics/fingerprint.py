@@ -106,7 +106,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _used(function: FunctionType) -> dict[str, Any]:
-    """Return the values a function uses by their names, those of modules by dotted ones."""
+    """Return the values a function uses, by name; values in modules have dotted names."""
     names, space = sorted(_names(function.__code__)), function.__globals__
     used: dict[str, Any] = {name: space[name] for name in names if name in space}
     used |= inspect.getclosurevars(function).nonlocals

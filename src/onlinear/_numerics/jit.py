@@ -61,7 +61,7 @@ _addresses: dict[str, int] = {}  # of functions that compiled code calls by name
 
 
 def tell_address(name: str, address: int) -> None:
-    """Say where in this process a function is that compiled code calls by this name."""
+    """Register the address, in this process, of a function that compiled code calls by name."""
     _addresses[name] = address
 
 
@@ -77,7 +77,7 @@ class Kernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """What Numba calls in its place."""
+        """Numba's own object for this function, which it calls instead."""
         return _numba.part(self.py_func, self.targetoptions)
 
     @property
@@ -101,7 +101,7 @@ class Kernel:
 class Intrinsic:
     """A function whose LLVM code is generated for the types that it is called with.
 
-    ``typed`` is as Numba's intrinsics are; ``py_func`` does the same in plain Python.
+    ``typed`` is written as for Numba's ``intrinsic``; ``py_func`` does the same in plain Python.
     """
 
     def __init__(self, typed: Callable[..., Any], plain: Callable[..., Any]) -> None:

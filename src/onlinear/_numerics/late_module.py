@@ -7,13 +7,13 @@ __all__ = ["LateModule"]
 
 
 class LateModule:
-    """A module that is imported when something of it is first used."""
+    """A module that is imported when one of its attributes is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        """Return what the module has by this name."""
+        """Return the attribute of the module, which is imported first if necessary."""
         if attribute.startswith("__"):
             raise AttributeError(attribute)
         value = getattr(importlib.import_module(self._name), attribute)

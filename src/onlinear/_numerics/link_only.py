@@ -23,7 +23,7 @@ KNOWN = (0, 64) <= numba.version_info.short <= (0, 68)  # where tests have passe
 
 
 class _Codegen:
-    """Numba's code generator, without machine code that an environment could be given to."""
+    """Numba's code generator, but it sets no environment: there is no machine code to use it."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -36,7 +36,7 @@ class _Codegen:
 
 
 class _Library(JITCodeLibrary):
-    """Code to be linked into other libraries: optimised and made machine code there."""
+    """Code to be linked into other libraries, which optimise it and make machine code of it."""
 
     @property
     def codegen(self) -> Any:
@@ -75,7 +75,7 @@ class _IntoSuchALibrary(LoweringPass):
 
 
 class Compiler(CompilerBase):
-    """Numba's compiler, without the making of machine code."""
+    """Numba's compiler, without generating machine code."""
 
     def define_pipelines(self) -> Any:
         """Return the usual passes, with ours before lowering."""

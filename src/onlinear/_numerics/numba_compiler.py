@@ -16,7 +16,7 @@ _njit: Any = njit  # with options that its types leave out
 
 
 def know(addresses: dict[str, int]) -> None:
-    """Tell LLVM where functions are that compiled code calls by name."""
+    """Tell LLVM the addresses of functions that compiled code calls by name."""
     for name, address in addresses.items():
         llvmlite.binding.add_symbol(name, address)
 

@@ -2,8 +2,9 @@
 
 A rule gives the result for one element, such as ``y + a * x``; :func:`along` turns it into a loop
 over whole vectors, for compiled code. The compiler's own loops process 16 numbers at a time and the
-rest one by one, which is most of a vector of eight or twenty; these process eight, then four, two
-and one. No sum changes its order, so the bits are those of a plain loop.
+rest one by one, which is most of the work for a vector of eight or twenty. These loops process
+eight at a time, then four, two and one. No sum changes its order, so the bits are those of a plain
+loop.
 """
 
 import inspect

@@ -1,9 +1,9 @@
 """Running standardization: convert a learner's state exactly when the scaling of columns changes.
 
-A learner's weights are those of u = [1, (x − m)/s], m and s being near the running mean and
-deviation of each column (without intercept, u = x/s and s² the running mean square). When they have
-moved by more than a little, m and s are updated, and the learner's state is converted exactly:
-column i of every row seen, u_i, becomes g·u_i + h, so
+A learner's weights apply to u = [1, (x − m)/s], where m and s are near the running mean and
+deviation of each column (without intercept, u = x/s and s² is near the running mean square). When
+mean or deviation have moved by more than a little, m and s are updated, and the learner's state is
+converted exactly: column i of every row seen, u_i, becomes g·u_i + h, so
 
     w_i ← w_i/g,  w_0 ← w_0 − h·w_i        Σ ← LΣLᵀ, L being that map of w
     A ← MAMᵀ,  b ← Mb                      of sums A = Σuuᵀ, b = Σyu, M being that map of u
@@ -17,10 +17,10 @@ by a rank-one update,
 
 A column that has been constant is inert, u_i = 0, and gets a prior when it first changes. If a
 column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the prior replaces
-all that was known of w_i: w_i and its covariances become 0, the others those given w_i = 0. Beyond
-a factor of 1e60, where Σ_ii/g² might overflow, that limit is taken at once.
+all that was known of w_i: w_i and its covariances become 0, and the other weights become those
+given w_i = 0. Beyond a factor of 1e60, where Σ_ii/g² might overflow, that limit is taken at once.
 
-Scaling a column by a power of two changes nothing, other factors and shifts only rounding.
+Scaling a column by a power of two changes nothing; other factors, and shifts, change only rounding.
 """
 
 import math
@@ -55,8 +55,8 @@ SLACK = 1.0491  # a column keeps its scale within this factor of its variance (n
 SHIFT = 0.02  # and its centre within this share of its deviation from its mean
 STALE = 2.1907  # its prior is set again when its variance has changed by this factor
 LEAST = 0.01  # share of a weight's precision that must remain when its prior is reduced
-NEARLY = 1.01  # these limits of a state that is read from a file
-VAGUE = 1e8  # times the variance of its prior: where a weight's is larger, the prior replaces it
+NEARLY = 1.01  # a state that is read from a file may exceed these limits by this factor
+VAGUE = 1e8  # if a weight's variance exceeds its prior's this many times, the prior replaces it
 ASLEEP = 1e-60  # a column that grows by more than the inverse of this was constant till then
 EXTREME = 1e-140  # a prior variance below this, or above its inverse, has a square near the limits
 CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
@@ -158,7 +158,7 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
 
 
 def move(follows: Follows) -> Any:
-    """Return the kernel that sets the units to the present means and variances, state included."""
+    """Return the kernel that sets units by the present mean and variance and converts the state."""
     _, _, rescale, awaken, reweigh, adapt = follows
 
     @kernel
@@ -308,7 +308,7 @@ def _parts_and_vector(state):
 
 @kernel
 def _rescale_forgetful(state, i, g, h):
-    """Do the same, and update the largest u_i², to an upper bound."""
+    """Do as :func:`rescale_gaussian`, and update the largest u_i² to an upper bound."""
     rescale_gaussian(state, i, g, h)
     most = g * math.sqrt(state[3][i]) + abs(h)
     state[3][i] = most * most

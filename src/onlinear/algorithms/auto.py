@@ -63,7 +63,7 @@ __all__ = ["Auto"]
 
 DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
 LARGEST = 1e100
-FARTHEST = 1e3 * LARGEST  # what labels and predictions of that size can differ by
+FARTHEST = 1e3 * LARGEST  # largest difference of labels and predictions of that size
 
 
 class AutoParams(NamedTuple):
@@ -349,8 +349,8 @@ class Auto(Learner):
     def explain(self) -> str:
         """Describe in words and a table how fast the relationship changed, and which expert leads.
 
-        The speed is about all rows learnt, and computed from the weights that the experts have in
-        the best fixed combination over them; the leader is that of the last hundred rows or so.
+        The speed describes all rows learnt. It is computed from the experts' weights in the best
+        fixed combination over these rows. The leader is that of about the last hundred rows.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)

@@ -7,11 +7,11 @@
 After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
 In a direction that the data do not excite, Σ grows by 1/r per round without limit ("wind-up"),
-until rounding errors swamp the other directions. The guard: when Σ_ii exceeds both 10⁹/p_i, p_i
-being the largest x_i² seen, and the prior's 1/b (or 10⁹/b, while x_i was always 0), coordinate i is
-observed at its present value, which divides Σ_ii by four and leaves w alone. The guard changes
-nothing as long as every direction is excited, within the memory of about 1/(1 − r) rounds, by 1e-4
-of the scale of its columns or more.
+until rounding errors swamp the other directions. A guard prevents this. Let p_i be the largest x_i²
+seen. When Σ_ii exceeds both 10⁹/p_i and the prior's 1/b (or 10⁹/b, while x_i was always 0),
+coordinate i is observed at its present value: this divides Σ_ii by four and does not change w. The
+guard changes nothing as long as every direction is excited, within the memory of about 1/(1 − r)
+rounds, by 1e-4 of the scale of its columns or more.
 
 Haykin, Adaptive Filter Theory; the guard is not from the literature.
 """

@@ -16,7 +16,7 @@ __all__ = [
     "remove_keys",
 ]
 
-AHEAD = 8  # keys by which entries are prefetched early
+AHEAD = 8  # how many keys ahead an entry is prefetched
 FREE = -1  # the slot of an entry without a key
 
 

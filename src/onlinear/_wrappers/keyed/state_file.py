@@ -62,9 +62,9 @@ def _checked(store: ModelStore, stamp: float, events: int) -> Iterator[np.ndarra
 def rebuilt(
     header: dict[str, Any], arrays: dict[str, Any], spill: Any = None
 ) -> tuple[Models, Pending]:
-    """Return what a header and arrays describe, or refuse them; the records are read by rows.
+    """Return what a header and arrays describe, or refuse them; records are read in chunks.
 
-    The folder ``spill`` is the caller's: a file must not choose where a load writes.
+    The caller chooses the folder ``spill``: a file must not decide where loading writes.
     """
     template = {"state": arrays["state"]} if "state" in arrays else {}
     initial = model_codec.rebuilt(header["keyed"], template, Learner._classes)

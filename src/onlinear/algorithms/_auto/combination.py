@@ -15,7 +15,7 @@ nothing is clipped,
 
     Σ ℓ = ½ min over v of (Σ (y − p̄ − vᵀf)²/σ² + ‖v‖²/τ) + Σ ℓ·χ/(σ² + χ),    χ = fᵀTf
 
-and for a mixture of M ridges, Σ ℓ is at most that of any ridge plus ln M, plus
+and for a mixture of M ridges over T rounds, Σ ℓ is at most that of any ridge plus ln M, plus
 T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}). Each expert is itself such a
 combination: its v is a unit vector.
 """

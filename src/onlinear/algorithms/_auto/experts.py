@@ -17,7 +17,7 @@ GIVEN = (0.1, 1e3, 1e6)  # and of those on raw columns
 ALERT = len(STANDARD) + len(GIVEN) - 1  # the expert that resets its Σ
 FIRST_GIVEN = len(STANDARD)
 SURPRISE = 9.0
-USED_TO = 0.02  # rate of the running mean of its squared errors,
+USED_TO = 0.02  # rate of the running mean of that expert's squared errors,
 PATIENCE = 10.0  # and least number of rows between two resets
 ROWS = 3  # of scratch
 

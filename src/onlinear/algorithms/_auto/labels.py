@@ -30,11 +30,11 @@ __all__ = [
     "shift_past",
 ]
 
-RATE = 0.01  # at which σ² follows the squared errors, after a hundred rows
-ROOM, EARLY_ROOM = 0.02, 3.0  # share of the labels' range by which predictions may exceed it: at
-# least, and times 1/√t
+RATE = 0.01  # rate at which σ² follows the squared errors, after a hundred rows
+# predictions may exceed the labels' range by this share of it: ROOM, or EARLY_ROOM/√t if larger
+ROOM, EARLY_ROOM = 0.02, 3.0
 ABSURD = 10.0  # a label farther than this many σ from the prediction is clipped,
-FINE_LABEL = 1e-3  # where σ is at least this share of the labels' range;
+FINE_LABEL = 1e-3  # where σ counts as at least this share of the labels' range;
 FINEST = 1e-24  # in learning, σ² is at least this share of the squared range
 
 # y₁; range and mean of the labels minus y₁; σ²; how many in a row were clipped; how many labels and

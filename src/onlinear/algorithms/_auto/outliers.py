@@ -1,12 +1,14 @@
 """Outliers in x: a single extreme value is replaced, repeated ones are accepted.
 
 An entry is an outlier if it is more than 20 standard deviations from its column's mean, and outside
-the range seen by more than the width of that range; in a column that has been constant, if it is
-farther from that value than a thousand times its size. An outlier is replaced by the mean. If there
-was another within the last few thousand rows, and the new one is at most four times as far away, it
-is learnt, clipped to 40 deviations (the next to 80), and widens the range. So genuine level shifts
-and recurring events are still learned. For the prediction of its row it is still replaced: a weight
-says little so far from the rows that it was learnt from.
+the range seen by more than the width of that range. In a column that has been constant, an entry is
+an outlier if its distance from the constant is more than a thousand times the constant's size.
+
+An outlier is replaced by the mean. If there was another within the last few thousand rows, and the
+new one is at most four times as far away, it is learnt, clipped to 40 deviations (the next to 80),
+and widens the range. So genuine level shifts and recurring events are still learned. When its row
+is predicted, the outlier is still replaced: a weight says little so far from the rows that it was
+learnt from.
 
 Among the first rows, where deviations mean little, the one value that is farther from the median
 than all others by a factor of 50, or by a thousand times the median if all others are equal, is
