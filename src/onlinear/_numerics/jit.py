@@ -90,7 +90,7 @@ class Kernel:
         return compiled(own, own.__name__, fingerprint(own), own.__module__, {})
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call it from Python, compiled by itself."""
+        """Call it from Python; it is then compiled as a function of its own."""
         return self._alone(*arguments, **named)
 
     def __reduce__(self) -> str:

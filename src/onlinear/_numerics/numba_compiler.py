@@ -27,7 +27,7 @@ def entry(function: Callable[..., Any], options: dict[str, Any], *, cache: bool)
 
 
 def part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Return a function that only compiled code calls."""
+    """Compile a function that only other compiled code calls."""
     compiler = link_only.Compiler if link_only.KNOWN else None
     return _njit(function, no_cpython_wrapper=True, pipeline_class=compiler, **options)
 
