@@ -28,6 +28,7 @@ from onlinear._validation import checks, states
 __all__ = ["Algorithm", "Learner", "SecondOrder", "full_name", "load"]
 
 FLOAT = np.dtype(np.float64)
+NO_ROW = np.empty((0, 0))
 BRIEF = 1 << 20  # a state of up to this many numbers is copied, to predict a table without the lock
 
 
@@ -180,8 +181,8 @@ class Learner(LearnerState):
         self._learn_one(kept, y)
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
-        """Return x as a vector of this shape, or a sparse row unchanged; takes no lock."""
-        return x if checks.sparse(x) else checks.row(x, shape[0], self._names)
+        """Return x as a vector of this shape; an empty array for a sparse row. Takes no lock."""
+        return NO_ROW if checks.sparse(x) else checks.row(x, shape[0], self._names)
 
     def _row(self, x: Any) -> np.ndarray | Rows:
         """Return x as a vector, or as a sparse row if the learner can use sparse rows."""

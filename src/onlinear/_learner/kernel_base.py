@@ -180,7 +180,7 @@ class DualLearner(KernelLearner):
             check_factor(L, n, NOISE)
             # ρ_i grows with every round, up to the prior variance of the next round
             growing = np.concatenate([rho[:n], prior])
-            states.check_range("a prior variance", growing, math.ulp(0.0))
+            states.check_range("a prior variance", growing, SMALLEST)
             states.check_range("a change of the prior", np.diff(growing), -1e-9 * growing[-1])
 
     @staticmethod

@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 LARGEST_STEP = 1e4  # observe() splits an observation whose xᵀΣx/r exceeds this
-UNSURE = 1e6  # one whose xᵀΣx/r exceeds this may leave Σ less definite than state files allow,
+UNSURE = 1e7  # one whose xᵀΣx/r exceeds this may leave Σ less definite than state files allow,
 VAGUE = 1e10  # one whose xᵀΣx/r exceeds this may cost Σ its definiteness,
 LEAST_PIVOT = 1e-12  # which is restored with pivots of at least this share of its diagonal
 LEAST_VARIANCE = 1e-290  # Σ_ii is not made smaller than about this
@@ -81,8 +81,8 @@ def _observe_in_parts(S, x, v, chi, r, u):
     times r: the limit is never reached unless χ is only rounding error.
 
     The rounding errors of the subtraction are a small share of the old Σ. If Σ shrinks by more than
-    six digits, that share is added to its diagonal, to keep it positive definite. If it shrinks by
-    more than ten, it is also mended afterwards.
+    seven digits, that share is added to its diagonal, to keep it positive definite. If it shrinks
+    by more than ten, it is also mended afterwards.
     """
     vague = chi > VAGUE * r
     if chi > UNSURE * r:
