@@ -7,9 +7,10 @@ rows of one family: subnormal numbers, 1e±154, 1e±300, likelihoods, columns th
 alternating scales, tiny and huge labels. Every round must end within 100 times its usual time, and
 leave a finite state with a positive definite Σ, or refuse the row in words; a state file must give
 back the same bits. One stream in a hundred is Auto's: its squared error after a hostile row must
-be at most 1.2 times that of a copy that never saw the row (hostile labels are at least 1e4, and
-rows below 1e3 have their true label). Σ is compared with the largest variances it has had. A stream
-that does not end is reported and abandoned. ``--only SEED`` runs one stream in this process.
+be at most 1.2 times that of a copy that never saw the row (hostile labels are at least 30, a
+hundred σ of the noise, and rows below 1e3 have their true label). Σ is compared with the largest
+variances it has had. A stream that does not end is reported and abandoned. ``--only SEED`` runs one
+stream in this process.
 """
 
 import argparse

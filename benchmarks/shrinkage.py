@@ -189,7 +189,7 @@ def one_round(name: str, X: np.ndarray, y: np.ndarray) -> float:
     work = textbook.work(X.shape[1])
     for x, label in zip(X, y, strict=True):
         state = tuple(array.copy() for array in model._state)
-        textbook.one(state, numbers, x, label, work, True)
+        textbook.one(state, numbers, x, label, work, True, 0)
         model.learn_one(x, label)
         worst = max(worst, difference(model.coef_, state[1]))
     return worst

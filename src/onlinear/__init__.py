@@ -45,7 +45,7 @@ from onlinear.filtering import (
 )
 from onlinear.scaling import Standardized
 
-__version__ = "0.11.0"
+__version__ = "0.12.0"
 
 __all__ = [
     "AppleTasting",

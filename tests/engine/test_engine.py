@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 from plain_python import python
 from table import CASES, IDS, make, stream
 
@@ -85,11 +84,46 @@ def test_how_a_kernel_is_compiled_does_not_hang_on_its_first_caller():
         f"{module}.{name}": value.targetoptions
         for module in [name for name in sys.modules if name.startswith("onlinear.")]
         for name, value in vars(sys.modules[module]).items()
-        if isinstance(value, Dispatcher)
+        if isinstance(value, jit.Kernel)
     }
     assert len(kernels) > 100
     said = {"error_model", "fastmath", "forceinline"}
     assert [name for name, options in kernels.items() if not said <= set(options)] == []
+
+
+ALONE = """
+import numpy as np
+from onlinear._numerics.linalg import norm
+print(norm(np.array([3.0, 4.0])), *(sum(n.values()) for n in norm._alone.stats[1:]))
+"""
+
+
+def test_a_kernel_called_from_python_is_kept_between_processes_too(copy_of_the_package):
+    assert run_copy(copy_of_the_package, ALONE) == ["5.0", "0", "1"]
+    assert run_copy(copy_of_the_package, ALONE) == ["5.0", "1", "0"]
+
+
+UNKNOWN = """
+from onlinear._numerics import link_only
+assert link_only.KNOWN
+link_only.KNOWN = {known}
+import numpy as np
+import onlinear as ol
+rng = np.random.default_rng(0)
+run = ol.replay(ol.Ridge(), rng.normal(size=(40, 3)), rng.normal(size=40))
+print(run.predictions.tobytes().hex())
+"""
+
+
+def test_kernels_that_are_only_linked_give_the_bits_of_kernels_compiled_as_usual(tmp_path):
+    """So a release of Numba that is not known to work that way changes no number."""
+    for known in (True, False):
+        copy = tmp_path / str(known)
+        shutil.copytree(SOURCE, copy / "onlinear", ignore=shutil.ignore_patterns("__pycache__"))
+    linked, usual = (
+        run_copy(tmp_path / str(known), UNKNOWN.format(known=known)) for known in (True, False)
+    )
+    assert linked == usual
 
 
 def test_arrays_that_may_not_be_written_need_no_other_code():
@@ -236,6 +270,51 @@ def learner(pace):
 """
 
 
+NESTED = """
+import math
+from conf import FACTOR, Mode
+from onlinear.extend import FINE, Algorithm, Learner, Step, weights
+
+@Step
+def step(state, params, x, y, work):
+    def scaled(a):
+        return a * FACTOR
+    t, w = state
+    if not math.isnan(y):
+        w[0] += scaled(y) + Mode.A.value
+    return w[0], FINE
+
+class Mine(Learner):
+    algorithm = Algorithm(lambda params, d: weights(d), step)
+    def _params(self):
+        return ()
+"""
+
+
+def test_an_edit_is_not_missed_in_a_nested_function_an_enum_or_before_the_first_call(
+    copy_of_the_package,
+):
+    (copy_of_the_package / "nested.py").write_text(NESTED)
+    conf = copy_of_the_package / "conf.py"
+    conf.write_text("import enum\nFACTOR = 2.0\nclass Mode(enum.Enum):\n    A = 0.5\n")
+    program = (
+        "import nested; m = nested.Mine(); m.learn_one([1.0], 1.0); print(m.coef_[0], "
+        "sum(nested.step.one.stats.cache_hits.values()))"
+    )
+    assert run_copy(copy_of_the_package, program) == ["2.5", "0"]
+    assert run_copy(copy_of_the_package, program) == ["2.5", "1"]
+    edit(conf, "2.0", "3.0")
+    assert run_copy(copy_of_the_package, program) == ["3.5", "0"]
+    edit(conf, "0.5", "0.25")
+    assert run_copy(copy_of_the_package, program) == ["3.25", "0"]
+    late = (
+        "import pathlib, nested; file = pathlib.Path(nested.__file__); "
+        "file.write_text(file.read_text().replace('a * FACTOR', 'a * FACTOR * 10.0')); "
+    )
+    assert run_copy(copy_of_the_package, late + program)[0] == "3.25"  # what it had imported
+    assert run_copy(copy_of_the_package, program)[0] == "30.25"
+
+
 def test_two_steps_of_one_name_in_one_file_are_two(copy_of_the_package):
     (copy_of_the_package / "two.py").write_text(TWO)
     program = "import two; print(two.learner(2.0), two.learner(3.0), two.learner(2.0))"
@@ -254,7 +333,7 @@ def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):
     step = _engine.Step(nlms.step.function)
     w = np.zeros(1)
     with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR"):
-        step.one((np.zeros(1), w), (1.0, 0.0), np.ones(1), 3.0, step.work(1), True)
+        step.one((np.zeros(1), w), (1.0, 0.0), np.ones(1), 3.0, step.work(1), True, 0)
     assert w[0] == 3.0
 
 
@@ -272,7 +351,7 @@ def test_a_step_typed_at_a_prompt_works_without_a_cache():
     step = _engine.Step(space["step"])
     space["step"].__module__ = "__main__"
     w = np.zeros(1)
-    assert step.one((w,), (), np.zeros(2), 5.0, step.work(2), True) == (5.0, _engine.FINE)
+    assert step.one((w,), (), np.zeros(2), 5.0, step.work(2), True, 0) == (5.0, _engine.FINE)
     assert w[0] == 5.0
 
 
@@ -331,8 +410,8 @@ def test_the_first_cached_call_of_a_process_is_quick(copy_of_the_package):
 def test_importing_onlinear_imports_no_optional_or_slow_package():
     program = (
         "import sys, onlinear\n"
-        "print([m for m in ('sklearn', 'river', 'scipy.stats', 'pandas', 'matplotlib', 'rich',"
-        " 'typer', 'narwhals', 'scipy.sparse') if m in sys.modules])"
+        "print([m for m in ('sklearn', 'river', 'scipy', 'pandas', 'matplotlib', 'plotly', 'rich',"
+        " 'typer', 'narwhals', 'pyarrow', 'numba', 'llvmlite') if m in sys.modules])"
     )
     assert run_copy(SOURCE.parent, program) == ["[]"]
 

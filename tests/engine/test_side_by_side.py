@@ -84,7 +84,7 @@ def test_an_interrupt_ends_the_thread_and_changes_nothing(cores, monkeypatch):
     monkeypatch.setattr(step, "FIRST_BLOCK", 1)
 
     def interrupted(model, X, y, engine):
-        model.partial_fit(X[:10], y[:10])
+        model._run(X[:10], y[:10], learn=True)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_certified, "replay", interrupted)

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 from interrupts import interrupted
 from scipy import sparse
+from table import stream
 
 import onlinear as ol
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.status import BUSY
+from onlinear._engine.transaction import Transaction, all_or_nothing
 from onlinear.river import River
 
 RNG = np.random.default_rng(0)
@@ -416,7 +419,7 @@ def test_a_child_may_use_a_model_whose_lock_another_thread_held():
 
     def hold():
         with model._lock, all_or_nothing(model):
-            model.learn_one(X[0], 1.0)  # half of something
+            model._learn_one(X[0], 1.0)  # half of something
             holds.set()
             done.wait()
 
@@ -479,3 +482,180 @@ def test_a_child_refuses_the_models_its_parent_has_on_disk():
     assert in_a_child(refused) == 0
     assert told_keyed(model) == before
     model.replay([1, 2], X[:2], Y[:2])
+
+
+# --- rounds that take no lock -------------------------------------------------------------------
+
+
+def test_a_round_waits_for_a_replay_of_another_thread():
+    model, (X, y) = ol.LASER(), stream(64)
+    model.learn_one(X[0], 1.0)
+    model.learn_one(X[0], 1.0)  # from now on without the lock
+    in_the_middle, go_on, learnt = threading.Event(), threading.Event(), threading.Event()
+
+    def progress(row, rows):
+        in_the_middle.set()
+        go_on.wait(60)
+
+    def one():
+        model.learn_one(X[0], 1.0)
+        learnt.set()
+
+    table = threading.Thread(
+        target=lambda: model._run(X, y, learn=True, progress=progress), daemon=True
+    )
+    table.start()
+    assert in_the_middle.wait(60)
+    single = threading.Thread(target=one, daemon=True)
+    single.start()
+    assert not learnt.wait(0.2)
+    go_on.set()
+    table.join()
+    single.join()
+    expected = ol.LASER()
+    ol.replay(expected, [X[0], X[0], *X, X[0]], [1.0, 1.0, *y, 1.0])
+    assert model._record.tobytes() == expected._record.tobytes()
+
+
+def refuse(model, X, y):
+    with pytest.raises(ValueError, match="infinity in row 29"):
+        ol.replay(model, X, [*y[:-1], np.inf])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model, X, y: model.set_params(c=3.0),
+        lambda model, X, y: model.fit(X, y),
+        refuse,
+    ],
+    ids=["another parameter", "another state", "a state put back"],
+)
+def test_a_round_that_another_thread_has_begun_with_what_was_before_a_change_is_run_anew(change):
+    """Between looking up the arrays and the compiled call, another thread may change the model."""
+    model, (X, y) = ol.LASER(), stream(30)
+    for _ in range(2):
+        model.learn_one(X[0], 1.0)
+    one, _, state, params, work, busy = model._direct
+    change(model, X, y)
+    before = model._record.copy()
+    assert one(state, params, X[0], 1.0, work, True, busy.address)[1] == BUSY
+    model.learn_one(X[0], 1.0)
+    model.learn_one(X[0], 1.0)
+    assert model._direct is not None
+    assert not model._busy[7]
+    assert not np.array_equal(model._record, before)
+
+
+def test_a_mark_that_an_interrupt_has_left_is_reset_by_the_next_round():
+    model = ol.LASER()
+    for _ in range(2):
+        model.learn_one([1.0], 1.0)
+    model._busy[7] = 1
+    model.learn_one(np.ones(1), 1.0)
+    assert not model._busy[7]
+    assert model.rounds_ == 3
+
+
+def test_an_interrupt_between_the_two_parts_of_a_pair_can_be_recovered_from():
+    """The inner block has marked the map, but not the learner yet."""
+    model = ol.features.Mapped(ol.features.Nystroem(landmarks=5), ol.AAR()).fit(X, Y)
+    before = model.predict(X)
+    entered = 0
+
+    def trace(frame, event, _):
+        nonlocal entered
+        if frame.f_code is Transaction.__enter__.__code__:
+            entered += event == "call"
+            if entered == 2 and event == "line" and "guarded" in frame.f_locals:
+                guards = frame.f_locals["self"]._guards
+                if frame.f_locals["guarded"] is guards[1] and guards[0]._undo is not None:
+                    raise KeyboardInterrupt
+            return trace
+        return None
+
+    sys.settrace(trace)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:10], Y[:10])
+    finally:
+        sys.settrace(None)
+    assert entered == 2
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_parameter_set_during_a_replay_of_another_thread_is_not_undone_with_it():
+    model, (rows, labels) = ol.RLS(), stream(64)
+    model.learn_one(rows[0], 1.0)
+    in_the_middle, go_on = threading.Event(), threading.Event()
+
+    def progress(row, total):
+        in_the_middle.set()
+        go_on.wait(60)
+        raise ValueError("refused")
+
+    def replay():
+        with contextlib.suppress(ValueError):
+            model._run(rows, labels, learn=True, progress=progress)
+
+    table = threading.Thread(target=replay, daemon=True)
+    table.start()
+    assert in_the_middle.wait(60)
+    setter = threading.Thread(target=lambda: model.set_params(forgetting=0.5), daemon=True)
+    setter.start()
+    go_on.set()
+    table.join()
+    setter.join()
+    assert model.forgetting == 0.5
+
+
+def test_rows_of_any_kind_are_predicted_while_another_thread_fits():
+    model, errors = ol.AAR().fit(X, Y), []
+    done = threading.Event()
+
+    def predict():
+        try:
+            while not done.is_set():
+                model.predict_one([1.0, 2.0, 3.0])
+                model.predict(X[:2])
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=predict, daemon=True)
+    thread.start()
+    for _ in range(200):
+        model.fit(X, Y)
+    done.set()
+    thread.join()
+    assert errors == []
+
+
+@pytest.mark.parametrize("act", [lambda m: m.learn_one(X[0], 1.0), lambda m: m.fit(X, Y)])
+def test_a_learner_does_not_learn_within_its_own_replay(act):
+    """In a signal handler: its round would be undone with the replay, or undo it."""
+    model, said = ol.LASER().fit(X, Y), []
+
+    def progress(row, rows):
+        with pytest.raises(RuntimeError, match="in the middle of a call"):
+            act(model)
+        said.append(row)
+
+    model._run(X, Y, learn=True, progress=progress)
+    assert said
+    assert model.rounds_ == 2 * len(X)
+
+
+def test_what_auto_remembers_is_of_its_row_whatever_is_predicted_meanwhile():
+    model = ol.Auto()
+    ol.replay(model, X, Y)
+    expected = model.remember(X[0])
+    one = ol.Auto._one
+
+    def interrupted_one(*arguments):
+        result = one(*arguments)
+        model._one = one
+        model.predict_one(X[1])
+        return result
+
+    model._one = interrupted_one
+    np.testing.assert_array_equal(model.remember(X[0]), expected)

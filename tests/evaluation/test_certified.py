@@ -18,7 +18,7 @@ def test_a_certificate_begins_with_the_first_row():
     model.learn_one(X[0], 1.0)
     with pytest.raises(ValueError, match="learnt 1 "):
         ol.certificate(model, X, y)
-    with pytest.raises(TypeError, match="for a learner"):
+    with pytest.raises(TypeError, match="for one learner"):
         ol.Certified("AAR")
 
 

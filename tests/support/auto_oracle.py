@@ -65,7 +65,7 @@ class Auto:
     def believable(self, distance, absurd, last):
         return absurd >= 0.5 and distance <= 4 * last
 
-    def tidy(self, x):
+    def tidy(self, x, learning):
         out = np.array(x)
         if self.t < EARLY:
             return out
@@ -75,10 +75,11 @@ class Auto:
             off, limit = x[j] - mean[j], 20 * seen[:, j].std()
             if low[j] == high[j]:
                 strange = low[j] != 0 and abs(x[j] - low[j]) > 1e3 * abs(low[j])
-                if strange and not self.believable(abs(off), self.absurd[j], self.lasts[j]):
+                believed = learning and self.believable(abs(off), self.absurd[j], self.lasts[j])
+                if strange and not believed:
                     out[j] = low[j]
             elif 0 < limit < abs(off) and not 2 * low[j] - high[j] <= x[j] <= 2 * high[j] - low[j]:
-                believed = self.believable(abs(off), self.absurd[j], self.lasts[j])
+                believed = learning and self.believable(abs(off), self.absurd[j], self.lasts[j])
                 limit *= 2.0 ** self.absurd[j] if believed else 0.0
                 out[j] = mean[j] + np.clip(off, -limit, limit)
         return out
@@ -89,7 +90,7 @@ class Auto:
         low, high = min(self.labels), max(self.labels)
         room = max(0.02, 3 / np.sqrt(self.t + 1)) * (high - low)
         low, high = low - room, high + room
-        tidy = self.tidy(x)
+        tidy = self.tidy(x, learning=False)
         u, raw = self.units.expressed(tidy), np.concatenate([[1.0], tidy])
         guesses = [e.w @ (u if k < 4 else raw) for k, e in enumerate(self.experts)]
         guesses = np.append(np.clip(guesses, low, high), np.mean(self.means))
@@ -122,7 +123,7 @@ class Auto:
             self.streak = self.streak + 1 if near != y else 0
             self.odd = 0.9999 * self.odd + (near != y and not heard)
             y = near if believed else guess
-        tidy = self.tidy(x)
+        tidy = self.tidy(x, learning=True)
         self.absurd = 0.9999 * self.absurd + (tidy != x)
         if self.rows:
             off = np.abs(x - np.mean(self.rows, axis=0))

@@ -19,12 +19,16 @@ class Interpreted(Step):
 
     @property
     def one(self):
+        return rebound(loops.single, one=self._once)
+
+    @property
+    def _once(self):
         unguarded = {"GUARDED": False, "flat": lambda state: ((), ())}  # usual numbers only
         return rebound(loops.one, step=self.function, **unguarded)
 
     @property
     def chunk(self):
-        return rebound(loops.chunk, one=self.one)
+        return rebound(loops.chunk, one=self._once)
 
 
 def rebound(function, **names):

@@ -44,7 +44,7 @@ def main(
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without Unicode does not fail
+            stream.reconfigure(errors="replace")  # show ? on a terminal without Unicode
 
 
 @app.command()
@@ -150,7 +150,7 @@ def entry() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device in place of a closed standard stream, so no file gets its number."""
+    """Open the null device for each closed standard stream, so no file gets its descriptor."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

@@ -15,7 +15,7 @@ from onlinear._validation.words import with_article
 
 __all__ = ["Batches"]
 
-ROWS, NUMBERS = 1 << 16, 1 << 21  # limits of a block
+ROWS, NUMBERS = 1 << 16, 1 << 21  # most rows, and most numbers, in a block
 
 
 class Batches:
@@ -34,7 +34,7 @@ class Batches:
             try:
                 return pa.ipc.open_file(pa.OSFile(self.name))
             except pa.ArrowInvalid:
-                return None  # a stream: it is opened again each time
+                return None  # Arrow's stream format: opened anew for each read
         except (pa.ArrowInvalid, OSError) as error:
             raise DataError(f"{self.name} is not {with_article(self.kind)} file: {error}") from None
 

@@ -18,7 +18,7 @@ from onlinear._cli.source import START, Place, Source, SourceBlock
 __all__ = ["Columns", "LabelledRows", "choose", "encoded", "read", "split"]
 
 MOST = 1000  # categories that a column may have
-FEW = 20  # categories that a text column may seem to have, however few rows there are
+FEW = 20  # distinct values of text that count as categories, however few rows there are
 TEXT = "text"
 INDEX = "__index_level_0__"  # pandas' name for an unnamed index in Parquet
 

@@ -92,7 +92,7 @@ def run(rows: int, degrees: float, seed: int, report: Path) -> None:
 
 
 def _contests(streams: Sequence[Stream]) -> list[Contest]:
-    """Return the results; all learners but the slowest to compile run in another process."""
+    """Return the results; all learners except the slowest to compile run in another process."""
     with _beside() as submit:
         quick, best = submit(_entries, TEAMS[1], streams), submit(_bests, streams)
         teams = [_entries(TEAMS[0], streams), quick()]
@@ -112,7 +112,7 @@ def _contests(streams: Sequence[Stream]) -> list[Contest]:
 
 @contextlib.contextmanager
 def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Yield a function that starts work in another process, or on one core defers it."""
+    """Yield a function that starts work in another process; with one core, it defers the work."""
     if usable_cores() == 1:
         yield functools.partial
         return

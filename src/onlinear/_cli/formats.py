@@ -28,4 +28,4 @@ SUFFIXES = {
     ".ipc": Format.arrow,
     ".feather": Format.arrow,
 }
-EXCEL = (".xlsx", ".xls", ".ods")  # which are not read
+EXCEL = (".xlsx", ".xls", ".ods")  # spreadsheets are not read

@@ -1,8 +1,8 @@
-"""Learners by their names on the command line (``--model laser:c=10``), by one rule everywhere.
+"""Create learners from their names on the command line, such as ``--model laser:c=10``.
 
-A learner that can be standardized is, unless the user says ``--raw``. LASER is not shrunk unless
-the user says ``shrink=true``: shrinking is for its worst-case bound, and costs accuracy on most
-data.
+Learners are standardized where possible, unless the user says ``--raw``. LASER's predictions are
+not shrunk unless the user says ``shrink=true``: shrinking serves its worst-case bound, and costs
+accuracy on most data.
 """
 
 import difflib
@@ -25,7 +25,7 @@ HINTS = {
     "on_bad": "use --on-bad",
     "lags": "only onlinear compare gives past labels to others",
 }
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}  # that differ from Python
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}  # unlike in Python
 
 
 def learner(
@@ -35,7 +35,7 @@ def learner(
     *,
     defaults: Mapping[str, Mapping[str, Any]] = DEFAULTS,
 ) -> Learner:
-    """Return a new learner, its parameters checked; ``None`` standardizes where possible."""
+    """Return a new learner, parameters checked; ``standardize=None`` standardizes if possible."""
     kind = KINDS.get(name.lower())
     if kind is None:
         hint = _near(name.lower(), KINDS) or f"there are {', '.join(sorted(KINDS))}"
@@ -63,7 +63,7 @@ def _near(name: str, names: Collection[str]) -> str:
 
 
 def named(model: Learner) -> str:
-    """Return the class name of a learner; if it is standardized, of the inner one."""
+    """Return the class name of a learner, or of the inner learner if it is standardized."""
     return type(model.learner if isinstance(model, Standardized) else model).__name__
 
 
@@ -91,7 +91,7 @@ def model(name: str, params: Iterable[str] = (), standardize: bool | None = None
 
 
 def readings(name: str, params: Iterable[str], standardize: bool | None) -> list[Learner]:
-    """Return what a model's name means, and what it meant before 0.11, for runs begun then."""
+    """Return the learner that a name means and, for older runs, the one it meant before 0.11."""
     params = list(params)
     now = model(name, params, standardize)
     if is_state_file(name):

@@ -17,13 +17,13 @@ from onlinear.scaling import Standardized
 __all__ = ["WeightSamples", "moved"]
 
 MOST = 100  # samples that are kept
-EARLY = 100  # rows in which a learner finds its weights, which are left out
-PARTS = 10  # of the rows, over which weights are averaged
+EARLY = 100  # first rows, left out: the learner is still finding its weights
+PARTS = 10  # parts of the stream; weights are averaged over each
 LISTED = 3
 
 
 class WeightSamples:
-    """The weights of a learner, sampled regularly; empty if they cannot be put in one unit."""
+    """The weights of a learner, sampled regularly; empty if they have no common unit."""
 
     def __init__(self, columns: int, kept: Regular | None = None) -> None:
         self.columns = columns
@@ -70,12 +70,14 @@ def _has_effects(model: Learner, columns: int) -> bool:
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
     """Return lines on the weights that moved most, and in which rows; none if that is not known.
 
-    The first numbers of a sample are the weights.
+    The first numbers of a sample are the weights. A run with a report may have over a hundred
+    samples; only those that a run without a report would have are used.
 
     A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
-    the rows. Those with the largest difference between two tenths are listed.
+    the rows. The weights with the largest difference between two tenths are listed.
     """
-    late = kept.places > EARLY
+    stride = WeightSamples(0).kept.stride_after(kept.seen)
+    late = (kept.places > EARLY) & (kept.places % stride == 0)
     rows, weights = kept.rows[late], kept.table[late, : len(names)]
     if rows.size < 2 * PARTS or not _has_effects(model, len(names)):
         return []

@@ -1,7 +1,8 @@
 """The options of the commands that read a stream, each declared once.
 
-A command's options are the fields of a dataclass, in the order of its help. :func:`taking` makes
-the command from a function that is given the dataclass. Nothing heavy is imported here.
+A command's options are the fields of a dataclass, in the order in which the help lists them.
+:func:`taking` makes the command from a function that takes the dataclass. Nothing heavy is
+imported here.
 """
 
 import dataclasses
@@ -197,7 +198,7 @@ def source_of(options: RunOptions | CompareOptions) -> "Source":
 def taking(
     options: type[Options],
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Return a decorator: it turns a function of ``options`` into a Typer command of its fields."""
+    """Return a decorator that turns a function of ``options`` into a command with its fields."""
     hints = get_type_hints(options, include_extras=True)
 
     def command_of(function: Callable[[Options], None]) -> Callable[..., None]:

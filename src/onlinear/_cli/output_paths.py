@@ -1,7 +1,7 @@
 """Check, before anything is opened for writing, that no output overwrites an input or another.
 
-Files are compared by what they are, not by their names: a hard link, a symbolic link, another
-spelling of the path and a redirected standard stream are all found.
+Files are compared by identity, not by name: hard links, symbolic links, other spellings of a path
+and redirected standard streams are all recognized.
 """
 
 import os
@@ -30,8 +30,8 @@ def check_outputs(
 ) -> None:
     """Refuse outputs that would overwrite an input or each other, or that cannot be written.
 
-    ``inputs`` are descriptions and paths ("-" is standard input), ``outputs`` paths by their option
-    ("-" is standard output, which is always an output: the summary goes there).
+    ``inputs`` are pairs of a description and a path ("-" is standard input). ``outputs`` maps
+    options to paths ("-" is standard output, which is always an output: the summary goes there).
     """
     files = {option: path for option, path in outputs.items() if path is not None and path != "-"}
     taken = {

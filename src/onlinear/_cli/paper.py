@@ -41,7 +41,8 @@ def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
 def run(names: Sequence[str], study: Study, folder: Path) -> None:
     """Run figures and tables; print their verdicts, write their pages and the index.
 
-    If data are missing: an error for a single name; of several, those are reported and left out.
+    If the data of a single name are missing, that is an error. Of several names, those without
+    data are reported and left out.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):

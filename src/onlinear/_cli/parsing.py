@@ -54,7 +54,7 @@ class CSV(NamedTuple):
         )
 
     def guess(self, data: bytes) -> pa.Table:
-        """Return a first look at some records, the types guessed."""
+        """Return some records as a table, with guessed types."""
         table = self._read(data, {}, handler=lambda row: "skip")
         for i, name in enumerate(table.column_names):
             if pa.types.is_string(table[name].type) and _mostly_numbers(table[name], self.decimal):
@@ -132,7 +132,7 @@ class Lines:
     """The parser of JSON lines: one JSON object per line."""
 
     def guess(self, data: bytes) -> pa.Table:
-        """Return a first look at some records, the types guessed."""
+        """Return some records as a table, with guessed types."""
         try:
             return pa.json.read_json(
                 io.BytesIO(data), pa.json.ReadOptions(block_size=max(len(data), 1))

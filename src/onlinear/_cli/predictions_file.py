@@ -1,4 +1,4 @@
-"""Write predictions as CSV, one line per row; a resumed run truncates the file to its snapshot."""
+"""Write predictions as CSV, one line per row; resuming truncates the file to its saved length."""
 
 import io
 import os
@@ -29,7 +29,7 @@ class Output(Protocol):
         ...
 
     def settle(self) -> int:
-        """Flush everything to the disk; return its size in bytes."""
+        """Flush everything to the disk; return the size of the output in bytes."""
         ...
 
 
@@ -97,7 +97,7 @@ class Predictions:
         self._bytes += len(data)
 
     def settle(self) -> int:
-        """Flush everything to the disk; return its size in bytes."""
+        """Flush everything to the disk; return the size of the output in bytes."""
         if stat.S_ISREG(os.fstat(self._fd).st_mode):
             try:
                 os.fsync(self._fd)

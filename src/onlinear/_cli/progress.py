@@ -19,7 +19,7 @@ def meter(
 ) -> Iterator[Callable[[Place, RunFigures], None]]:
     """Yield a function to call with the place reached and the figures so far.
 
-    Until the first call, it is said that ``who`` is being started, which includes compiling. With
+    Until the first call, the bar shows that ``who`` is starting, which includes compiling. With
     ``loss=False`` the loss is not shown, as there may be several learners.
     """
     if not sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""A learner in a comparison, and the last labels that it may get as further columns."""
+"""A learner in a comparison, optionally with the last labels as further columns."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ LAGS = "lags="
 
 
 def every(y: np.ndarray) -> np.ndarray:
-    """Return that every row counts."""
+    """Return a mask in which every row counts."""
     return np.ones(y.size, dtype=bool)
 
 
@@ -33,7 +33,7 @@ class Runner:
     """A learner in the comparison, its loss so far, and the error that stopped it, if any.
 
     With ``lags``, the last labels are further columns. The first row has no last label: it is
-    predicted as 0 and not learnt. Older labels than the first are replaced by the first.
+    predicted as 0 and not learnt. Lags from before the first row are filled with the first label.
     """
 
     model: Learner
@@ -88,7 +88,7 @@ class Runner:
 
 
 def runner_of(spec: str, standardize: bool | None) -> Runner:
-    """Return a learner such as ``laser:c=10``; ``laser:c=10:lags=2`` has the last two labels."""
+    """Return a learner such as ``laser:c=10``; ``laser:c=10:lags=2`` gets the last two labels."""
     name, *params = spec.split(":")
     kind = KINDS.get(name.lower())
     lags = 0

@@ -58,7 +58,7 @@ class RecordReader:
             plain.seek(byte)
             return plain
         if Path(self.path).suffix.lower() == ".xz":
-            unpacked: _Reader = LZMAFile(self.path)  # noqa: SIM115 - closed by who reads it
+            unpacked: _Reader = LZMAFile(self.path)  # noqa: SIM115 - closed by the caller
         else:
             unpacked = pa.input_stream(self.path, compression="detect")
         while byte > 0 and (passed := unpacked.read(min(byte, BLOCK))):
@@ -66,7 +66,7 @@ class RecordReader:
         return unpacked
 
     def first(self, records: int) -> bytes:
-        """Return the start of the file, at least so many records if possible; consume nothing."""
+        """Return the first ``records`` records or more, if there are so many; consume nothing."""
         whole = b""
         for part in self._parts(0):
             whole += part

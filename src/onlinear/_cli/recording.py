@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from onlinear._cli.moved_weights import WeightSamples
-from onlinear._engine.transaction import all_or_nothing
+from onlinear._engine.transaction import all_or_nothing, alone
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import Replay
 
@@ -38,7 +38,8 @@ class Plain(NamedTuple):
         """Predict and learn, all or nothing."""
         if y.size <= self.samples.ahead():
             return self._piece(X, y, start)
-        with self.model._lock, all_or_nothing(self.model, self.samples):
+        nested = self.model._lock._is_owned()
+        with self.model._lock, alone(self.model, nested), all_or_nothing(self.model, self.samples):
             pieces, begin = list[Replay](), 0
             while begin < y.size:
                 piece = slice(begin, min(y.size, begin + self.samples.ahead()))

@@ -14,7 +14,7 @@ class Fault(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The reason and column, without the value: rows are counted by it."""
+        """The reason and column, without the value; bad rows are counted by it."""
         return self.rule if self.column is None else f"{self.rule} in column {self.column!r}"
 
     def __str__(self) -> str:

@@ -50,7 +50,7 @@ class StreamRun:
     def go(self, progress: Callable[[Place, RunFigures], None]) -> None:
         """Run through all rows; on a bad row or a signal, save the state so far and say so."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
-        last = stop.heard if self.source.piped else lambda: False  # learn what was read
+        last = stop.heard if self.source.piped else lambda: False  # a pipe: learn what was read
         with stop.listening():
             self.save()  # fails now rather than after hours, if it cannot be written
             with self._saved_at_the_end():

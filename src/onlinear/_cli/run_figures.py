@@ -1,4 +1,4 @@
-"""Running figures of a run: counts, losses, bad rows; the same bits however rows are split."""
+"""Counts, losses and bad rows of a run so far; bit for bit the same however rows are split."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +49,7 @@ class RunFigures:
 
     @property
     def after_beginning(self) -> tuple[float, float]:
-        """The mean squared error after the first rows, and its ratio to the running mean's."""
+        """Mean squared error after the first rows, and its ratio to that of the running mean."""
         lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
         rows = self.learnt - BEGINNING
         return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")

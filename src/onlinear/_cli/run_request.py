@@ -84,7 +84,7 @@ def _inputs(options: RunOptions) -> list[tuple[str, str]]:
     if model is None or not is_state_file(model):
         return inputs
     if state is not None and is_same_file(model, state):
-        return inputs  # the state of this run is to replace it
+        return inputs  # the state of this run will replace the model file
     return [*inputs, ("the model", model)]
 
 

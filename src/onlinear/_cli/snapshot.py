@@ -61,7 +61,7 @@ class SavedRun:
 
 
 class Snapshot:
-    """Saves the state: to which file, and how often."""
+    """Saves the state of a run to a file, every so many rows or seconds."""
 
     def __init__(self, path: str | None, rows: int, seconds: float) -> None:
         self.path, self.rows, self.seconds = path, rows, seconds
@@ -126,7 +126,7 @@ class Snapshot:
 
 
 def _samples(columns: int, run: dict[str, Any], arrays: dict[str, np.ndarray]) -> WeightSamples:
-    """Return the samples of the weights; from now on, if an earlier release began the run."""
+    """Return the samples of the weights; none yet if an earlier release began the run."""
     if "sampled" not in run:
         return WeightSamples(columns)
     return WeightSamples.restored(columns, run["sampled"], arrays["run.weights"])

@@ -20,9 +20,9 @@ __all__ = ["START", "Place", "Source", "SourceBlock"]
 
 
 class Place(NamedTuple):
-    """A position in the stream: a file, a byte (of text) where a row begins, and rows after that.
+    """A position in the stream: a file, a byte where a row begins (text only), and rows after it.
 
-    ``row`` and ``total`` count the rows before that byte, of the file and of the stream.
+    ``row`` and ``total`` count the rows before that byte, in the file and in the stream.
     """
 
     file: int = 0
@@ -125,7 +125,7 @@ class Source:
 
     @property
     def may_miss(self) -> bool:
-        """Whether a column may be missing from rows, as a key may from a JSON object."""
+        """Whether rows may lack a column, as a JSON object may lack a key."""
         return self._files[0].may_miss
 
     def blocks(self, types: Types, place: Place = START) -> Iterator[SourceBlock]:
@@ -157,7 +157,7 @@ class Source:
             )
 
     def mark(self, place: Place) -> str:
-        """Return a fingerprint of the file at a place, up to there, by which it is recognized."""
+        """Return a fingerprint of the file up to a place, by which a resumed run recognizes it."""
         if self.piped:
             return ""
         before = [str(Path(path).stat().st_size) for path in self.paths[: place.file]]

@@ -121,7 +121,7 @@ class Records:
                 yield parser.parse(rows, types), after
 
     def mark(self, byte: int, row: int) -> str:
-        """Return a fingerprint of the part read so far: plain text may grow, others not."""
+        """Return a fingerprint of the part read so far; only uncompressed text may grow later."""
         if self.text.piped:
             return ""
         return mark_of(self.text.path, None if self.text.packed else byte)

@@ -4,21 +4,22 @@ A second-order round is
 
     v = Σx,  χ = xᵀv,  m = xᵀw,   Σ ← Σ − h·vvᵀ,  w ← w + k·v
 
-with h and k from (m, χ, y), the learner's ``turn``. Only these two numbers depend on the round
-before; the rest can be deferred and done for a block of rows X at once. P = XΣ₀ is one product.
-Within a leaf of a few rows, χ, m, h and k come from the small matrix PXᵀ by elimination; then
-u = √h·v of all its rows is one product, and two more correct P for rows to come: after leaf n, the
-last (n & −n) leaves are pushed onto as many following ones, so that most of these products are of
-large matrices. At the end of the block Σ ← Σ₀ − UᵀU. A drift of Σ by a·I a round adds j·a·x_j to
-row j of P, and is added to Σ at the end. Other matrices that a learner keeps are treated the
-same way if they take one update a row in the direction of x.
+where the learner's ``turn`` computes h and k from (m, χ, y). Only these two numbers depend on the
+round before; the rest can be deferred and done for a block of rows X at once. P = XΣ₀ is one
+product. A block is processed in leaves of a few rows. Within a leaf, χ, m, h and k come from the
+small matrix PXᵀ by elimination. One product then gives u = √h·v for all rows of the leaf, and two
+more correct P for later rows: after leaf n, the last (n & −n) leaves are applied to as many
+following ones, so that most of these products are of large matrices. At the end of the block
+Σ ← Σ₀ − UᵀU. A drift of Σ by a·I per round adds j·a·x_j to row j of P, and is added to Σ at the
+end. Other matrices that a learner keeps are treated the same way if every row updates them once, in
+the direction of x.
 
-The result agrees with rounds taken one by one, to rounding, as long as χ under Σ₀ is not far above
-the noise. Where it is (a vague prior, large rows), where Σ is as small as floating point allows,
-where numbers are not of usual size (:mod:`onlinear._engine.number_range`), or where a rule of the
-learner is broken, the block ends before that row. The learner's step takes that
-row by itself, and more rows after it the more often that happens. Where blocks begin and end
-depends only on the rows.
+Up to rounding, the result is that of rounds taken one by one, as long as χ under Σ₀ is not far
+above the noise. The block ends before a row where χ is larger (a vague prior, large rows), where Σ
+is as small as floating point allows, where numbers are not of usual size
+(:mod:`onlinear._engine.number_range`), or where a rule of the learner is broken. The learner's step
+takes that row by itself; the more often this happens, the more of the following rows it takes, too.
+Where blocks begin and end depends only on the rows.
 
 This module has the loop over blocks, and :class:`Bulk`, with which a learner describes its rounds;
 one block is in :mod:`onlinear._engine.bulk_block`.
@@ -77,12 +78,12 @@ def nothing(state, params, X, start, rows):
 
 
 def none_beside(state, params):
-    """Return no other matrix than Σ (in a tuple, which cannot be empty in compiled code)."""
+    """Return 0 other matrices; Σ only fills the tuple, which compiled code cannot leave empty."""
     return (belief(state)[2],), 0
 
 
 def no_turn(params, k, chi):
-    """Stand for ``turn_other`` of a learner that has no other matrix."""
+    """Stand in for ``turn_other`` if the learner has no other matrix."""
     return 0.0, 1.0, True
 
 
@@ -99,15 +100,16 @@ class Bulk(NamedTuple):
         How many of the next rows can form a block, as far as the learner can tell in advance.
     ``accept(state, params, x, y, m, beside)``
         Whether to TAKE the row, to LEAVE it to the step, or to take it as the last row of the
-        block, because ``close`` will RENEW Σ and the other matrices. The w of the state is that
-        after the row. Tallies are updated here. ``beside`` is (χ, the wings of the other matrices,
-        the row's index in them, memory of the block).
+        block, because ``close`` will RENEW Σ and the other matrices. The state's w has already
+        learnt the row. Tallies are updated here. ``beside`` is (χ, the wings, or scratch, of the
+        other matrices, the row's index in them, memory of the block).
     ``close(state, params, X, start, rows)``
         Finish the block; t, w and the matrices are those after its last row.
     ``others(state, params)``
         The other matrices that are updated with Σ, and how many of them to update.
     ``turn_other(params, k, chi)``
-        For the k-th of these, given its χ = xᵀAx: h, σ of A ← A + σ·h·Ax xᵀA, and whether to go on.
+        For the k-th other matrix A, given χ = xᵀAx: h and σ of A ← A + σ·h·Ax xᵀA, and whether to
+        go on.
     """
 
     turn: Callable[..., Any]

@@ -34,7 +34,7 @@ SPARE = 1e5  # or χ after the row is below this many times its rounding error,
 TINY = 1e-280  # or χ is below this, where floats have fewer digits
 
 LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
-MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of the numbers of a block
+MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of ``numbers``
 
 # the compiler may reorder this sum, as BLAS may in the products
 in_any_order = partial(kernel, fastmath={"reassoc"})

@@ -14,7 +14,8 @@ import numpy as np
 from onlinear._engine import bulk, bulk_block, loops
 from onlinear._engine.bulk import Bulk
 from onlinear._numerics import blas
-from onlinear._numerics.jit import compiled, fingerprint, kernel, short
+from onlinear._numerics.fingerprint import fingerprint
+from onlinear._numerics.jit import compiled, kernel, short
 
 __all__ = ["CompiledStep"]
 
@@ -68,8 +69,8 @@ class CompiledStep:
     ) -> Callable[[Callable[..., Any]], Self]:
         """Decorate a step that needs another amount of scratch.
 
-        ``vital`` returns the arrays that tell whether the state is of usual size, where not all
-        do (:mod:`onlinear._engine.number_range`).
+        ``vital`` returns the arrays that decide whether the state is of usual size, if only some
+        of them do (:mod:`onlinear._engine.number_range`).
         """
         return lambda function: cls(function, scratch, bulk, vital=vital)
 
@@ -89,6 +90,8 @@ class CompiledStep:
         """Compile a loop with some of its global names bound to other functions."""
         module = str(self.function.__module__).replace(".", "_")
         name = f"{template.__name__}_{module}_{self.function.__name__}"
+        if not self._guarded:
+            name += "_unguarded"
         with_it = [template, self.settle, self._keep, self.vital]
         with_it += filter(callable, self.in_bulk or ())
         mark = fingerprint(self.function, *with_it)
@@ -96,7 +99,7 @@ class CompiledStep:
 
     @property
     def _round(self) -> Callable[..., Any]:
-        """One round, as a template; steps of others are watched, as nothing else tests them."""
+        """One round, as a template; users' own steps are watched, since no test covers them."""
         ours = self.function.__module__.startswith("onlinear.")
         return bound(
             loops.one,
@@ -109,7 +112,7 @@ class CompiledStep:
 
     @cached_property
     def one(self) -> Any:
-        """The compiled round: ``one(state, params, x, y, work, labelled) -> (value, rule)``.
+        """The compiled round: ``one(state, params, x, y, work, labelled, busy) -> (value, rule)``.
 
         It is short and holds the GIL, so threads may share its scratch.
         """
@@ -159,7 +162,7 @@ class CompiledStep:
 
         It holds the GIL, like ``one``.
         """
-        return self._compiled(loops.each, {}, one=self.one)
+        return self._compiled(loops.each, {}, single=self.one)
 
     @cached_property
     def banked(self) -> Any:

@@ -21,9 +21,17 @@ from onlinear._engine.number_range import (
     usual_state,
 )
 from onlinear._engine.record_block import at
-from onlinear._engine.status import BAD_INPUT, BAD_LABEL, FINE, NOT_ONLY_PREDICTED, OVERFLOW
-from onlinear._engine.tables import to_read
-from onlinear._numerics.jit import inner
+from onlinear._engine.segments import numbers_at
+from onlinear._engine.status import (
+    BAD_INPUT,
+    BAD_LABEL,
+    BUSY,
+    FINE,
+    NOT_ONLY_PREDICTED,
+    OVERFLOW,
+)
+from onlinear._engine.tables import row_to_read, to_read
+from onlinear._numerics.jit import kernel
 
 __all__ = [
     "banked",
@@ -53,15 +61,15 @@ def settle(state, work):
 
 
 def vital(state):
-    """Return the arrays by which to tell whether the state is of usual size; all by default."""
+    """Return the arrays that decide whether the state is of usual size; all by default."""
     return state
 
 
 def one(state, params, x, y, work, labelled):
     """One round: predict x, and learn y if it is labelled.
 
-    A round that is not usual is run with a copy of the state at hand, and undone if a number is not
-    finite; see :mod:`onlinear._engine.number_range`.
+    Before a round that is not usual, the state is copied. If a number is not finite afterwards, the
+    round is undone; see :mod:`onlinear._engine.number_range`.
     """
     usual = usual_row(x)
     if not usual:
@@ -91,9 +99,9 @@ def one(state, params, x, y, work, labelled):
     return y if rule == OVERFLOW else value, rule
 
 
-@inner
+@kernel
 def judged(parts, copy, rule, labelled):
-    """Return the rule that a round breaks, given the one that its step says; put the state back."""
+    """Return the rule that a round breaks, given its step's answer; if any, restore the state."""
     if not labelled and (rule == OVERFLOW or not same(parts, copy)):
         rule = NOT_ONLY_PREDICTED
     elif not sound(parts):
@@ -115,15 +123,21 @@ def keep_tally(out, i, value, state):
         out[j, i] = tally[j]
 
 
-def single(state, params, x, y, work, labelled):
-    """One round by itself."""
-    value, rule = one(state, params, x, y, work, labelled)
+def single(state, params, x, y, work, labelled, busy):
+    """One round by itself.
+
+    ``busy`` is the address of a number that is not 0 while another call uses the model, or 0 if the
+    caller holds the model's lock. The round holds the GIL, so no other call can begin during it.
+    """
+    if busy != 0 and numbers_at(busy, 1)[0] != 0.0:
+        return y, BUSY
+    value, rule = one(state, params, row_to_read(x), y, work, labelled)
     settle(state, work)
     return value, rule
 
 
 def chunk(state, params, X, y, work, labelled, out, start, stop):
-    """Run rounds start..stop of an array, results to ``out``, until a row breaks a rule."""
+    """Run rounds start..stop of an array until a row breaks a rule; write results to ``out``."""
     for i in range(start, stop):
         label = y[i] if labelled else math.nan
         value, rule = one(state, params, X[i], label, work, labelled)
@@ -156,7 +170,7 @@ def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
 def gathered(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of sparse rows by a local step, on the nonzero columns only.
 
-    The state is t and one vector of the width of x, or two.
+    The state is t and one or two vectors as wide as x.
     """
     data, indices, indptr, parts = X
     for i in range(start, stop):
@@ -189,7 +203,7 @@ def each(state, params, x, y, work, labelled, where, values, rules):
     """
     refused = 0
     for k in range(where.size):
-        value, rule = one(at(state, k), at(params, k), x, y, work, labelled)
+        value, rule = single(at(state, k), at(params, k), x, y, work, labelled, 0)
         values[where[k]] = value
         rules[where[k]] = rule
         if rule != FINE:

@@ -1,25 +1,32 @@
-"""Rounds near the limits of floating point: how to tell them, and how to undo them.
+"""Rounds near the limits of floating point: how to detect them, and how to undo them.
 
 A round is *usual* if its row, its label, the parameters of the step and the state are zero or of
-size 1e-50 to 1e50 (of a matrix, its diagonal: that bounds the rest of a covariance; of a row, its
-length). No usual round writes a number that is not finite: what a step writes has at most six such
-factors, or the step itself refuses the row. Every other round keeps a copy of the state. If it
-ends with a number above 1e300, or NaN, the copy is put back, and the row is refused with OVERFLOW.
+size 1e-50 to 1e50. (For a row, its length counts; for a matrix, its diagonal, which bounds the rest
+of a covariance.) No usual round writes a number that is not finite: what a step writes has at most
+six such factors, or the step itself refuses the row. Every other round keeps a copy of the state.
+If it ends with a number above 1e300, or NaN, the copy is put back, and the row is refused with
+OVERFLOW.
 
-So one rule holds for every step, also for those of users: after a round, the state is finite, or
-the row was refused and nothing has changed. In a usual round it costs one look at O(d) numbers.
+So one rule holds for every step, even for steps that users write: after a round, the state is
+finite, or the row was refused and nothing has changed. In a usual round, the check reads only O(d)
+numbers.
 """
 
 import ctypes
 
-import llvmlite.binding
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
 
 from onlinear._engine.segments import copied, numbers_at
-from onlinear._numerics.jit import inner, intrinsic, kernel, short
+from onlinear._numerics.jit import (
+    arrayobj,
+    cgutils,
+    intrinsic,
+    ir,
+    kernel,
+    short,
+    tell_address,
+    types,
+)
 
 __all__ = [
     "copied_parts",
@@ -46,8 +53,7 @@ MALLOC, FREE = "onlinear_malloc", "onlinear_free"
 for _name, _function in ((MALLOC, _malloc), (FREE, _free)):
     _address = ctypes.cast(_function, ctypes.c_void_p).value
     assert _address is not None
-    llvmlite.binding.add_symbol(_name, _address)
-WORD = ir.IntType(64)
+    tell_address(_name, _address)
 
 
 @intrinsic(without_jit=lambda size: _malloc(int(size)))
@@ -55,7 +61,8 @@ def _allocate(typing_context, size):
     """Return the address of this many bytes, or 0 if there is no memory."""
 
     def generate(context, builder, signature, values):
-        kind = ir.FunctionType(WORD, [WORD])
+        word = ir.IntType(64)
+        kind = ir.FunctionType(word, [word])
         function = cgutils.get_or_insert_function(builder.module, kind, MALLOC)
         return builder.call(function, values)
 
@@ -67,7 +74,7 @@ def release(typing_context, address):
     """Free memory at an address (0 is allowed)."""
 
     def generate(context, builder, signature, values):
-        kind = ir.FunctionType(ir.VoidType(), [WORD])
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
         function = cgutils.get_or_insert_function(builder.module, kind, FREE)
         builder.call(function, values)
         return context.get_dummy_value()
@@ -91,17 +98,14 @@ def flat(typing_context, arrays):
     kind = types.Tuple((types.UniTuple(vector, count), types.UniTuple(types.int64, count)))
 
     def generate(context, builder, signature, values):
-        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
-
         vectors, sides = [], []
         for j, array in enumerate(arrays):
             whole = context.make_array(array)(context, builder, builder.extract_value(values[0], j))
             part = context.make_array(vector)(context, builder)
-            populate_array(
-                part, whole.data, (whole.nitems,), (whole.itemsize,), whole.itemsize, None
-            )
+            size = whole.itemsize
+            arrayobj.populate_array(part, whole.data, (whole.nitems,), (size,), size, None)
             vectors.append(part._getvalue())
-            side = WORD(0)
+            side = ir.IntType(64)(0)
             if array.ndim > 1:
                 *_, rows, columns = cgutils.unpack_tuple(builder, whole.shape)
                 square = builder.icmp_signed("==", rows, columns)
@@ -122,7 +126,7 @@ def _floats(params):
 
 @intrinsic(without_jit=_floats)
 def _numbers(typing_context, params):
-    """Return the numbers among the parameters; the state begins with what the arrays say."""
+    """Return the numbers among the parameters; arrays only determine the initial state."""
     places = [j for j, kind in enumerate(params) if isinstance(kind, types.Number)]
     result = types.UniTuple(types.float64, len(places))
 
@@ -177,7 +181,7 @@ def _usual_vector(a):
 
 @kernel
 def _usual_diagonals(a, n):
-    """Do the same for the diagonals of n × n matrices, stored one after another."""
+    """Whether the diagonals of n × n matrices, stored one after another, are of usual size."""
     for first in range(0, a.size, n * n):
         for i in range(first, first + n * n, n + 1):
             if not usual_number(a[i]):
@@ -203,7 +207,7 @@ def _usual_parts(parts, sides):
     return True
 
 
-@inner
+@kernel
 def sound(parts):
     """Whether every number of the state is finite, and far enough from infinity to go on."""
     odd = 0
@@ -214,7 +218,7 @@ def sound(parts):
     return odd == 0
 
 
-@inner
+@kernel
 def copied_parts(parts):
     """Return the address of a copy of the state, or 0 if there is no memory for it."""
     size = 0
@@ -229,7 +233,7 @@ def copied_parts(parts):
     return address
 
 
-@inner
+@kernel
 def put_back(parts, address):
     """Make the state equal to a copy."""
     size = 0
@@ -238,7 +242,7 @@ def put_back(parts, address):
         size += parts[k].size
 
 
-@inner
+@kernel
 def same(parts, address):
     """Whether the state equals a copy."""
     size, odd = 0, 0

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
 
 from onlinear._engine.record import LINE, before_matrix
+from onlinear._numerics.jit import arrayobj, cgutils, intrinsic, types
 
 __all__ = ["RecordBlock", "at"]
 
@@ -21,7 +20,7 @@ NUMBER = 8  # bytes: every array begins at a multiple of it
 
 
 class RecordBlock:
-    """Room for ``count`` records, each with arrays of the shapes and kinds of ``like``.
+    """Room for ``count`` records, each with arrays of the same shapes and types as ``like``.
 
     There are at least two records, with a gap after each. So views of them are never contiguous,
     and Numba compiles for one kind of array, whatever the number of records.
@@ -49,7 +48,7 @@ class RecordBlock:
 
     @property
     def records(self) -> np.ndarray:
-        """The records as rows of numbers, of arrays that are all float64."""
+        """The records as rows of numbers; all arrays must be float64."""
         return self.memory[: self.count, : self.size].view(np.float64)
 
     def put(self, k: int, values: Sequence[Any]) -> None:
@@ -58,30 +57,23 @@ class RecordBlock:
             array[k] = value
 
 
-def at(arrays: tuple[np.ndarray, ...], k: int) -> tuple[Any, ...]:
-    """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
-
-    Compiled code knows these arrays to be contiguous, which it does not know of a view.
-    """
+def _at(arrays, k):
     return tuple(array[k] for array in arrays)
 
 
-@overload(at, inline="always")
-def _at(arrays, k):
-    return lambda arrays, k: _parts(arrays, k)  # type: ignore[call-arg]
+@intrinsic(without_jit=_at)
+def at(typing_context, arrays, k):
+    """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
 
-
-@intrinsic
-def _parts(typing_context, arrays, k):
-    """Return the parts by address: Numba has no loop over a tuple of arrays of several kinds."""
+    The compiler knows that these arrays are contiguous; of views it would not know. (The arrays are
+    found by address, since Numba cannot loop over a tuple of arrays of several types.)
+    """
     kinds = [
         types.Array(array.dtype, array.ndim - 1, "C") if array.ndim > 1 else array.dtype
         for array in arrays
     ]
 
     def generate(context, builder, signature, values):
-        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
-
         given, index = values
         parts = []
         for j, (array, kind) in enumerate(zip(arrays, kinds, strict=True)):
@@ -93,7 +85,7 @@ def _parts(typing_context, arrays, k):
                 parts.append(context.unpack_value(builder, kind, start))
                 continue
             part = context.make_array(kind)(context, builder)
-            populate_array(part, start, shape[1:], strides[1:], whole.itemsize, None)
+            arrayobj.populate_array(part, start, shape[1:], strides[1:], whole.itemsize, None)
             parts.append(part._getvalue())
         return context.make_tuple(builder, signature.return_type, parts)
 

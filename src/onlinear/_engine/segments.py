@@ -3,8 +3,8 @@
 Records are stored in segments, blocks of memory for a fixed number of records; when all are full, a
 segment is added. One number of each record, such as the first of a matrix, is aligned to a cache
 line. Compiled code finds record ``slot`` by its address: :func:`where` returns it,
-:func:`numbers_at` returns the vector there, :func:`moved` returns arrays like given ones there, and
-:func:`ask_for` prefetches what is needed soon.
+:func:`numbers_at` returns the vector there, :func:`moved` returns the arrays of one record given
+those of another, and :func:`ask_for` prefetches what is needed soon.
 
 Each intrinsic has a plain Python form, for ``NUMBA_DISABLE_JIT=1``.
 """
@@ -13,12 +13,17 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
 
 from onlinear._engine.record import LINE
-from onlinear._numerics.jit import CompiledFunction, inner, intrinsic
+from onlinear._numerics.jit import (
+    CompiledFunction,
+    arrayobj,
+    cgutils,
+    intrinsic,
+    ir,
+    kernel,
+    types,
+)
 
 __all__ = ["Segments", "ask_for", "copied", "moved", "numbers_at", "where"]
 
@@ -44,13 +49,11 @@ def numbers_at(typing_context, address, count):
     kind = types.Array(types.float64, 1, "C")
 
     def generate(context, builder, signature, values):
-        from numba.np.arrayobj import populate_array  # slow; Numba loads it anyway to compile
-
         address, count = values
         array = context.make_array(kind)(context, builder)
         size = context.get_constant(types.intp, 8)
         data = builder.inttoptr(address, context.get_data_type(types.float64).as_pointer())
-        populate_array(array, data, (count,), (size,), size, None)
+        arrayobj.populate_array(array, data, (count,), (size,), size, None)
         return array._getvalue()
 
     return kind(types.int64, types.intp), generate
@@ -87,22 +90,22 @@ def _prefetch(typing_context, address):
     return types.void(types.int64), generate
 
 
-@inner(inline="always")
+@kernel(inline="always")
 def where(bases, power, stride, slot):
     """Return the address of a record; a segment holds 2**power of them."""
     return bases[slot >> power] + (slot & ((1 << power) - 1)) * stride
 
 
-@inner(inline="always")
+@kernel(inline="always")
 def ask_for(address, size):
     """Prefetch this many bytes of memory."""
     for line in range(address & -LINE, address + size, LINE):
         _prefetch(line)
 
 
-@inner
+@kernel
 def copied(source, target):
-    """Copy one vector to another of its length."""
+    """Copy one vector to another of the same length."""
     for i in range(source.size):
         target[i] = source[i]
 
@@ -200,13 +203,13 @@ class Segments:
         return rows
 
     def column(self, slots: np.ndarray, j: int) -> np.ndarray:
-        """Return number j of records."""
+        """Return number j of each record."""
         numbers = np.empty(slots.size)
         _pick(*self.place, slots, j, numbers)
         return numbers
 
     def put_number(self, slots: np.ndarray, j: int, numbers: np.ndarray) -> None:
-        """Write number j of records."""
+        """Write number j of each record."""
         _put_number(*self.place, slots, j, numbers)
 
     def put(self, slots: np.ndarray, rows: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 __all__ = [
     "BAD_INPUT",
     "BAD_LABEL",
+    "BUSY",
     "DOMAIN",
     "FINE",
     "FULL",
@@ -19,7 +20,8 @@ BAD_LABEL = 2  # y is not finite
 OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow; the value is y
 FULL = 4  # the state has no room for what must be kept: give it more, then run the row again
 NOT_ONLY_PREDICTED = 5  # with y = NaN, the step predicted NaN or changed the state
-DOMAIN = 6  # DOMAIN + k: the k-th rule of the learner
+BUSY = 6  # another call uses the model: run the row again when it has ended
+DOMAIN = 7  # DOMAIN + k: the k-th rule of the learner
 
 
 class Outcome(NamedTuple):

@@ -5,12 +5,13 @@ A step is a plain function of one round,
     value, rule = step(state, params, x, y, work)
 
 where ``state`` is a tuple of float64 arrays changed in place, ``params`` a tuple of numbers (or
-arrays), ``work`` scratch rows of the width of x. With ``y = nan`` there is no label yet: predict,
-change nothing. ``rule`` is FINE and ``value`` the prediction, or ``rule`` is the rule that the row
-breaks and ``value`` the offending number; a step checks the rules before it writes anything.
+arrays), and ``work`` holds scratch rows as wide as x. ``y = nan`` means that there is no label yet:
+the step predicts and changes nothing. It returns FINE as ``rule`` and the prediction as ``value``,
+or the rule that the row breaks and the offending number. A step checks the rules before it writes
+anything.
 
-The loops it is compiled into are in :mod:`onlinear._engine.loops`, those over blocks of rows in
-:mod:`onlinear._engine.bulk`; :mod:`onlinear._engine.compiled_step` puts them together.
+The loops over single rows are in :mod:`onlinear._engine.loops`, the loops over blocks of rows in
+:mod:`onlinear._engine.bulk`; :mod:`onlinear._engine.compiled_step` compiles the step into them.
 """
 
 import math
@@ -59,7 +60,7 @@ class Step(CompiledStep):
     """
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
-        """Return the compiled loop for such a table, and the table in the form it takes."""
+        """Return the compiled loop for a table like X, and X in the form that the loop takes."""
         if isinstance(X, np.ndarray):
             X = to_read(X)
             if in_bulk and self.in_bulk is not None:
@@ -101,7 +102,7 @@ class Step(CompiledStep):
         *,
         in_bulk: bool,
     ) -> None:
-        """Compile what runs such a table, without running a round."""
+        """Compile the loop for a table like X, without running a round."""
         rounds, table = self._over(X, local=False, in_bulk=in_bulk)
         rounds(state, params, table, to_read(y), work, True, self.outcomes(state, 0), 0, 0)
 
@@ -159,7 +160,7 @@ def next_block(block: int, seconds: float) -> int:
 
 
 class Tally(Step):
-    """A step that updates a tally, the first array of its state, which is its result per row."""
+    """A step whose result for each row is a tally: the first array of its state."""
 
     _keep = staticmethod(loops.keep_tally)
     _guarded = False  # a tally takes every row: it notes where it leaves the range of floats
@@ -216,12 +217,12 @@ class Prepared(Step):
         self.before = before
         self.compiled = step.one
 
-    def one(self, state, params, x, y, work, labelled):
+    def one(self, state, params, x, y, work, labelled, busy=0):
         """One round; see :func:`loops.one`."""
         work = np.zeros_like(work)  # not shared: the Python function may release the GIL
         if finite(x):
             self.before(state, x, work)
-        return self.compiled(state, params, x, y, work, labelled)
+        return self.compiled(state, params, x, y, work, labelled, busy)
 
     def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
         names = {"one": self.one, "keep": self._keep, **names}

@@ -6,7 +6,9 @@ from typing import Self
 
 import numpy as np
 
-__all__ = ["Rows", "to_read"]
+from onlinear._numerics.jit import intrinsic
+
+__all__ = ["Rows", "row_to_read", "to_read"]
 
 
 def to_read(array: np.ndarray) -> np.ndarray:
@@ -18,6 +20,23 @@ def to_read(array: np.ndarray) -> np.ndarray:
     array = array.view()
     array.flags.writeable = False
     return array
+
+
+def _as_it_is(x):
+    return x
+
+
+@intrinsic(without_jit=_as_it_is)
+def row_to_read(typing_context, x):
+    """Return a row as a read-only array: the type that rows of a table have.
+
+    So the functions that a step calls are compiled once, for single rows and tables alike.
+    """
+
+    def generate(context, builder, signature, values):
+        return values[0]
+
+    return x.copy(readonly=True)(x), generate
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +91,7 @@ class Rows:
         room[: end - start] = 0.0
         entries = slice(self.indptr[start], self.indptr[end])
         row = np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
-        room[row, self.indices[entries]] += self.data[entries]  # to 0.0, so that −0.0 is 0.0
+        room[row, self.indices[entries]] += self.data[entries]  # 0.0 + −0.0 is 0.0
 
     @cached_property
     def longest(self) -> int:

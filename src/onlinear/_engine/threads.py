@@ -52,7 +52,8 @@ class Crew:
     ) -> list[T]:
         """Run the calls and return their results; none still runs when this returns or raises.
 
-        ``meanwhile`` is called from time to time while they run; ``stop`` tells them to end.
+        ``meanwhile`` is called from time to time while they run. After an error, ``stop`` is called
+        to end them early.
         """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)
@@ -92,8 +93,9 @@ _held = False  # whether BLAS is limited to one thread
 def blas_threads(d: int) -> Iterator[None]:
     """Limit BLAS to one thread for blocks of rows of width d, if more would slow it down.
 
-    Only the main thread sets the limit, since OpenBLAS does not always obey other threads; within
-    the context it holds for them too. (A generator, so that it is undone after any interrupt.)
+    Only the main thread sets the limit, since OpenBLAS does not always obey other threads. Inside
+    the context, the limit holds for all threads. (The context manager is a generator, so that the
+    limit is removed after any interrupt.)
     """
     global _held
     if d >= BLAS_THREADS_PAY or _held or threading.current_thread() is not threading.main_thread():

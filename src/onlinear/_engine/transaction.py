@@ -4,8 +4,13 @@ A guarded object has a lock, which each of its calls holds, and an *undo*: a cal
 several things first says how to restore them. If the call fails, they are restored at once. If
 further signals, such as a second Ctrl-C, prevent even that, the undo is still there, and the next
 call begins with it. So callers see the state before a call or after it, never one in between.
+
+To other threads, a compiled round is a single step, since it holds the GIL. So it needs no lock, as
+long as no other call is in the middle of its work: calls that hold the lock set a mark,
+:class:`Busy`, which the round checks.
 """
 
+import ctypes
 import functools
 import gc
 import os
@@ -16,16 +21,19 @@ from itertools import chain
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 __all__ = [
+    "Busy",
     "Guarded",
     "GuardedBy",
     "Restorable",
     "Transaction",
     "all_or_nothing",
+    "alone",
     "atomic",
     "check_idle",
     "exclusive",
     "mend",
     "put_back",
+    "renew",
     "share_lock",
     "uninterrupted",
 ]
@@ -33,6 +41,19 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 G = TypeVar("G", bound="Guarded | GuardedBy")
+
+
+class Busy(bytearray):
+    """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
+
+    Byte 7 is 1 then. Compiled rounds read the number at its address.
+    """
+
+    __slots__ = ("address",)
+
+    def __init__(self) -> None:
+        super().__init__(8)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self))
 
 
 class Guarded:
@@ -45,17 +66,19 @@ class Guarded:
         with self._lock:
 
     The lock is compiled code, so no signal can arrive between taking it and entering the block.
-    Both attributes are slots: they are no part of the state that is copied, saved or restored.
+    These attributes are slots: they are no part of the state that is copied, saved or restored.
     """
 
-    __slots__ = ("_lock", "_undo")
+    __slots__ = ("_busy", "_lock", "_undo")
 
+    _busy: Any
     _lock: Any
     _undo: "Transaction | None"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Create the lock; copies and unpickled objects have their own."""
         self = super().__new__(cls)
+        _set_busy(self, Busy())
         _set_lock(self, threading.RLock())
         _set_undo(self, None)
         return self
@@ -81,6 +104,10 @@ class GuardedBy:
         raise NotImplementedError
 
     @property
+    def _busy(self) -> Any:
+        return self._guard._busy
+
+    @property
     def _lock(self) -> Any:
         return self._guard._lock
 
@@ -97,7 +124,7 @@ class GuardedBy:
         return self._guard._guards()
 
 
-_set_lock, _set_undo = (Guarded.__dict__[slot].__set__ for slot in Guarded.__slots__)
+_set_busy, _set_lock, _set_undo = (Guarded.__dict__[slot].__set__ for slot in Guarded.__slots__)
 _others_ran = False  # whether there were other threads when this process was forked
 
 
@@ -124,20 +151,21 @@ if hasattr(os, "register_at_fork"):
 
 
 def share_lock(first: Guarded, second: Guarded) -> None:
-    """Let two objects have one lock: that of the first."""
+    """Make two objects share one lock, that of the first."""
     _set_lock(second, first._lock)
 
 
 def mend(guarded: Guarded | GuardedBy) -> None:
-    """Finish what an interrupted call has left, unless that call is still under way here."""
+    """Recover from an interrupted call, unless that call is still running in this thread."""
     if not guarded._lock._is_owned():
         with guarded._lock:
             while guarded._undo is not None:
                 guarded._undo()
+            guarded._busy[7] = 0
 
 
 def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
-    """Refuse to go on within a call of this thread that is under way: in a signal handler."""
+    """Raise if this thread is in the middle of another call, as in a signal handler."""
     if guarded._undo is not None:
         mend(guarded)
         if guarded._undo is not None and guarded._lock._is_owned():
@@ -155,10 +183,41 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
             raise _called_on_class(method, self) from None
         if undo is not None:
             mend(self)
-        with self._lock:
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
             return method(self, *args, **kwargs)
 
     return call
+
+
+class alone:  # noqa: N801 (used like a function)
+    """A block during which other threads' rounds wait; the caller holds the lock.
+
+    ``nested`` says whether the caller held the lock already. The block sets the :class:`Busy` mark
+    and resets it at the end, unless the block is nested or there is an undo. If an interrupt
+    prevents that, the next round takes the lock and resets the mark.
+    """
+
+    __slots__ = ("_guarded", "_nested")
+
+    def __init__(self, guarded: Guarded | GuardedBy, nested: bool) -> None:
+        self._guarded, self._nested = guarded, nested
+
+    def __enter__(self) -> None:
+        self._guarded._busy[7] = 1
+
+    def __exit__(self, *_: object) -> None:
+        self._guarded._busy[7] = self._nested or self._guarded._undo is not None
+
+
+def renew(guarded: Guarded) -> None:
+    """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old one stays set.
+
+    So a round that another thread has begun with the old arrays or parameters is refused.
+    """
+    busy = Busy()
+    busy[7] = 1
+    _set_busy(guarded, busy)
 
 
 def exclusive(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
@@ -200,11 +259,11 @@ class Restorable(Protocol):
 
 
 class Transaction:
-    """A block that finishes, or else is followed by ``recover``: at once, or by the next call.
+    """A block that finishes; if it does not, ``recover`` runs at once, or in the next call.
 
-    ``recover`` undoes the block, or does the rest of it; called twice, it does no more than once.
-    The caller holds the locks of the guarded objects. In a block within another of the same object,
-    the inner one recovers first.
+    ``recover`` undoes the block, or does the rest of it; calling it twice does no more than calling
+    it once. The caller holds the locks of the guarded objects. If blocks of the same object are
+    nested, the inner one recovers first.
     """
 
     __slots__ = ("_before", "_done", "_guards", "_recover")
@@ -224,14 +283,14 @@ class Transaction:
         self._leave()
 
     def __call__(self) -> None:
-        """Recover, in a later call: signals have prevented it in the call itself."""
+        """Recover in a later call, because signals prevented it in the call itself."""
         self._recover_once()
         self._leave()
 
     def _recover_once(self) -> None:
         if not self._done:
-            for guarded in self._guards:
-                while guarded._undo is not None and guarded._undo is not self:
+            for guarded, before in zip(self._guards, self._before, strict=True):
+                while guarded._undo not in (None, self, before):
                     guarded._undo()  # a block within this one, which an interrupt has left
             self._recover()
             self._done = True
@@ -271,7 +330,7 @@ def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
-    """Make these the attributes of an object; if interrupted, it can be called again."""
+    """Make these the only attributes of an object; after an interrupt, call it again."""
     present = thing.__dict__
     present.update(attributes)
     for name in [name for name in present if name not in attributes]:
@@ -279,9 +338,9 @@ def put_back(thing: Any, attributes: dict[str, Any]) -> None:
 
 
 def uninterrupted(work: Callable[[], object]) -> None:
-    """Do work that restores something, from the start again whenever Ctrl-C interrupts it.
+    """Do work that restores something; start again whenever Ctrl-C interrupts it.
 
-    It is called while an error propagates to the caller, so no interrupt is lost.
+    An error is already propagating to the caller, so the interrupt need not be raised again.
     """
     while True:
         try:

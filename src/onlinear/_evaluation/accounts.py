@@ -85,7 +85,7 @@ class Accounts:
     # --- rows ---------------------------------------------------------------------------------
 
     def add_one(self, x: np.ndarray, y: float, prediction: float) -> None:
-        """Add a row that was learnt; ``seen``, which includes skipped rows, is counted apart."""
+        """Add a row that was learnt; the caller updates ``seen``, which includes skipped rows."""
         intact = self.intact
         self.ledger.add_one(x, y)
         if intact and not self.intact:
@@ -105,8 +105,8 @@ class Accounts:
     ) -> Certificate:
         """Return the certificate of rows with these tallies, and count them.
 
-        ``before`` has the comparator and the ceiling before them, ``first`` how many rows had been
-        learnt, or None if the bound had already ended.
+        ``before`` has the comparator and the ceiling before these rows. ``first`` is the number of
+        rows learnt before them, or None if the bound had already ended.
         """
         guarantee, ended = self.guarantee, self._end(learnt, first)
         failed = self.failed
@@ -191,7 +191,9 @@ class Accounts:
             0,
             len(LOSSES) + len(self.guarantee.hypotheses),
         )
-        states.check_counts("is how figures were lost", notes[LOST], 0, 0 if self.intact else 2)
+        states.check_counts(
+            "is how figures were lost", notes[LOST], 0, 0 if self.intact else len(LOSSES)
+        )
         if self.intact and self.guarantee.known:
             states.check_finite((tally,), "its accounts")
         self.ledger.check(intact=self.intact)

@@ -14,7 +14,7 @@ from onlinear._validation import checks
 __all__ = ["TOLERANCE", "Certificate", "given", "reason", "within"]
 
 TOLERANCE = 1e-9  # relative excess over the ceiling that counts as rounding
-PREDICTIONS = 1e-28  # the same relative to Σy²: predictions are known to 1e-14
+PREDICTIONS = 1e-28  # the same, as a share of Σy²: predictions are accurate to 1e-14
 
 
 @dataclass(frozen=True, eq=False)

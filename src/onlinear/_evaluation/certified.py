@@ -11,6 +11,7 @@ from onlinear._engine.transaction import (
     Guarded,
     GuardedBy,
     all_or_nothing,
+    alone,
     atomic,
     check_idle,
     exclusive,
@@ -98,7 +99,7 @@ class Certified(GuardedBy):
 
     def __init__(self, model: Learner, *, _search: bool = True) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"a certificate is for a learner, got {checks.described(model)}")
+            raise TypeError(f"a certificate is for one learner, got {checks.described(model)}")
         if model._state is not None and model.rounds_ > 0:
             raise ValueError(
                 "a certificate begins with the first row, got "
@@ -127,7 +128,7 @@ class Certified(GuardedBy):
         self._check_untouched()
         with all_or_nothing(self):
             prediction, skipped = self.model.predict_one(x), self.model.n_skipped_
-            self.model.learn_one(x, y)
+            self.model._learn_one(x, y)
             if self.model.n_skipped_ == skipped:
                 label = y if y.__class__ is float else checks.label(y)
                 plain = x.__class__ is np.ndarray and x.dtype is FLOAT
@@ -288,7 +289,7 @@ class Certified(GuardedBy):
         return {"model": copy.copy(self.model), **self._accounts.described()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Take the learner and the accounts back."""
+        """Restore the learner and the accounts."""
         model = kept["model"]
         self.model = model
         self._params = copy.deepcopy(model._plain_params())
@@ -299,7 +300,8 @@ class Certified(GuardedBy):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner and its certificate to one file, as :meth:`Learner.save` does."""
         check_idle(self, "save")
-        with self._lock:
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
             header, arrays = model_codec.described(self.model, full_name(type(self.model)))
             arrays |= self._described()
         file_format.write(path, {**header, "certificate": 1}, arrays)

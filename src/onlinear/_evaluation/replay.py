@@ -62,6 +62,8 @@ def replay(
         return BankReplay(columns, labels.copy(), skipped, tuple(map(repr, model._models)))
     if not isinstance(model, (Learner, Mapped)):
         own = "; it has a replay of its own" if hasattr(model, "replay") else ""
+        if isinstance(model, (list, tuple)):
+            own = ": put several into onlinear.Bank([...])"
         raise TypeError(f"replay needs a learner, got {checks.described(model)}{own}")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)

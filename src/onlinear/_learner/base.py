@@ -18,7 +18,7 @@ from numpy import ascontiguousarray, ndarray
 from onlinear._engine.status import FULL, Outcome
 from onlinear._engine.step import Step
 from onlinear._engine.tables import Rows
-from onlinear._engine.transaction import all_or_nothing, atomic, check_idle, mend
+from onlinear._engine.transaction import all_or_nothing, alone, atomic, check_idle, mend
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.rounds import no_progress, rows_taken, run
 from onlinear._learner.state import Algorithm, LearnerState, full_name
@@ -28,15 +28,16 @@ from onlinear._validation import checks, states
 __all__ = ["Algorithm", "Learner", "SecondOrder", "full_name", "load"]
 
 FLOAT = np.dtype(np.float64)
-BRIEF = 1 << 20  # numbers of a state that is copied to predict a table without holding the lock
+NO_ROW = np.empty((0, 0))
+BRIEF = 1 << 20  # a state of up to this many numbers is copied, to predict a table without the lock
 
 
 class Learner(LearnerState):
     """A linear predictor that learns online: predict a row, see its label, learn it, next row.
 
-    A subclass declares its parameters as fields, its ``algorithm``, and how the fields become the
-    numbers its step takes: ``_params``, which also checks them. They are checked at first use, not
-    when they are set, so that scikit-learn's tools may set parameters one by one.
+    A subclass declares its parameters as fields, its ``algorithm``, and a method ``_params`` that
+    checks the fields and converts them to the numbers its step takes. They are checked at first
+    use, not when they are set, so that scikit-learn's tools may set parameters one by one.
     """
 
     def _guarantee(self, search: bool = True) -> Guarantee:
@@ -46,7 +47,7 @@ class Learner(LearnerState):
     def _local(self) -> bool:
         """Whether a round uses the state only in the columns where x is not zero.
 
-        The state is then t and one vector of weights, or two: sparse rows are learnt in O(nnz).
+        The state is then t and one or two vectors, and sparse rows are learnt in O(nnz).
         """
         return False
 
@@ -72,25 +73,34 @@ class Learner(LearnerState):
         >>> ol.LASER().predict_one([1.0, 2.0])  # nothing learnt yet
         0.0
         """
-        if self._undo is not None:
-            mend(self)
-        with self._lock:
-            if self._state is None:
-                fresh = type(self)(**self.get_params(deep=False))
-                fresh._begin(checks.width(x))
-                return fresh.predict_one(x)
-            if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-                x = self._row(x)
-                if x.__class__ is Rows:
-                    return self._sparse_round(x, nan, labelled=False)
-            state, params, work = self._call or self._prepare()
-            x = ascontiguousarray(x)
-            value, rule = self._one(state, params, x, nan, work, False)
-            if rule:
-                if self.on_bad == "raise":
-                    raise self._refusal(Outcome(0, rule, value), x, in_table=False)
-                return nan
-            return value
+        direct = self._direct
+        if direct is not None and not self._busy[7]:
+            one, shape, state, params, work, busy = direct
+            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._vector(x, shape)
+            if row.shape == shape:
+                row = ascontiguousarray(row)
+                value, rule = one(state, params, row, nan, work, False, busy.address)
+                if not rule:
+                    return value  # type: ignore[no-any-return]
+        return self._predict_one(x)
+
+    @atomic
+    def _predict_one(self, x: Any) -> float:
+        """Predict a row of any kind, even the first one; raise or return NaN if it is bad."""
+        if self._state is None:
+            fresh = type(self)(**self.get_params(deep=False))
+            fresh._begin(checks.width(x))
+            return fresh.predict_one(x)
+        x = self._row(x)
+        if x.__class__ is Rows:
+            return self._sparse_round(x, nan, labelled=False)
+        state, params, work = self._call or self._prepare()
+        value, rule = self._one(state, params, x, nan, work, False, 0)
+        if rule:
+            if self.on_bad == "raise":
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+            return nan
+        return value
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the label of one row (a vector, or a sparse 1 × d).
@@ -101,32 +111,40 @@ class Learner(LearnerState):
         >>> model.coef_
         array([0.5, 1. ])
         """
-        if self._undo is not None:
-            mend(self)
-        with self._lock:
-            if self._state is None:
-                with rows_taken(self, checks.width(x), checks.row_names(x)):
-                    self.learn_one(x, y)
-                return
-            if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
-                x = self._row(x)
-                if x.__class__ is Rows:
-                    self._sparse_round(x, checks.label(y), labelled=True)
+        direct = self._direct
+        if direct is not None and not self._busy[7]:
+            one, shape, state, params, work, busy = direct
+            row = x if x.__class__ is ndarray and x.dtype is FLOAT else self._vector(x, shape)
+            if row.shape == shape:
+                if y.__class__ is not float:
+                    y = checks.label(y)
+                row = ascontiguousarray(row)
+                if not one(state, params, row, y, work, True, busy.address)[1]:
                     return
-            if y.__class__ is not float:
-                y = checks.label(y)
-            state, params, work = self._call or self._prepare()
-            x = ascontiguousarray(x)
-            value, rule = self._one(state, params, x, y, work, True)
-            if rule:
-                if rule == FULL:
-                    with all_or_nothing(self):
-                        self._make_room()
-                    self.learn_one(x, y)
-                    return
-                if self.on_bad == "raise":
-                    raise self._refusal(Outcome(0, rule, value), x, in_table=False)
-                self.n_skipped_ += 1
+        check_idle(self, "call")
+        self._learn_one(x, y)
+
+    @atomic
+    def _learn_one(self, x: Any, y: Any) -> None:
+        """Learn a row of any kind, even the first one; raise or skip it if it is bad."""
+        if self._state is None:
+            with rows_taken(self, checks.width(x), checks.row_names(x)):
+                self._learn_one(x, y)
+            return
+        x, y = self._row(x), checks.label(y)
+        if x.__class__ is Rows:
+            self._sparse_round(x, y, labelled=True)
+            return
+        state, params, work = self._call or self._prepare()
+        value, rule = self._one(state, params, x, y, work, True, 0)
+        if rule == FULL:
+            with all_or_nothing(self):
+                self._make_room()
+            self._learn_one(x, y)
+        elif rule:
+            if self.on_bad == "raise":
+                raise self._refusal(Outcome(0, rule, value), x, in_table=False)
+            self.n_skipped_ += 1
 
     @atomic
     def remember(self, x: Any) -> np.ndarray:
@@ -160,7 +178,11 @@ class Learner(LearnerState):
         of :meth:`remember`. If nothing was learnt in between, this equals :meth:`learn_one`, bit
         for bit.
         """
-        self.learn_one(kept, y)
+        self._learn_one(kept, y)
+
+    def _vector(self, x: Any, shape: tuple[int]) -> Any:
+        """Return x as a vector of this shape; an empty array for a sparse row. Takes no lock."""
+        return NO_ROW if checks.sparse(x) else checks.row(x, shape[0], self._names)
 
     def _row(self, x: Any) -> np.ndarray | Rows:
         """Return x as a vector, or as a sparse row if the learner can use sparse rows."""
@@ -220,7 +242,8 @@ class Learner(LearnerState):
         if self._undo is not None:
             mend(self)
         model = self
-        with self._lock:
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
             if learn or self._record is None or self._record.size > BRIEF:
                 return run(self, X, y, learn=learn, progress=progress, engine=engine)
             self._numbers()  # raises if a parameter was changed that cannot be
@@ -240,7 +263,7 @@ class Learner(LearnerState):
         first: int = 0,
         noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
-        """Predict the rows of a table, with ``learn`` learn them; return predictions, bad rows.
+        """Predict a table's rows and, with ``learn``, learn them; return predictions, bad rows.
 
         Errors number the rows from ``first``; ``noticed`` is called with the reason for each skip.
         """
@@ -339,12 +362,12 @@ class SecondOrder(Learner):
 
 
 def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None = None) -> Any:
-    """Return the learner (with its feature map, if any) or filter of a state file, as it was saved.
+    """Return the learner (with its feature map, if any) or filter that was saved to a state file.
 
     A file that is truncated, altered, or not a state file is refused with a
-    :class:`onlinear.StateFileError`, and so are states that no sequence of rounds leads to, as
-    far as that is checked. Nothing in a file is ever executed. A custom learner is found by the
-    name of its module and class, so import or define it first.
+    :class:`onlinear.StateFileError`. So is a state that no sequence of rounds leads to, as far as
+    that can be checked. Nothing in a file is ever executed. A custom learner is found by the name
+    of its module and class, so import or define it first.
 
     Parameters
     ----------

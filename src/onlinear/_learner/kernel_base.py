@@ -25,7 +25,7 @@ __all__ = ["DualLearner", "KernelLearner", "check_fixed"]
 
 FIRST_ROOM = 16  # examples
 SMALLEST = 1e-300
-NOISE = 0.5  # least entry on the diagonal of L: without rounding, at least 1, the noise
+NOISE = 0.5  # least entry on the diagonal of L; without rounding it is at least 1, the noise
 
 
 class KernelLearner(Learner):
@@ -178,7 +178,7 @@ class DualLearner(KernelLearner):
         for kept, prior, rho, L in zip(stack.n, stack.prior, stack.rho, stack.L, strict=True):
             n = int(kept[0])
             check_factor(L, n, NOISE)
-            # ρ_i grows with every round, up to the prior's of the next one
+            # ρ_i grows with every round, up to the prior variance of the next round
             growing = np.concatenate([rho[:n], prior])
             states.check_range("a prior variance", growing, SMALLEST)
             states.check_range("a change of the prior", np.diff(growing), -1e-9 * growing[-1])

@@ -1,6 +1,6 @@
 """HTML display in notebooks: of learners, replays and certificates, as tables and SVG charts.
 
-Every text that is not of this module is escaped.
+All text from outside this module is escaped.
 
 Text and axes use the colour of the surrounding page, and the line is visible on white and on black,
 so the display works in light and dark themes.
@@ -23,7 +23,7 @@ __all__ = [
     "run_page",
 ]
 
-WIDTH, HEIGHT, LEFT, TOP = 432, 120, 64, 8  # of the chart; of its margins, for numbers
+WIDTH, HEIGHT, LEFT, TOP = 432, 120, 64, 8  # of the chart, and its margins
 POINTS = 120  # the most points of the line
 LINE = "#D9660D"
 MOST = 20  # the most learners in a table
@@ -47,7 +47,7 @@ class Text(str):
 
 
 def facts_page(title: str, facts: Mapping[str, Any], *more: str) -> str:
-    """Return a title, a table of facts, and more parts beside it; None is left out."""
+    """Return a title, a table of facts (without those that are None), and parts beside it."""
     rows = "".join(
         f'<tr><th style="{CELL};text-align:left;font-weight:normal">{escape(name)}</th>'
         f'<td style="{CELL}">{_shown(value)}</td></tr>'
@@ -79,7 +79,7 @@ def model_page(model: Any) -> str:
 
 
 def models_page(bank: Any) -> str:
-    """Show the learners of a bank, in a notebook; of many, the first ones."""
+    """Show the learners of a bank in a notebook; if there are many, only the first ones."""
     shown = {f"learner {k}": repr(model) for k, model in enumerate(bank._models[:MOST])}
     rest = len(bank) - len(shown)
     facts = {**shown, "and": f"{rest:,} more" if rest else None}
@@ -87,7 +87,7 @@ def models_page(bank: Any) -> str:
 
 
 def _coefficients(weights: np.ndarray, names: Any, intercept: float | None) -> str:
-    """Return a table of coefficients; of many, the largest ones."""
+    """Return a table of coefficients; if there are many, only the largest ones."""
     largest = np.argsort(-np.abs(weights), kind="stable")[:MOST]
     rows = [("intercept", intercept)] if intercept is not None else []
     for j in sorted(largest.tolist()):
@@ -149,7 +149,7 @@ def bank_page(
     skipped: np.ndarray,
     measures: Mapping[str, np.ndarray],
 ) -> str:
-    """Return a table of the learners of a bank, the best in bold; of many, only the best ones."""
+    """Return a table of a bank's learners, the best in bold; if there are many, only the best."""
     first = next(iter(measures.values()))
     order = np.argsort(np.where(np.isnan(first), np.inf, first), kind="stable")
     shown = sorted(order[:MOST].tolist())

@@ -45,9 +45,14 @@ class Parameters(Guarded):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; a parameter takes effect, checked, in the next round."""
-        object.__setattr__(self, name, value)
         if name in self._parameters:
-            self.__dict__.pop("_call", None)
+            self._set_parameter(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_parameter(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        self.__dict__.pop("_call", None)
 
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults."""

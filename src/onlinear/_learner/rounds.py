@@ -50,7 +50,7 @@ class Begins(Restorable, Protocol):
         progress: Callable[[int, int], None],
         engine: str,
     ) -> tuple[np.ndarray, Any]:
-        """Predict the rows of a table, with ``learn`` learn them; return predictions, bad rows."""
+        """Predict a table's rows and, with ``learn``, learn them; return predictions, bad rows."""
         ...
 
 
@@ -60,8 +60,7 @@ def rows_taken(
 ) -> Iterator[None]:
     """Start the model if the rows are its first; if the block fails, undo everything.
 
-    If all the first rows are skipped, the model goes back to having no number of columns: bad rows
-    do not fix it.
+    If all the first rows are skipped, the number of columns is open again: bad rows do not fix it.
     """
     fresh, before = not model._has_begun(), model._skips
     forget = model._snapshot() if fresh else None

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from onlinear._engine.transaction import all_or_nothing, atomic
+from onlinear._engine.transaction import all_or_nothing, atomic, check_idle
 from onlinear._learner import notebook
 from onlinear._learner.measures import r_squared
 from onlinear._learner.parameters import Parameters
@@ -36,12 +36,13 @@ class Estimator(Parameters):
         raise NotImplementedError
 
     def _for_tables(self) -> Self:
-        """Return the learner to predict tables with: rows that need not come next in the stream."""
+        """Return the learner that predicts tables, whose rows need not come next in the stream."""
         return self
 
     @atomic
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, then learn the rows in order."""
+        check_idle(self, "fit")
         with all_or_nothing(self):
             self._forget()
             self._run(X, y, learn=True)
@@ -49,13 +50,19 @@ class Estimator(Parameters):
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn more rows, in order."""
+        check_idle(self, "fit")
         self._run(X, y, learn=True)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict every row from the present state; learn nothing."""
+        return self._fitted()._run(X, None, learn=False)[0]  # type: ignore[no-any-return]
+
+    @atomic
+    def _fitted(self) -> Any:
+        """Return the learner that predicts tables; raise if nothing was learnt."""
         self._learnt()
-        return self._for_tables()._run(X, None, learn=False)[0]
+        return self._for_tables()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² = 1 − SSE/SST of :meth:`predict`: predicting the mean of y would give 0."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from onlinear._engine.record import joined, views
 from onlinear._engine.step import Step
-from onlinear._engine.transaction import atomic, put_back
+from onlinear._engine.transaction import alone, atomic, put_back, renew
 from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
+from onlinear._numerics.jit import PLAIN
 from onlinear._updates.units import Follows
 from onlinear._validation import checks, states
 
@@ -19,6 +20,7 @@ __all__ = ["Algorithm", "LearnerState", "full_name"]
 LEARNT = (  # the attributes of a learner that has started to learn
     "_begun_with",
     "_call",
+    "_direct",
     "_names",
     "_one",
     "_record",
@@ -61,17 +63,27 @@ class LearnerState(Estimator):
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
     n_skipped_ = 0
-    _call = cast("tuple[Any, ...] | None", None)  # what the compiled step is called with
+    _call = cast("tuple[Any, ...] | None", None)  # the arguments of the compiled step,
+    _direct = cast("tuple[Any, ...] | None", None)  # and what a call without the lock needs
 
     def __init_subclass__(cls) -> None:
         """Register the class by its name for :func:`load`; the latest class of a name is used."""
         super().__init_subclass__()
         if hasattr(cls, "algorithm"):
+            algorithm = cls.algorithm
+            if isinstance(algorithm, Algorithm) and not isinstance(algorithm.step, Step):
+                raise TypeError(
+                    f"{cls.__name__} needs an algorithm whose step is decorated with "
+                    f"onlinear.extend.Step, got {algorithm.step!r}"
+                )
             LearnerState._classes[full_name(cls)] = cls
 
     def _params(self) -> tuple[Any, ...]:
         """Return the checked parameters as the step takes them."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} needs a method _params(self) that returns the numbers its step "
+            "takes, () if there are none: see docs/extend.md"
+        )
 
     def _to_plain(self) -> dict[str, Any]:
         """Return the parameters in a form that a state file can hold."""
@@ -89,7 +101,7 @@ class LearnerState(Estimator):
     # --- state --------------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        """Return the initial state for d columns; if its size can vary, that of ``record``."""
+        """Return the initial state for d columns; if its size can vary, as large as ``record``."""
         return self.algorithm.init(self._params(), d)
 
     @property
@@ -128,7 +140,7 @@ class LearnerState(Estimator):
         self._shape = (d,)
         self.n_features_in_ = d
         self._work = self._scratch()
-        self._call = None
+        self._prepare_again()
 
     def _has_begun(self) -> bool:
         return self._state is not None
@@ -155,16 +167,38 @@ class LearnerState(Estimator):
         """Forget everything learnt."""
         for name in LEARNT:
             self.__dict__.pop(name, None)
+        renew(self)
 
     def _prepare(self) -> tuple[Any, ...]:
         """Return the arguments of the compiled step; they are cached until a parameter changes.
 
         The step is stored on the class, so that it is neither copied nor measured with the learner.
         """
-        type(self)._one = staticmethod(self._step.one)
+        one = self._step.one
+        type(self)._one = staticmethod(one)
         call = (tuple(self._state), self._numbers(), self._work)
         self._call = call
+        if not PLAIN:  # a round in plain Python is not one step for other threads
+            self._direct = (one, self._shape, *call, self._busy)
         return call
+
+    def _prepare_again(self) -> None:
+        """Make the next round prepare its arguments again: the state or a parameter was replaced.
+
+        The caller holds the lock.
+        """
+        for name in ("_call", "_direct"):
+            self.__dict__.pop(name, None)
+        renew(self)
+
+    def _set_parameter(self, name: str, value: Any) -> None:
+        if self._record is None:
+            super()._set_parameter(name, value)
+            return
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
+            super()._set_parameter(name, value)
+            self._prepare_again()
 
     # --- undo, copies, files ------------------------------------------------------------------
 
@@ -177,6 +211,7 @@ class LearnerState(Estimator):
             put_back(self, attributes)
             if self._record is not None:
                 self._record[:] = record
+            self._prepare_again()
 
         return restore
 

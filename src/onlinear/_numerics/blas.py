@@ -9,13 +9,7 @@ import ctypes
 from functools import cache
 from typing import Any
 
-import llvmlite.binding
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import get_cython_function_address
-
-from onlinear._numerics.jit import intrinsic, kernel
+from onlinear._numerics.jit import cgutils, intrinsic, ir, kernel, tell_address, types
 
 __all__ = ["add_product", "add_squares", "load", "product", "products_with"]
 
@@ -26,9 +20,8 @@ SIGNATURES = {  # arguments of the Fortran routines: characters, integers, doubl
 }
 NO, YES = ord("N"), ord("T")  # whether BLAS transposes
 LEFT, TRIANGLE = ord("L"), ord("U")  # the triangle BLAS calls upper is our lower one
-NUMBA = {"c": types.int64, "i": types.int64, "d": types.float64, "p": types.uint64}
-WIDTHS = {"c": ir.IntType(8), "i": ir.IntType(32)}
-ADDRESS = ir.IntType(8).as_pointer()
+NUMBA = {"c": "int64", "i": "int64", "d": "float64", "p": "uint64"}
+BITS = {"c": 8, "i": 32}
 C: dict[str, Any] = {"c": ctypes.c_char, "i": ctypes.c_int, "d": ctypes.c_double}
 
 
@@ -39,14 +32,21 @@ def _symbol(name: str) -> str:
 @cache
 def _address(name: str) -> int:
     """Return the address of a routine of SciPy's BLAS in this process."""
-    return int(get_cython_function_address("scipy.linalg.cython_blas", name))
+    from scipy.linalg import cython_blas
+
+    api = ctypes.pythonapi
+    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    kinds = ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+    address = ctypes.PYFUNCTYPE(*kinds)(("PyCapsule_GetPointer", api))
+    capsule = cython_blas.__pyx_capi__[name]
+    return int(address(capsule, name_of(capsule)))
 
 
 @cache
 def load() -> None:
     """Tell the compiler the addresses of SciPy's BLAS routines in this process."""
     for name in SIGNATURES:
-        llvmlite.binding.add_symbol(_symbol(name), _address(name))
+        tell_address(_symbol(name), _address(name))
 
 
 def _routine(name: str) -> Any:
@@ -64,19 +64,20 @@ def _routine(name: str) -> Any:
     @intrinsic(without_jit=plain)
     def call(typingctx, *arguments):
         def codegen(context, builder, signature, packed):
-            places = []
+            places, address = [], ir.IntType(8).as_pointer()
             for kind, value in zip(kinds, cgutils.unpack_tuple(builder, packed[0]), strict=True):
                 if kind == "p":
-                    places.append(builder.inttoptr(value, ADDRESS))
+                    places.append(builder.inttoptr(value, address))
                     continue
-                held = builder.trunc(value, WIDTHS[kind]) if kind in WIDTHS else value
-                places.append(builder.bitcast(cgutils.alloca_once_value(builder, held), ADDRESS))
-            routine = ir.FunctionType(ir.VoidType(), [ADDRESS] * len(places))
+                held = builder.trunc(value, ir.IntType(BITS[kind])) if kind in BITS else value
+                places.append(builder.bitcast(cgutils.alloca_once_value(builder, held), address))
+            routine = ir.FunctionType(ir.VoidType(), [address] * len(places))
             function = cgutils.get_or_insert_function(builder.module, routine, _symbol(name))
             builder.call(function, places)
             return context.get_dummy_value()
 
-        return types.void(types.StarArgTuple([NUMBA[kind] for kind in kinds])), codegen
+        given = [getattr(types, NUMBA[kind]) for kind in kinds]
+        return types.void(types.StarArgTuple(given)), codegen
 
     return call
 

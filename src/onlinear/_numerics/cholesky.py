@@ -14,9 +14,9 @@ BAND = 16  # rows of cholesky(), a multiple of four
 def cholesky(A, least, slack):
     """A ← U with A = UᵀU, U upper triangular (the entries below the diagonal are meaningless).
 
-    A pivot below ``least``, a known lower bound, or below ``slack`` times its diagonal entry, where
-    it is only rounding error, is raised to that limit; with both 0 nothing is raised. Returns
-    whether A, with its pivots raised, is positive definite.
+    Pivots are raised to ``least``, a known lower bound, and to ``slack`` times their diagonal
+    entry, below which they are only rounding error; with both 0 nothing is raised. Returns whether
+    A, with its pivots raised, is positive definite.
 
     Rows are processed four at a time: four rows of U are subtracted from four rows below, for a
     band of such rows while the rows of U are in cache.

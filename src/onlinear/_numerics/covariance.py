@@ -18,10 +18,11 @@ __all__ = [
 ]
 
 LARGEST_STEP = 1e4  # observe() splits an observation whose xᵀΣx/r exceeds this
-VAGUE = 1e10  # an observation whose xᵀΣx/r exceeds this may cost Σ its definiteness,
+UNSURE = 1e7  # one whose xᵀΣx/r exceeds this may leave Σ less definite than state files allow,
+VAGUE = 1e10  # one whose xᵀΣx/r exceeds this may cost Σ its definiteness,
 LEAST_PIVOT = 1e-12  # which is restored with pivots of at least this share of its diagonal
 LEAST_VARIANCE = 1e-290  # Σ_ii is not made smaller than about this
-MOST_PARTS = 200  # into which it splits it
+MOST_PARTS = 200  # the most parts that observe() splits an observation into
 LEAST_PART = 1e-280  # a smaller share of an observation may underflow
 ROUNDING = 1e-15  # relative error of a sum of products per term: five to ten units in last place
 
@@ -36,11 +37,11 @@ def _gained(gain, root, v, u):
 def observe(S, x, v, chi, r, u):
     """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
 
-    The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and with them the sign of
-    Σ once χ/r nears 1e16. An observation of weight one is the same as several whose weights sum to
-    one, so a large one is split into parts, each with χ/r ≤ 1e4. Once χ has shrunk to its own
-    rounding error, Σ is as small in that direction as floating point can express next to its other
-    entries; it is left there, or it would lose its sign. ``u`` is scratch.
+    The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and Σ is no longer
+    positive definite once χ/r nears 1e16. An observation of weight one is the same as several whose
+    weights sum to one, so a large one is split into parts, each with χ/r ≤ 1e4. Once χ has shrunk
+    to its own rounding error, Σ is as small in that direction as floating point can express next to
+    its other entries; it is left there, so that it stays positive definite. ``u`` is scratch.
     """
     observe_given(S, x, v, chi, r, rounding_of(S, x), u)
 
@@ -76,11 +77,17 @@ def _observe_in_parts(S, x, v, chi, r, u):
     """Observe in parts, as far as floating point allows, in at most MOST_PARTS passes.
 
     Every part but the last divides χ by 1 + LARGEST_STEP, or brings it down to its rounding error.
-    All numbers being within 1e±324 of each other's ratio, 160 parts take χ from the largest float
-    below the least one times r: so the limit is never reached unless χ is only rounding error.
-    Where Σ shrinks by many digits, it is mended afterwards.
+    All floats lie within 1e±324, so 160 parts take χ from the largest float to below the least one
+    times r: the limit is never reached unless χ is only rounding error.
+
+    The rounding errors of the subtraction are a small share of the old Σ. If Σ shrinks by more than
+    seven digits, that share is added to its diagonal, to keep it positive definite. If it shrinks
+    by more than ten, it is also mended afterwards.
     """
     vague = chi > VAGUE * r
+    if chi > UNSURE * r:
+        for i in range(x.size):
+            S[i, i] *= 1.0 + ROUNDING * (3 + x.size)
     _observe_parts(S, x, v, chi, r, u)
     if vague and x.size > 1:
         _mend(S, u)
@@ -115,9 +122,10 @@ def _observe_parts(S, x, v, chi, r, u):
 def _mend(S, diagonal):
     """Make Σ positive definite where rounding errors of a much larger Σ have made it indefinite.
 
-    Where a pivot of the Cholesky factor L, kept in the lower triangle, is not above LEAST_PIVOT of
-    the diagonal, it is raised to that, its column in L is 0 below, and Σ becomes LLᵀ. If none is
-    raised, Σ does not change. ``diagonal`` is scratch; NaN marks a column that is 0.
+    The Cholesky factor L is computed in the lower triangle. A pivot that is not above LEAST_PIVOT
+    times its diagonal entry is raised to that, and the column of L below it is set to 0. Then Σ
+    becomes LLᵀ; if no pivot is raised, Σ does not change. ``diagonal`` is scratch; NaN marks a
+    column that is 0.
     """
     n = S.shape[0]
     raised = False

@@ -77,7 +77,7 @@ def _multiple(A):
 
 @kernel
 def begin(wing, A, X, rows, beta):
-    """P ← XA + βP; at the beginning and after a reset, A is a multiple of I."""
+    """P ← XA + βP; faster if A is a multiple of I, as at the beginning and after a reset."""
     P, d = wing[0], A.shape[0]
     a = _multiple(A)
     if a == 0.0:

@@ -1,64 +1,136 @@
-"""Just-in-time compilation with Numba, and the cache of compiled code on disk.
+"""Just-in-time compilation: steps and kernels become machine code when they are first called.
 
-With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python functions, and each
-:func:`intrinsic`, which generates LLVM code, has a plain Python equivalent.
+Numba compiles them, and is imported only then. Until it is, a :class:`Kernel` or an
+:class:`Intrinsic` stands for what Numba will make of it. With ``NUMBA_DISABLE_JIT=1`` nothing is
+compiled: kernels are plain Python functions, and each :func:`intrinsic`, which generates LLVM code,
+has a plain Python equivalent.
 """
 
-import hashlib
-import inspect
+import os
 import warnings
 from collections.abc import Callable
-from functools import cache, cached_property, partial, wraps
-from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from functools import cache, cached_property, partial, update_wrapper, wraps
+from types import FunctionType
 from typing import Any
 
-import numba.extending
 import numpy as np
-from numba import njit
-from numba.core import config
+
+from onlinear._numerics.fingerprint import fingerprint
+from onlinear._numerics.late_module import LateModule
 
 __all__ = [
     "PLAIN",
     "CompiledFunction",
+    "Intrinsic",
+    "Kernel",
+    "arrayobj",
+    "cgutils",
     "compiled",
-    "fingerprint",
-    "inner",
     "intrinsic",
+    "ir",
     "kernel",
     "short",
+    "tell_address",
+    "types",
     "within",
 ]
 
-PLAIN = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # nothing is compiled
-VERSIONED = {"builtins", "functools", "llvmlite", "math", "numba", "numpy"}  # in Numba's cache key
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "") not in ("", "0")  # nothing is compiled
 
 
-def _interpreted(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Replace ``kernel`` if nothing is compiled."""
-    if function is None:
-        return _interpreted
-    function.py_func = function  # type: ignore[attr-defined]
-    return function
-
+_numba: Any = LateModule("onlinear._numerics.numba_compiler")
+ir: Any = LateModule("llvmlite.ir")  # for intrinsics: LLVM code, Numba's types, and tools for both
+types: Any = LateModule("numba.core.types")
+cgutils: Any = LateModule("numba.core.cgutils")
+arrayobj: Any = LateModule("numba.np.arrayobj")
 
 # Kernels do not count references: a round is too short to pay for that. So nothing inside a step or
 # kernel may allocate memory; np.max, np.abs and array expressions do, and fail to compile.
-# Unused entry points are not compiled: those for C, and for inner kernels also those for Python
-# (calling an inner kernel from Python crashes the process).
 # Every option is given explicitly: Numba takes a missing one from the caller that compiles the
 # kernel first, so that the result would depend on what ran before.
-kernel: Any = _interpreted
-if not PLAIN:
-    kernel = partial(
-        njit,
-        error_model="numpy",
-        fastmath=False,
-        forceinline=False,
-        no_cfunc_wrapper=True,
-        _nrt=False,
-    )
-inner: Any = partial(kernel, no_cpython_wrapper=True)
+OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": False,
+    "forceinline": False,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
+
+
+_addresses: dict[str, int] = {}  # of functions that compiled code calls by name
+
+
+def tell_address(name: str, address: int) -> None:
+    """Register the address, in this process, of a function that compiled code calls by name."""
+    _addresses[name] = address
+
+
+class Kernel:
+    """A function that compiled code calls.
+
+    Numba asks for ``_numba_type_`` to call it, for ``targetoptions`` and ``py_func`` to inline it.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func, self.targetoptions = function, options
+        update_wrapper(self, function)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """Numba's own object for this function, which it calls instead."""
+        return _numba.part(self.py_func, self.targetoptions)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return _numba.type_of(self.dispatcher)
+
+    @cached_property
+    def _alone(self) -> Any:
+        own = self.py_func
+        return compiled(own, own.__name__, fingerprint(own), own.__module__, {})
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call it from Python; it is then compiled as a function of its own."""
+        return self._alone(*arguments, **named)
+
+    def __reduce__(self) -> str:
+        """Let pickle find it by its name, like a function."""
+        return self.py_func.__qualname__
+
+
+class Intrinsic:
+    """A function whose LLVM code is generated for the types that it is called with.
+
+    ``typed`` is written as for Numba's ``intrinsic``; ``py_func`` does the same in plain Python.
+    """
+
+    def __init__(self, typed: Callable[..., Any], plain: Callable[..., Any]) -> None:
+        update_wrapper(self, typed)
+        self.typed, self.py_func = typed, plain
+
+    @cached_property
+    def _made(self) -> Any:
+        return _numba.intrinsic(self.typed)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return _numba.type_of(self._made)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it from Python."""
+        return self.py_func(*arguments)
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a function callable from compiled code; Numba's options may be given."""
+    if function is None:
+        return partial(kernel, **options)
+    if PLAIN:
+        function.py_func = function  # type: ignore[attr-defined]
+        return function
+    return Kernel(function, {**OPTIONS, **options})
+
+
 short: Any = partial(kernel, forceinline=True)  # a call would take longer than the work
 
 
@@ -74,7 +146,7 @@ def intrinsic(*, without_jit: Callable[..., Any]) -> Callable[[Callable[..., Any
     """Decorate a function that writes LLVM code; ``without_jit`` does the same in plain Python."""
 
     def decorate(typed: Callable[..., Any]) -> Any:
-        return without_jit if PLAIN else numba.extending.intrinsic(typed)
+        return without_jit if PLAIN else Intrinsic(typed, without_jit)
 
     return decorate
 
@@ -94,18 +166,22 @@ def compiled(
     each process, as everything is if no cache folder is writable.
     """
     name = f"{name}_{mark}"
-    function = FunctionType(template.__code__, {**template.__globals__, **names}, name)
+    scope = {**template.__globals__, **names}
+    own = template.__defaults__, template.__closure__
+    function = FunctionType(template.__code__, scope, name, *own)
     function.__qualname__ = name
     function.__module__ = module
     if PLAIN:
         return _silent(function)
+    options = {**OPTIONS, **options}
+    _numba.know(_addresses)
     try:
-        return kernel(function, cache=mark is not None, **options)
+        return _numba.entry(function, options, cache=mark is not None)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
         _warn_once()
-        return kernel(function, **options)
+        return _numba.entry(function, options, cache=False)
 
 
 def _silent(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -134,103 +210,6 @@ class CompiledFunction:
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""
         return self._compiled(*arguments)
-
-
-@cache
-def _foundation() -> bytes:
-    """Return a hash of the sources that all compiled code depends on: numerics and loops."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for package in ("_numerics", "_engine"):
-        for file in sorted((root / package).rglob("*.py")):
-            digest.update(file.read_bytes())
-    return digest.digest()
-
-
-def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
-    """Hash the sources a compiled function depends on; None if they cannot be found.
-
-    These are the files of everything it calls, directly or indirectly, and of the ``others`` that
-    are compiled with it, and this package's numerics and loops. A function typed at a prompt has no
-    file. Numba's disk cache checks only the file of the compiled function; with the hash in the
-    name, editing a kernel or a file that a step imports always recompiles it, and editing any other
-    file recompiles nothing.
-    """
-    code = function.__code__
-    if not Path(code.co_filename).is_file():
-        return None
-    digest = hashlib.sha256(_foundation())
-    digest.update(f"{function.__qualname__} {code.co_firstlineno}".encode() + code.co_code)
-    seen: set[int] = set()
-    try:
-        for item in sorted(set().union(*(_reached(each, seen) for each in (function, *others)))):
-            digest.update(item)
-    except ValueError:
-        return None
-    return digest.hexdigest()[:16]
-
-
-def _reached(value: Any, seen: set[int]) -> set[bytes]:
-    """Return the files and constants that a step depends on, directly or indirectly."""
-    value = getattr(value, "py_func", value)  # of a compiled function
-    value = getattr(value, "_defn", value)  # of one of Numba's intrinsics
-    if id(value) in seen or _foreign(value):
-        return set()
-    seen.add(id(value))
-    if isinstance(value, FunctionType):
-        used = _used(value)
-        own = f"{value.__module__}.{value.__qualname__}"
-        said = [f"{own} {name} is {_described(each)}" for name, each in used.items()]
-        said.append(f"{own} has defaults {_described(value.__defaults__)}")
-        reached = {Path(value.__code__.co_filename).read_bytes(), *map(str.encode, said)}
-        return reached.union(*(_reached(each, seen) for each in used.values()))
-    if isinstance(value, tuple):
-        return set().union(*(_reached(each, seen) for each in value))
-    if value is None or isinstance(value, (bool, int, float, str, np.ndarray, ModuleType)):
-        return set()  # described where it is used
-    raise ValueError(f"cannot tell whether {value!r} has changed")
-
-
-def _used(function: FunctionType) -> dict[str, Any]:
-    """Return the values a function uses by their names, those of modules by dotted ones."""
-    inner = inspect.getclosurevars(function)
-    used: dict[str, Any] = {**inner.globals, **inner.nonlocals}
-    modules = [value for value in used.values() if isinstance(value, ModuleType)]
-    while modules:
-        module = modules.pop()
-        if _foreign(module):
-            continue
-        for name in function.__code__.co_names:
-            full = f"{module.__name__}.{name}"
-            if name in vars(module) and full not in used:
-                used[full] = vars(module)[name]
-                if isinstance(used[full], ModuleType):
-                    modules.append(used[full])
-    return used
-
-
-def _described(value: Any) -> str:
-    """Return what a value is, in words that are the same in every process."""
-    value = getattr(value, "py_func", value)
-    value = getattr(value, "_defn", value)
-    if isinstance(value, np.ndarray):
-        content = hashlib.sha256(value.tobytes()).hexdigest()
-        return f"{value.dtype} {value.shape} {value.strides} {content}"
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return repr(value)
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_described, value))})"
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", type(value).__name__)
-    fields = getattr(value, "_fields", "") if isinstance(value, type) else ""
-    return f"{getattr(value, '__module__', '')}.{name} {fields}"
-
-
-def _foreign(value: Any) -> bool:
-    """Whether a value belongs to Python, NumPy or Numba, whose versions Numba's cache checks."""
-    name = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
-    return isinstance(value, (type, BuiltinFunctionType, np.ufunc)) or (
-        isinstance(value, (FunctionType, ModuleType)) and str(name).split(".")[0] in VERSIONED
-    )
 
 
 @cache

@@ -15,7 +15,7 @@ from onlinear._numerics.covariance import (
     rounding_of,
     shift_and_round,
 )
-from onlinear._numerics.jit import inner, kernel, short, within
+from onlinear._numerics.jit import kernel, short, within
 from onlinear._numerics.matrices import (
     add_square,
     reset,
@@ -38,7 +38,6 @@ __all__ = [
     "dot",
     "extremes",
     "finite",
-    "inner",
     "kernel",
     "norm",
     "observe",

@@ -2,24 +2,20 @@
 
 A rule gives the result for one element, such as ``y + a * x``; :func:`along` turns it into a loop
 over whole vectors, for compiled code. The compiler's own loops process 16 numbers at a time and the
-rest one by one, which is most of a vector of eight or twenty; these process eight, then four, two
-and one. No sum changes its order, so the bits are those of a plain loop.
+rest one by one, which is most of the work for a vector of eight or twenty. These loops process
+eight at a time, then four, two and one. No sum changes its order, so the bits are those of a plain
+loop.
 """
 
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-
-from onlinear._numerics.jit import intrinsic
+from onlinear._numerics.jit import cgutils, intrinsic, ir, types
 
 __all__ = ["along"]
 
 WIDTHS = (8, 4, 2, 1)
-NUMBER, INTEGER = ir.DoubleType(), ir.IntType(64)
 
 
 def along(rule: Callable[..., Any]) -> Any:
@@ -50,7 +46,6 @@ def along(rule: Callable[..., Any]) -> Any:
     typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, parameter) for name in ("context", *names)]
     )
-    typed.py_func = plain  # type: ignore[attr-defined]  # for plain Python, and for the fingerprint
     return intrinsic(without_jit=plain)(typed)
 
 
@@ -87,20 +82,20 @@ class _Loop:
 
     def __call__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
         """Generate the code."""
-        first = len(values) - len(self._kinds)
+        first, integer = len(values) - len(self._kinds), ir.IntType(64)
         vectors = [
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(self._kinds, values[first:], strict=True)
         ]
         scalars = {w: [_spread(builder, a, w) for a in values[:first]] for w in self._widths}
         count, most = builder.extract_value(vectors[0].shape, 0), self._widths[0]
-        whole = builder.and_(count, INTEGER(-most))
-        with cgutils.for_range_slice(builder, INTEGER(0), whole, INTEGER(most)) as (j, _):
+        whole = builder.and_(count, integer(-most))
+        with cgutils.for_range_slice(builder, integer(0), whole, integer(most)) as (j, _):
             self._some(builder, scalars[most], vectors, j, most)
         for w in self._widths[1:]:
-            left = builder.and_(count, INTEGER(w))
-            with builder.if_then(builder.icmp_signed("!=", left, INTEGER(0))):
-                begin = builder.and_(count, INTEGER(-2 * w))
+            left = builder.and_(count, integer(w))
+            with builder.if_then(builder.icmp_signed("!=", left, integer(0))):
+                begin = builder.and_(count, integer(-2 * w))
                 self._some(builder, scalars[w], vectors, begin, w)
         return context.get_dummy_value()
 
@@ -120,7 +115,7 @@ def _place(builder: Any, vector: Any, j: Any, w: int) -> Any:
     stride = builder.extract_value(vector.strides, 0)
     if w == 1:
         return cgutils.pointer_add(builder, vector.data, builder.mul(j, stride))
-    kind = ir.VectorType(NUMBER, w).as_pointer()
+    kind = ir.VectorType(ir.DoubleType(), w).as_pointer()
     return builder.bitcast(builder.gep(vector.data, [j]), kind)
 
 
@@ -128,7 +123,7 @@ def _spread(builder: Any, number: Any, w: int) -> Any:
     """Return a register with one number in all its lanes."""
     if w == 1:
         return number
-    nothing = ir.Constant(ir.VectorType(NUMBER, w), ir.Undefined)
+    nothing = ir.Constant(ir.VectorType(ir.DoubleType(), w), ir.Undefined)
     lane = ir.IntType(32)
     one = builder.insert_element(nothing, number, lane(0))
     return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(lane, w), [0] * w))

@@ -30,7 +30,7 @@ __all__ = [
     "save",
 ]
 
-Read = Callable[..., Any]  # of a header, arrays, and settings that are not in the file
+Read = Callable[..., Any]  # takes a header, arrays, and settings that are not in the file
 
 
 class _Reader(NamedTuple):
@@ -41,7 +41,7 @@ class _Reader(NamedTuple):
 
 MOST = 2**62  # a count: it fits in 64 bits, with room for more
 
-# what contents can raise that are not those of a model
+# errors that the contents of a file can cause if they do not describe a model
 BROKEN = (
     LookupError,
     TypeError,

@@ -1,8 +1,8 @@
 """Read state files (:mod:`onlinear._state_files.file_format`), checking every part of them.
 
 A file is read once, from beginning to end, with ordinary reads. (A memory-mapped file that another
-process truncates would end Python with SIGBUS.) The checksum is computed of the very bytes that are
-parsed, and compared at the end, so a file that changes meanwhile is refused, too.
+process truncates would end Python with SIGBUS.) The checksum is computed from the very bytes that
+are parsed, and compared at the end, so a file that changes meanwhile is refused, too.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ CHECKSUM = 32  # bytes
 PIECE = 1 << 20  # bytes read at a time
 LONGEST = 1 << 30  # bytes of a header
 MOST_AXES = 8
-LARGEST = 1 << 32  # dimension of an array, unless the file is larger; others may be 0
+LARGEST = 1 << 32  # limit of a dimension, unless the file is larger; needed if another is 0
 OTHERS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -51,7 +51,7 @@ def regular(mode: int, path: str | os.PathLike[str]) -> None:
 def opened(path: str | os.PathLike[str]) -> Iterator["Contents"]:
     """Open a state file; at the end of the block, refuse it if its checksum is wrong.
 
-    If the block raises because of what it read, a wrong checksum is the error to report.
+    If the block raises and the checksum is wrong, the checksum is the error that is reported.
     """
     regular(Path(path).stat().st_mode, path)  # opening a device may have effects
     flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # no wait for a pipe; Windows

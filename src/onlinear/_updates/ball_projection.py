@@ -15,10 +15,10 @@ in O(k) each. The residual ‖(I + αΣ)u − w‖ = R·α·β_k|y_k| bounds the
 For a given α, u is the iterate of conjugate gradients, whose length increases with k (Steihaug): so
 the root increases with k, and Newton's steps continue from the last α.
 
-The q_k do not stay orthogonal in floating point. The residual does not need it: the recursion holds
-to rounding (Paige). Functions of T keep the moments of Σ, so that ‖Qy‖ = ‖y‖ nonetheless (Druskin &
-Knizhnerman), which is checked. It takes a few more vectors, possibly more than d; they cost less
-than reorthogonalising the q_k.
+The q_k do not stay orthogonal in floating point. The residual does not need that: the recursion
+holds up to rounding (Paige). Functions of T keep the moments of Σ, so that ‖Qy‖ = ‖y‖ nonetheless
+(Druskin & Knizhnerman), which is checked. The price is a few more vectors, possibly more than d;
+they cost less than reorthogonalising the q_k.
 
 Paige, Linear Algebra Appl. 34, 1980; Druskin & Knizhnerman, Comput. Math. Math. Phys. 31, 1991;
 Steihaug, SIAM J. Numer. Anal. 20, 1983.
@@ -46,7 +46,7 @@ SCRATCH = MORE + 13  # rows in addition to d: MORE + 1 vectors, and six arrays o
 NEWTON_STEPS = 100  # the secular equation needs about five
 COARSE = 0.5  # residual, as a share of R, for the first Newton step; its square for the next
 ROUNDING = 1e-16
-FINE = 16.0  # final residual in units of rounding, apart from the α‖Σ‖ that T has
+FINE = 16.0  # final residual in units of rounding, in addition to α‖Σ‖, the error of T
 STEEP = 4e3  # α‖Σ‖ from which Cholesky's factors are better: they keep the digits of a graded Σ
 
 

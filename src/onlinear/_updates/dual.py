@@ -87,13 +87,13 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
 
 
 def vital(state):
-    """Return all but the factor, whose size follows from ρ, and the examples, rows once learnt."""
+    """Return all but L, whose size follows from ρ, and the examples, which are learnt rows."""
     return state[:6]
 
 
 @kernel
 def kernel_row(form, Z, n, x, work):
-    """Write K(z_i, x) to the first row of scratch (a custom kernel already has); return K(x, x)."""
+    """Write K(z_i, x) to scratch row 0 (a custom kernel has already done so); return K(x, x)."""
     if form[0] == GIVEN:
         return work[3, 0]
     similarities(form, Z, n, x, work[0])
@@ -218,7 +218,10 @@ def forget_oldest(rho, z, L, Z, n, work):
 
 @kernel
 def turn(L, z, i, start, l, lost, work):
-    """Rotate row i from column ``start`` on, find its own rotation, rotate z_i; return the rest."""
+    """Rotate row i from column ``start`` on, find its own rotation, rotate z_i and ``lost``.
+
+    Return the rotated ``lost``.
+    """
     row, up = i * (i + 1) // 2, i * (i - 1) // 2 - 1
     for k in range(start, i):
         c, s, a = work[0, k], work[2, k], L[row + k]

@@ -2,15 +2,16 @@
 
     v = Mb,    M = (aD⁻¹ + S)⁻¹ = √D B⁻¹ √D,    B = aI + √D S √D,    S = A + xxᵀ
 
-All of D changes in every round, but most of it does not matter: the smaller D_i S_ii is relative to
-a, the less weight i interacts with the others. Let s be the small weights, D_i S_ii ≤ a·``small``,
-and r the rest, k of them. Only B_rr is factorised; v_r and v_s are computed alternately,
+D is diagonal and holds |w_i|, or a floor if that is larger. All of it changes in every round, but
+most of it does not matter: the smaller D_i S_ii is relative to a, the less weight i interacts with
+the others. Let s be the small weights, D_i S_ii ≤ a·``small``, and r the rest, k of them. Only B_rr
+is factorised; v_r and v_s are computed alternately,
 
     v_r = M_rr (b_r − S_rs v_s),    M_rr = (aD_r⁻¹ + S_rr)⁻¹ by the factor
     v_i = D_i (b_i − Σ_{j≠i} S_ij v_j) / (a + D_i S_ii)    for every i in s
 
 With z = D^{−½}v, an iteration that moves z_s by δ leaves the residual −Fδ in the system Bz = √D b,
-F being those columns of √D S √D without its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most
+F being the columns s of √D S √D without its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most
 n·small. As √D S √D is positive semi-definite and B is it plus aI, FᵀB⁻¹F is at most aE(1 + √E)²: in
 the norm of M⁻¹, the error of v is at most about √(aE)‖δ‖, whatever the data. The iterations end
 when that is rounding error compared with √(bᵀMb), the norm of v itself. The next iteration moves
@@ -41,7 +42,7 @@ SCRATCH = 3  # rows that solve() needs
 
 @kernel
 def weigh(w, floor, root):
-    """root ← √D."""
+    """root ← √D, where D_i is |w_i|, or the floor if that is larger."""
     for i in range(w.size):
         root[i] = math.sqrt(max(abs(w[i]), floor))
 

@@ -1,9 +1,9 @@
 """Running standardization: convert a learner's state exactly when the scaling of columns changes.
 
-A learner's weights are those of u = [1, (x − m)/s], m and s being near the running mean and
-deviation of each column (without intercept, u = x/s and s² the running mean square). When they have
-moved by more than a little, m and s are updated, and the learner's state is converted exactly:
-column i of every row seen, u_i, becomes g·u_i + h, so
+A learner's weights apply to u = [1, (x − m)/s], where m and s are near the running mean and
+deviation of each column (without intercept, u = x/s and s² is near the running mean square). When
+mean or deviation have moved by more than a little, m and s are updated, and the learner's state is
+converted exactly: column i of every row seen, u_i, becomes g·u_i + h, so
 
     w_i ← w_i/g,  w_0 ← w_0 − h·w_i        Σ ← LΣLᵀ, L being that map of w
     A ← MAMᵀ,  b ← Mb                      of sums A = Σuuᵀ, b = Σyu, M being that map of u
@@ -17,10 +17,10 @@ by a rank-one update,
 
 A column that has been constant is inert, u_i = 0, and gets a prior when it first changes. If a
 column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the prior replaces
-all that was known of w_i: w_i and its covariances become 0, the others those given w_i = 0. Beyond
-a factor of 1e60, where Σ_ii/g² might overflow, that limit is taken at once.
+all that was known of w_i: w_i and its covariances become 0, and the other weights become those
+given w_i = 0. Beyond a factor of 1e60, where Σ_ii/g² might overflow, that limit is taken at once.
 
-Scaling a column by a power of two changes nothing, other factors and shifts only rounding.
+Scaling a column by a power of two changes nothing; other factors, and shifts, change only rounding.
 """
 
 import math
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._numerics.linalg import axpy, inner, kernel, scale
+from onlinear._numerics.linalg import axpy, kernel, scale
 from onlinear._validation.states import check_range
 
 __all__ = [
@@ -55,8 +55,8 @@ SLACK = 1.0491  # a column keeps its scale within this factor of its variance (n
 SHIFT = 0.02  # and its centre within this share of its deviation from its mean
 STALE = 2.1907  # its prior is set again when its variance has changed by this factor
 LEAST = 0.01  # share of a weight's precision that must remain when its prior is reduced
-NEARLY = 1.01  # these limits of a state that is read from a file
-VAGUE = 1e8  # times the variance of its prior: where a weight's is larger, the prior replaces it
+NEARLY = 1.01  # a state that is read from a file may exceed these limits by this factor
+VAGUE = 1e8  # if a weight's variance exceeds its prior's this many times, the prior replaces it
 ASLEEP = 1e-60  # a column that grows by more than the inverse of this was constant till then
 EXTREME = 1e-140  # a prior variance below this, or above its inverse, has a square near the limits
 CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
@@ -90,7 +90,7 @@ class Follows(NamedTuple):
 # --- units ----------------------------------------------------------------------------------
 
 
-@inner
+@kernel
 def express(x, centre, scale, first, u):
     """u ← x standardized, after a 1 if ``first`` is 1; inert columns are 0."""
     if first:
@@ -99,7 +99,7 @@ def express(x, centre, scale, first, u):
         u[j + first] = (x[j] - centre[j]) / scale[j] if scale[j] > 0.0 else 0.0
 
 
-@inner
+@kernel
 def measure(x, n, mean, spread, first, new_mean, new_spread):
     """Compute running means and variances after the n-th row x; return whether they are finite."""
     total = 0.0
@@ -111,7 +111,7 @@ def measure(x, n, mean, spread, first, new_mean, new_spread):
     return math.isfinite(total)
 
 
-@inner
+@kernel
 def _has_moved(mean, spread, centre, scale):
     if spread < CONSTANT:
         return False
@@ -122,7 +122,7 @@ def _has_moved(mean, spread, centre, scale):
     return not near or abs(mean - centre) > SHIFT * scale
 
 
-@inner
+@kernel
 def moved(mean, spread, centre, scale):
     """Whether the scaling of some column is too far from its mean and variance."""
     some = False
@@ -158,7 +158,7 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
 
 
 def move(follows: Follows) -> Any:
-    """Return the kernel that sets the units to the present means and variances, state included."""
+    """Return the kernel that sets units by the present mean and variance and converts the state."""
     _, _, rescale, awaken, reweigh, adapt = follows
 
     @kernel
@@ -188,7 +188,7 @@ def move(follows: Follows) -> Any:
     return bring
 
 
-@inner
+@kernel
 def keep_copy(parts, room):
     """Copy arrays to the beginning of ``room``."""
     at = 0
@@ -197,7 +197,7 @@ def keep_copy(parts, room):
         at += part.size
 
 
-@inner
+@kernel
 def copy_back(parts, room):
     """Restore the arrays that :func:`keep_copy` copied."""
     at = 0
@@ -209,14 +209,14 @@ def copy_back(parts, room):
 # --- states ---------------------------------------------------------------------------------
 
 
-@inner
+@kernel
 def _rescale_weights(w, i, g, h):
     w[i] /= g
     if h != 0.0:
         w[0] -= h * w[i]
 
 
-@inner
+@kernel
 def rescale_gaussian(state, i, g, h):
     """w ← Lw, Σ ← LΣLᵀ: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -233,7 +233,7 @@ def rescale_gaussian(state, i, g, h):
             S[k, 0] = S[0, k]
 
 
-@inner
+@kernel
 def awaken_gaussian(state, i, fresh):
     """w_i ← 0, Σ_i ← fresh·e_i: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -243,7 +243,7 @@ def awaken_gaussian(state, i, fresh):
     S[i, i] = fresh
 
 
-@inner
+@kernel
 def reweigh_gaussian(state, params, i, fresh, share, scratch):
     """Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh: see :class:`Follows`."""
     w, S = state[1], state[2]
@@ -269,24 +269,24 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
         S[i, k] = S[k, i] = scratch[k] / left
 
 
-@inner
+@kernel
 def reweigh_if_more(state, params, i, fresh, share, scratch):
     """Do the same for a prior that fades: only add to it, never take it away."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
 
-@inner
+@kernel
 def _nothing(state, params, work):
     pass
 
 
-@inner
+@kernel
 def _no_prior(state, params, i, fresh, share, scratch):
     pass
 
 
-@inner
+@kernel
 def _gaussian_parts(state):
     return state[1], state[2].reshape(state[2].size)
 
@@ -301,20 +301,20 @@ GAUSSIAN = Follows(
 )
 
 
-@inner
+@kernel
 def _parts_and_vector(state):
     return state[1], state[2].reshape(state[2].size), state[3]
 
 
-@inner
+@kernel
 def _rescale_forgetful(state, i, g, h):
-    """Do the same, and update the largest u_i², to an upper bound."""
+    """Do as :func:`rescale_gaussian`, and update the largest u_i² to an upper bound."""
     rescale_gaussian(state, i, g, h)
     most = g * math.sqrt(state[3][i]) + abs(h)
     state[3][i] = most * most
 
 
-@inner
+@kernel
 def _awaken_forgetful(state, i, fresh):
     awaken_gaussian(state, i, fresh)
     state[3][i] = 0.0
@@ -325,7 +325,7 @@ FORGETFUL = Follows(  # their prior fades
 )
 
 
-@inner
+@kernel
 def _rescale_sums(state, i, g, h):
     """w ← Lw, A ← MAMᵀ, b ← Mb."""
     w, A, b = state[1], state[2], state[3]
@@ -345,7 +345,7 @@ def _rescale_sums(state, i, g, h):
         A[k, i] = A[i, k]
 
 
-@inner
+@kernel
 def _awaken_sums(state, i, fresh):
     state[1][i] = fresh
 

@@ -44,7 +44,7 @@ def first_of(values: Any, name: str) -> str:
 def floats(values: Any, what: str, names: list[str] | None = None) -> np.ndarray:
     """Return values as a C-contiguous float64 array; refuse what is not a real number.
 
-    ``names`` are those of the columns, for messages. None and pandas' NA count as missing: NaN.
+    ``names`` are the column names, for messages. None and pandas' NA are missing values: NaN.
     """
     if sparse(values):
         flat = ".ravel()" if what in ("x", "y") else ""

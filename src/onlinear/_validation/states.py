@@ -8,7 +8,7 @@ accepted if D^{−½}ΣD^{−½} + εI has a Cholesky factor. One round divides 
 (:mod:`onlinear._numerics.covariance`), so its rounding errors, 10⁻¹⁶Σ_ii, are at most 10⁻¹²Σ_ii
 after it; ε = 10⁻¹⁰ per column leaves room for many rounds. What matters for the next round is that
 |Σ_ij| ≤ (1 + ε)√(Σ_ii Σ_jj): the bounds on rounding errors in the update assume it, and without it
-the update need not end.
+the update might not terminate.
 """
 
 import math

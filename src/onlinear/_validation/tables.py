@@ -29,7 +29,7 @@ __all__ = [
 
 COLUMN = "X.reshape(-1, 1)"
 
-SCALARS = frozenset({float, np.float64, np.float32, np.int64, np.int32})  # converted at once
+SCALARS = frozenset({float, np.float64, np.float32, np.int64, np.int32})  # converted directly
 EXACT = 2**53
 
 
@@ -134,7 +134,7 @@ def same_index(X: Any, **others: Any) -> None:
 
 
 def _index(values: Any) -> Any:
-    """Return the index of pandas' Series and DataFrames; None of anything else (a list, say)."""
+    """Return the index of a pandas Series or DataFrame; None for anything else, such as a list."""
     index = getattr(values, "index", None)
     return index if hasattr(index, "equals") else None
 

@@ -27,7 +27,7 @@ def with_article(name: str) -> str:
 
 
 def described(value: Any) -> str:
-    """Return what was given in place of a learner, and what to do.
+    """Return in words what was given in place of a learner, and what to do instead.
 
     >>> described("LASER"), described(str)
     ('a str', 'the class str')

@@ -2,6 +2,7 @@
 
     L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
 
+L is the learner's loss; the other symbols are those of :mod:`onlinear.algorithms.arcor`.
 The comparator is the best fixed u in the ball. The last term needs the learner's Σ and its resets,
 which are computed again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
 """
@@ -45,9 +46,9 @@ from onlinear.algorithms._covariance_reset import (
 __all__ = ["bound", "in_ball"]
 
 CERTAINTY = 3  # in the tally: an upper bound on λ_max(Σ_t⁻¹)
-SQUARES, LEAST, LENGTHS, THETA = range(4)  # sums: Σy², the minimum over all u, Σ‖x‖² of the
-# segment; and the segment's Λ⁻¹,
-NEVER = 1e308  # or this if nothing is ever reset: a state is finite
+# sums: Σy², the minimum over all u; then Σ‖x‖² and Λ⁻¹ of the segment
+SQUARES, LEAST, LENGTHS, THETA = range(4)
+NEVER = 1e308  # the Λ⁻¹ if nothing is ever reset: a state must be finite
 
 
 @kernel(inline="always")
@@ -167,9 +168,9 @@ _counted, _compared = (kernel(part, inline="always") for part in (count, compare
 def bound(state, params, x, y, work):
     """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
 
-    For all ‖u_t‖ ≤ R_B. It implies the form 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹ of the last term for
-    ‖x‖ ≤ 1, |y| ≤ Y, the row that triggers a reset belonging to the segment it ends. Λ⁻¹ is the
-    threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
+    It holds for all ‖u_t‖ ≤ R_B. For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most
+    2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹; a row that triggers a reset belongs to the segment it ends.
+    Λ⁻¹ is the threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
     """
     _counted(state, params, x, y, work)
     return _compared(state, params, x, y, work)

@@ -80,7 +80,7 @@ def _too_certain(x, square, r, theta, S, N, u, segment, U):
 
 @kernel
 def start_afresh_if_too_certain(params, theta, x, square, S, N, u, segment, U):
-    """Reset, Σ ← I and i ← i + 1, if λ_max(Σ̃⁻¹) > θ, given ‖x‖² and u = Nx; return whether."""
+    """Reset (Σ ← I, i ← i + 1) if λ_max(Σ̃⁻¹) > θ, given ‖x‖² and u = Nx; return whether it did."""
     r, _, _, _ = params
     if math.isinf(theta) or not _too_certain(x, square, r, theta, S, N, u, segment, U):
         return False
@@ -145,8 +145,8 @@ def turn_other(params, k, nu):
 def fate(state, params, square, beside):
     """Return whether a row of a block, ‖x‖² = ``square``, causes a reset, and so ends the block.
 
-    The test is that of :func:`_too_certain`; a row within rounding of it is left to the step.
-    ``memory`` holds tr(N).
+    The test is that of :func:`_too_certain`. A row that rounding could decide is left to the step.
+    The ``memory`` in ``beside`` holds tr(N).
     """
     N, segment = state[-2], state[-1]
     _, wings, at, memory = beside

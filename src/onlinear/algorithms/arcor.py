@@ -12,7 +12,8 @@ segments (the Λ_t of thesis Table 5.1 would count rounds).
 
 The test needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). Ties do not reset:
 λ_max must exceed Λ_i⁻¹ by 10⁻¹² of it. Otherwise rounding would decide, and a rotated copy of a
-stream would have other resets (above Λ_i⁻¹ = 10⁴ it still can: Σ has larger rounding errors).
+stream would have other resets. (That is still possible above Λ_i⁻¹ = 10⁴, where Σ has larger
+rounding errors.)
 
 Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
 Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound of
@@ -93,7 +94,7 @@ def turn(params, j, m, chi, y):
 
 
 def accept(state, params, x, y, m, beside):
-    """Leave a round that projects to the step; end the block after one that resets."""
+    """Leave a round with a projection to the step; end the block after a round with a reset."""
     if norm(state[1]) > params[1]:
         return LEAVE
     return fate(state, params, dot(x, x), beside)

@@ -29,7 +29,7 @@ from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.notebook import Text
 from onlinear._learner.rounds import rows_taken
-from onlinear._numerics.linalg import inner, scale
+from onlinear._numerics.linalg import kernel, scale
 from onlinear._validation import checks
 from onlinear.algorithms._auto.check import check_states
 from onlinear.algorithms._auto.combination import SUMS
@@ -63,7 +63,7 @@ __all__ = ["Auto"]
 
 DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
 LARGEST = 1e100
-FARTHEST = 1e3 * LARGEST  # what labels and predictions of that size can differ by
+FARTHEST = 1e3 * LARGEST  # largest difference of labels and predictions of that size
 
 
 class AutoParams(NamedTuple):
@@ -126,7 +126,7 @@ def init(params: AutoParams, d: int) -> AutoState:
     return AutoState(*arrays)
 
 
-@inner
+@kernel
 def refused(x, y, d):
     """Return a number that is too large and the rule it breaks, or y and FINE."""
     for j in range(d):
@@ -261,9 +261,12 @@ class Auto(Learner):
         if self._state is None:
             model = type(self)(**self.get_params())
             model._begin(checks.width(x))
-        model.predict_one(x)  # writes the ticket to the beginning of the scratch
+        state, params, work = model._call or model._prepare()
+        work = np.zeros_like(work)  # not shared: a signal handler may predict another row
+        row = checks.row(x, model.n_features_in_, model._names)
+        model._one(state, params, row, math.nan, work, False, 0)  # writes the ticket first
         size = model.n_features_in_ + model._state.V.shape[1] + NUMBERS
-        return np.array(model._work.ravel()[:size])
+        return np.array(work.ravel()[:size])
 
     @atomic
     def learn_late(self, kept: Any, y: Any) -> None:
@@ -292,7 +295,7 @@ class Auto(Learner):
                 self.learn_late(kept, y)
             return
         state, params, work = self._call or self._prepare()
-        value, rule = step_delayed.one(state, params, ticket, label, work, True)
+        value, rule = step_delayed.one(state, params, ticket, label, work, True, 0)
         if rule:
             if self.on_bad == "raise":
                 raise self._refusal(Outcome(0, rule, value), ticket[:d], in_table=False)
@@ -346,8 +349,8 @@ class Auto(Learner):
     def explain(self) -> str:
         """Describe in words and a table how fast the relationship changed, and which expert leads.
 
-        The speed is about all rows learnt, and computed from the weights that the experts have in
-        the best fixed combination over them; the leader is that of the last hundred rows or so.
+        The speed describes all rows learnt. It is computed from the experts' weights in the best
+        fixed combination over these rows. The leader is that of about the last hundred rows.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)

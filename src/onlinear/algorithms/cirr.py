@@ -7,9 +7,9 @@
     b ← b + yx
     w ← Mb
 
-Each round solves a ridge problem whose penalty on w_i is a/|w_i|, w of the round before: the fixed
-point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero. Misprint resolved: the
-A of Algorithm 1, line 6, is S.
+Each round solves a ridge problem whose penalty on w_i is a/|w_i|, with w from the round before. The
+fixed point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero. Misprint resolved:
+the A of Algorithm 1, line 6, is S.
 
 With the paper's ``floor = 0`` an exact zero is absorbing: a weight that underflows never returns,
 and the regret can grow linearly. All of D changes in every round, so the O(n²) step that the paper
@@ -149,9 +149,9 @@ def bound(state, params, x, y, work):
     L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². With D kept, the round costs what AAR's does; replacing D_{t−2}
     by D_{t−1} then costs at most the difference of the two penalties at v_t.
 
-    Arranged so that nothing cancels, the right side grows in each round by
-    (y − γ)² + γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus what v_t costs under D_{t−2} above the
-    least, a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0.
+    Written without cancellation, the right side grows in each round by (y − γ)² + γ²q/(1 − q),
+    where γ = bᵀNx and q = xᵀNx, plus the excess of v_t over the minimum under D_{t−2},
+    a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0.
     """
     tally, notes, t, w, A, b, before = state
     a, floor, _ = params

@@ -4,8 +4,9 @@
     ŷ   = zᵀv        second layer: one more copy, with q = ∞ and R_B = 1, whose input is z
 
 All copies have the same r and learn every label; those of the first layer have the same R_B. The
-order of z is (∞, 1, …, C), and it is not normalised. The regret against the best copy is that of
-the second layer, ARCOR's bound for u = e_k: Theorem 2, whose D log T holds as long as z is bounded.
+order of z is (∞, 1, …, C), and it is not normalised. The regret against the best copy is bounded
+by ARCOR's bound for the second layer, with u = e_k. This is Theorem 2, whose D log T holds as long
+as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -120,7 +121,8 @@ def step(state, params, x, y, work):
 def bound(state, params, x, y, work):
     """L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ).
 
-    v is the best combination, cut to ‖v‖ ≤ 1, and χ that of the second layer: ARCOR's bound.
+    This is ARCOR's bound for the second layer, and χ is that layer's. v is the best combination,
+    cut to ‖v‖ ≤ 1.
     """
     tally = state[0]
     losses, t, W, S, N, segments = state[SECOND:]
@@ -143,7 +145,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse matrices of the bound that no rows lead to; W, a row per copy, may be square too."""
+    """Refuse matrices of the bound that no rows lead to; W, a row per copy, is not checked."""
     *before, _, S, N, _ = state
     check_matrices((*before, S, N))
 

@@ -8,7 +8,7 @@ The state is ln w with its maximum at 0, so that no weight underflows to a zero 
 Misprint resolved: the update of Figure 1, with the factor 2 of the gradient, is right; Lemma 13
 lacks it, and needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
 
-Hoeffding's inequality for the exponential extends their bound to every rate with ηX² < 8/3.
+Hoeffding's inequality for the exponential extends Theorem 16 to every rate with ηX² < 8/3.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """
@@ -75,7 +75,7 @@ def init(params: EGParams, d: int) -> EGState:
 
 @kernel
 def exponentiate(log_w, w, alpha, trial):
-    """Normalise the log-weights in ``trial`` and apply α; FINE, or OVERFLOW and change nothing."""
+    """Normalise log-weights ``trial`` and apply α; return FINE, or OVERFLOW and change nothing."""
     low, top = extremes(trial)
     if not finite(trial) or not math.isfinite(low - top):
         return OVERFLOW
@@ -175,7 +175,7 @@ def account(owner: str, params: EGAccount, copies: int) -> Account:
 def price(
     params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bound the loss against a path on the simplex, weights in [α/m, 1]; constant without an α."""
+    """Bound the loss against a path on the simplex, weights in [α/m, 1]; a fixed u without α."""
     eta, alpha, _, k, _ = params
     m = path.u.shape[1]
     drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
@@ -226,8 +226,8 @@ class EG(Learner):
     """Exponentiated gradient: weights on the simplex, for many inputs few of which matter.
 
     With ``alpha`` it is C-EG, which tracks a shifting target: no weight falls below alpha/n. The
-    prediction is a weighted mean of x. Costs O(n) per round for n inputs (O(n) per pass of the
-    projection, of which there are few).
+    prediction is a weighted mean of x. Costs O(n) per round for n inputs (the projection
+    takes a few passes of O(n)).
 
     Parameters
     ----------

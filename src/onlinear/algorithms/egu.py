@@ -10,7 +10,7 @@ labels 0 ≤ y ≤ Y. The tail of the bounds (44), (50), (51) is −‖u_ℓ‖�
 is ln w, so that no weight underflows to a zero it never leaves.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. Their rate is
-η = 1/(3XY); a smaller rate is theirs for a larger X.
+η = 1/(3XY); a smaller rate is their rate for a larger X.
 """
 
 import math
@@ -109,8 +109,8 @@ SQUARES = 3  # in the tally: Σy²
 def bound(state, params, x, y, work):
     """L ≤ 3 L(u) + (‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T) + ln(n/α) Σ‖u_{t+1} − u_t‖₁ + α(T−1)) / η.
 
-    For 0 ≤ u_t ≤ n/α, if 3η·xY ≤ 1; the term α(T−1) is for sequences with some u_{t,i} < α/n
-    (Theorem 18), the others do without (Theorem 15).
+    It holds for 0 ≤ u_t ≤ n/α, if 3η·xY ≤ 1. The term α(T−1) is needed only if some
+    u_{t,i} < α/n (Theorem 18); otherwise it is left out (Theorem 15).
     """
     tally, notes, A, b, u = state
     eta, alpha, Y, search = params
@@ -245,7 +245,7 @@ class EGU(Learner):
     def from_drift(cls, T: int, V: float, X: float, Y: float) -> "EGU":
         """Return the C-EGU for at most T rounds and a drift Σ‖u_{t+1} − u_t‖₁ ≤ V.
 
-        α = min(V/(T − 1), 1), Herbster & Warmuth's Corollary 19; without drift there is none.
+        α = min(V/(T − 1), 1), Herbster & Warmuth's Corollary 19; without drift there is no α.
 
         >>> import onlinear as ol
         >>> ol.EGU.from_drift(T=101, V=2.0, X=1.0, Y=1.0)

@@ -103,7 +103,7 @@ def step(state, params, x, y, work):
 @kernel
 def forget_oldest(form, square, alpha, Z, n, own, work):
     """w ← w − α_0 φ(z_0), update ‖w‖², and move the other examples up by one place."""
-    k = work[2]  # K(z_i, z_0); for a user's kernel already there, but for the new x
+    k = work[2]  # K(z_i, z_0); for a user's kernel already there, except for the new x
     if form[0] == GIVEN:
         k[n - 1] = work[0, 0] if n > 1 else own
     else:

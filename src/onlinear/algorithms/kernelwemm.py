@@ -3,7 +3,7 @@
     ŷ  = m,  m = Σ α_i K(z_i, x) and χ = K(x, x)/b − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j](1 − χ_i)
 
-A row of weight 1/(1 − χ) has the noise 1 − χ, and its pivot in C is 1 (see
+A row of weight 1/(1 − χ) has noise variance 1 − χ, and its pivot in C is 1 (see
 :mod:`onlinear._updates.dual`). The sums of Figure 3.3 give the same predictions, in O(t⁴) per round
 as printed; here it is O(t²).
 

@@ -5,10 +5,11 @@
     w  = w_{t−1} + Σx (y − xᵀw_{t−1}) / (1 + χ)
     Σ_t = Σ − Σx xᵀΣ / (1 + χ)
 
-Min-max against the best sequence u_1..u_T under the penalty b‖u_1‖² + c Σ‖u_{s+1} − u_s‖²; w and Σ
-are those of a Kalman filter for a random walk (Q = I/c, R = 1). With ``shrink=False`` the
-prediction is that filter's, xᵀw_{t−1}. It has the smaller loss on the papers' own streams, and a
-different bound: Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any sequence.
+The prediction is min-max against the best sequence u_1..u_T under the penalty
+b‖u_1‖² + c Σ‖u_{s+1} − u_s‖². w and Σ are those of a Kalman filter for a random walk (Q = I/c,
+R = 1). With ``shrink=False`` the prediction is that filter's, xᵀw_{t−1}. It has the
+smaller loss on the papers' own streams, and a different bound: Σ ℓ_t/(1 + χ_t) equals the least
+penalised loss of any sequence.
 
 Misprint resolved: (6.8) is c = (√2·T·Y²·d·X/V)^{2/3}; (6.9) needs a fixed b, or b ≤ 2X√(2c) − X².
 

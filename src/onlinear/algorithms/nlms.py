@@ -9,8 +9,8 @@ With n = ε + ‖x‖² and any u, expanding ‖u − w‖² shows
 
     η(2 − η)/4 · (y − xᵀw)²/n − η/(2 − η) · (y − xᵀu)²/n ≤ ½‖u − w‖² − ½‖u − w'‖²
 
-for every η in (0, 2), so there is a bound for the normalised loss, and through the largest n for
-the loss itself; at η = 1 the factor is 4.
+for every η in (0, 2). This bounds the normalised loss and, with the largest n, the loss itself; at
+η = 1 the factor is 4.
 
 Bershad, IEEE Trans. ASSP 1986; Bitmead & Anderson 1980.
 """

@@ -6,7 +6,7 @@
     w ← w − A⁻¹g / γ
     w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀA(u − w)     if a radius is given
 
-Σ = A⁻¹ is kept by the Sherman–Morrison formula.
+Σ = A⁻¹ is updated by the Sherman–Morrison formula.
 
 The square loss is (y − xᵀu)² = ℓ(w) + gᵀ(u − w) + (gᵀ(u − w))²/(4ℓ(w)), so that the theorem's
 condition on γ is 2γℓ ≤ 1: with ‖w‖ ≤ R it holds if 2γ(R‖x‖ + |y|)² ≤ 1, which is checked.

@@ -91,7 +91,7 @@ def step(state, params, x, y, work):
     return prediction, absorb(state, v, x, y)
 
 
-BASE, LARGEST = 3, 4  # in the tally: Σ ℓ_t/(1+χ_t) with what the changes of D cost, 1 + max χ
+BASE, LARGEST = 3, 4  # in the tally: Σ ℓ_t/(1+χ_t) plus the cost of changes of D; 1 + max χ
 
 
 @Tally.with_scratch(5 + SCRATCH)
@@ -100,11 +100,11 @@ def bound(state, params, x, y, work):
 
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
     D and S are those of CIRR, and L is the sum of squared errors.
-    So L is at most (1 + max χ) times that; with predictions and labels in [−Y, Y] it is at most
-    that plus Σ (|y_t| + Y)²·χ/(1+χ).
+    So L is at most (1 + max χ) times the right side; with predictions and labels in [−Y, Y] it is
+    at most the right side plus Σ (|y_t| + Y)²·χ/(1+χ).
 
-    Arranged so that nothing cancels, the right side grows in each round by e²/(1+χ) plus
-    what w_t costs under D_{t−2} above the least, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
+    Written without cancellation, the right side grows in each round by e²/(1+χ) plus
+    the excess of w_t over the minimum under D_{t−2}, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
     1/D_{t−1,i}) ≥ 0, where w' is the weight vector of the round if D_{t−2} were kept.
     """
     tally, notes, t, w, A, b, before, large, order, factor = state
@@ -116,7 +116,7 @@ def bound(state, params, x, y, work):
         zero[i] = 0.0
         if first:
             before[i] = root[i]
-            order[i] = i  # and none is large, no row being in S
+            order[i] = i  # and no weight is large yet: S has no rows
     # kept ← (aD_{t−2}⁻¹ + S_{t−1})⁻¹x, by the factor of the round before
     k = solve((before, A, zero, a, order, factor), int(large[0]), x, FIGURES, kept, scratch)
     system = root, A, x, a, order, factor
@@ -156,7 +156,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse a state of the bound that no rows lead to; ``order`` holds places in memory."""
+    """Refuse a state of the bound that no rows lead to; ``order`` holds array indices."""
     notes, A, before, (large,), order, factor = (*(state[i] for i in (1, 4, 6, 7, 8, 9)),)
     check_counts("rows are in the bound", notes[ROWS])
     check_sums("S = Σxxᵀ of the bound", A)

@@ -7,11 +7,12 @@
 After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
 In a direction that the data do not excite, Σ grows by 1/r per round without limit ("wind-up"),
-until rounding errors swamp the other directions. The guard: when Σ_ii exceeds both 10⁹/p_i, p_i
-being the largest x_i² seen, and the prior's 1/b (or 10⁹/b, while x_i was always 0), coordinate i is
-observed at its present value, which divides Σ_ii by four and leaves w alone. The guard changes
-nothing as long as every direction is excited, within the memory of about 1/(1 − r) rounds, by 1e-4
-of the scale of its columns or more.
+until rounding errors swamp the other directions. A guard prevents this. The limit on Σ_ii is the
+larger of 10⁹/p_i, where p_i is the largest x_i² seen, and the prior's 1/b; it is 10⁹/b as long as
+x_i was always 0. When Σ_ii exceeds its limit, Σ is updated as if w_i had been measured and found at
+its present value: this divides Σ_ii by four and does not change w. The guard changes nothing as
+long as every direction is excited, within the memory of about 1/(1 − r) rounds, by 1e-4 of the
+scale of its columns or more.
 
 Haykin, Adaptive Filter Theory; the guard is not from the literature.
 """
@@ -95,7 +96,7 @@ def forget(state, r, b, x, y, m, work):
 
 @kernel
 def unforced(state, r, b, X, start, rows):
-    """Return how many rows can form a block: 0 if the guard on Σ might be needed.
+    """Return how many of the next rows can be learnt as one block; 0 if Σ might need the guard.
 
     Within a block Σ is not divided by r: in round j it is too small by the factor rʲ.
     """

@@ -4,10 +4,10 @@
     w ← w + Σx (y − xᵀw)
     Σ ← Σ − Σx xᵀΣ
 
-Min-max against a comparator whose loss in round t is weighted by a_t = 1/(1 − χ_t): with that
-weight the last-step problem is bounded for every label, and no clipping is needed. It requires
-χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1 the recursion would diverge doubly
-exponentially, so such a row is refused.
+The prediction is min-max against a comparator whose loss in round t has the weight
+a_t = 1/(1 − χ_t). With it the last-step problem is bounded for every label, and no clipping is
+needed. The algorithm requires χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1 the
+recursion would diverge doubly exponentially, so such a row is refused.
 
 Its loss *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4). For unit rows Theorem 5 is
 right, and for ‖x‖ ≤ X its factor is b/(b − X²). The proof of Theorem 6 is broken (Lemma 8 and (4.6)
@@ -80,7 +80,7 @@ def step(state, params, x, y, work):
     if not math.isfinite(chi * e):
         return e, OVERFLOW
     rough = rounding_of(S, x)
-    clear = chi * (1.0 - chi) > rough  # or the new χ is rounding error
+    clear = chi * (1.0 - chi) > rough  # else the new χ is only rounding error
     if chi >= 1.0 or (chi > 0.5 and not clear):
         return chi, DOMAIN
     if clear:
@@ -130,14 +130,18 @@ def bound(state, params, x, y, work):
 
 
 def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
-    """Return a bound on L^a(u), given the losses of u: L + b/(b − X²)·S·ln det(A_T/b)."""
+    """Return a bound on L^a(u), given the losses of u: L + b/(b − X²)·S·ln det(A_T/b).
+
+    L is the sum of the losses of u, and S the largest of them.
+    """
     return float(losses.sum() + b / (b - X * X) * losses.max() * log_det)
 
 
 def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
     """Return a bound on L^a(u): L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
 
-    The thesis' Theorem 6, corrected, for rows of any length X.
+    The thesis' Theorem 6, corrected, for rows of any length X. L is the sum of the losses of u, and
+    S the largest of them.
     """
     total, worst = losses.sum(), losses.max()
     if worst == 0:

@@ -57,7 +57,7 @@ class FeatureMap(MapState):
         state, params = self._call or self._prepare()
         phi, step = np.empty(self._width()), self._step
         label = 0.0 if learn else nan
-        return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn)
+        return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn, 0)
 
     def _map(self, X: np.ndarray | Rows, out: np.ndarray, *, learn: bool) -> tuple[int, int, float]:
         """Map rows into ``out``; return where it stopped, and the rule and value of that row."""

@@ -25,7 +25,7 @@ def keep_features(out, i, value, state):
 
 
 def keep_features_at_once(out, i, value, state):
-    """Do the same in plain Python, without compilation."""
+    """Do the same as :func:`keep_features` in plain Python, without compilation."""
     out[i] = state[0]
 
 

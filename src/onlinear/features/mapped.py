@@ -93,7 +93,7 @@ class Mapped(Pair):
         both = labelled and new == 1.0  # else only the learner changes, atomically
         with all_or_nothing(features, learner) if both else contextlib.nullcontext():
             state, params, work = learner._call or learner._prepare()
-            value, rule = learner._one(state, params, phi, y, work, labelled)
+            value, rule = learner._one(state, params, phi, y, work, labelled, 0)
             if rule == FULL:
                 with all_or_nothing(learner):
                     learner._make_room()

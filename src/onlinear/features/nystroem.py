@@ -6,7 +6,7 @@
 Until all landmarks are chosen, a row with r(x) > novelty·K(x, x) becomes the next one: its φ has
 √r(x) in a new coordinate, and is the next row of L. The other coordinates do not change, so a
 learner on φ is not affected. φ(x) of a row that will become a landmark already has √r(x) there, so
-that a row is predicted with the same features as it is learnt with.
+that a row is predicted with the features it is learnt with.
 
 φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes one, a linear
 learner on φ(x) is exactly the kernel learner.

@@ -170,7 +170,7 @@ class Filter(Guarded):
     def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
         """Return a function that undoes what learning this label has changed.
 
-        If compiled code has learnt it, which cannot be undone, it does the rest and returns True.
+        If compiled code has learnt the label, which cannot be undone, the function returns True.
         """
         attributes, known = self.__dict__.copy(), self._known()
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onlinear._engine.progress import bar
-from onlinear._engine.transaction import Transaction, mend, put_back
+from onlinear._engine.transaction import Transaction, alone, mend, put_back
 from onlinear._validation.checks import described, same_index, sparse
 from onlinear._validation.checks import row as vector
 from onlinear.filtering._filter import Filter, Task
@@ -149,7 +149,8 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
         return _topics(f, rows, d, names, labels, decisions, expected)
     if f._undo is not None:
         mend(f)
-    with f._lock:
+    nested = f._lock._is_owned()
+    with f._lock, alone(f, nested):
         before = copy.deepcopy(vars(f))
         with Transaction(f._guards(), lambda: put_back(f, before)), bar("filter") as advance:
             f._start(d, names)

@@ -1,7 +1,7 @@
 """Ridge regression on sparse rows in dual form, for text with a large vocabulary.
 
-With the labelled rows S, C = I + SSᵀ/a = LLᵀ grows by one row per label, as in
-:mod:`onlinear._updates.dual`, and
+With the labelled rows S and the prior's precision a, C = I + SSᵀ/a = LLᵀ grows by one row per
+label, as in :mod:`onlinear._updates.dual`, and
 
     k = Sx,   q = L⁻¹k/a,   χ = ‖x‖²/a − qᵀq,   z = L⁻¹y,   w = SᵀL⁻ᵀz/a
     margin = wᵀx/(1 + χ)
@@ -27,7 +27,7 @@ from onlinear.filtering._items import Row, entries
 __all__ = ["SparseRidge"]
 
 FIRST_ROOM = 64
-NOISE = 0.5  # least entry on the diagonal of L: without rounding, at least 1
+NOISE = 0.5  # smallest valid entry on the diagonal of L; without rounding it is at least 1
 NEAR = 1e-6  # tolerance for a state that is read from a file
 LESS = "forward less (a smaller c), or hash to fewer columns and take form='primal'"
 LANES = 4  # rows made dense at once
@@ -101,7 +101,7 @@ class SparseRidge:
         self.rho = 1.0 / a
         self._learnt = 0, np.zeros(d)  # n and w, in one tuple so that they change together
         self._spread = np.zeros((d, LANES))
-        self._spreading = False  # whether it is in use; else it is 0
+        self._spreading = False  # whether _spread is in use; else it is 0
         self.z = np.zeros((FIRST_ROOM, *topics))  # one column per topic, if there are several
         self.L = np.zeros(FIRST_ROOM * (FIRST_ROOM + 1) // 2)
         self.values = np.zeros(FIRST_ROOM)
@@ -309,7 +309,8 @@ class SparseRidge:
     def _check(self) -> None:
         """Refuse a factor that is not that of the rows, or labels that are not −1 and +1.
 
-        LLᵀv = v + SSᵀv/a for one random v, up to rounding: a wrong L passes with probability 0.
+        The test is LLᵀv = v + SSᵀv/a for one random v, up to rounding. A wrong L passes with
+        probability 0.
         """
         n, L, starts = self.n, self.L, self.starts
         check_factor(L, n, NOISE)

@@ -36,8 +36,8 @@ BLOCK = 512  # rows learnt at once if every label is seen
 class RidgeFilter(Filter):
     """Forward what ridge regression calls relevant, or knows too little about.
 
-    Costs O(d²) per round in primal form; in dual form O(n²) for each label learnt, n being the
-    labels so far, usually O(entries of x) for a row held back, and n²/2 numbers of memory. A row of
+    Costs O(d²) per round in primal form; in dual form O(n²) for each label learnt, n being their
+    number so far, usually O(entries of x) for a row held back, and n²/2 numbers of memory. A row of
     zeros has the margin 0 and is forwarded: leave such rows out.
 
     Parameters

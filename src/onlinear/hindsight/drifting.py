@@ -2,8 +2,9 @@
 
     min over u_1..u_T of  b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²
 
-Forward, with LASER's w and Σ: each round adds e²/(1 + χ), e = y − xᵀw, to the least value (thesis
-(5.3)–(5.6) in another form). Backward, with the gains k = Σx/(1 + χ) of the rounds: r_T = 0,
+The forward pass computes LASER's w and Σ. Each round adds e²/(1 + χ), e = y − xᵀw, to the least
+value (thesis (5.3)–(5.6) in another form). The backward pass uses the gains k = Σx/(1 + χ) of the
+rounds. It starts with r_T = 0 and computes
 
     r_{t−1} = x_t e_t/(1 + χ_t) + r_t − x_t (k_tᵀ r_t),    u_1 = r_0/b,  u_{t+1} = u_t + r_t/c
 
@@ -126,7 +127,7 @@ def backward(state, params, row, y, work):
 def drifting_path(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
     """Return u_1..u_T, the sequence that attains :func:`best_drifting`, one row per round.
 
-    One forward pass, O(d²) per round, and one backward pass, O(d) per round; memory O(T·d).
+    Takes a forward pass, O(d²) per round, and a backward pass, O(d) per round; memory O(T·d).
 
     >>> import numpy as np
     >>> path = drifting_path(np.ones((3, 1)), [0.0, 1.0, 2.0], b=1e-9, c=1.0)

@@ -24,7 +24,7 @@ from onlinear.hindsight._running import Running
 
 __all__ = ["BestFixed", "best_fixed", "least_squares"]
 
-DEPENDENT = 1e-24  # collinear: less than 1e-12 of the column's length (squared) is left
+DEPENDENT = 1e-24  # a column is collinear if less than this share of its squared length is left
 
 
 @_engine.Tally

@@ -89,7 +89,7 @@ def _polished(w: np.ndarray, S: np.ndarray, b: np.ndarray, a: float) -> np.ndarr
     """Return the optimum if w shows which weights are zero, and None if it does not yet.
 
     Given the zeros and the signs of the others, a linear system gives the candidate. It is the
-    optimum exactly if its signs are those, and |b − Sw|_i ≤ a for every zero weight.
+    optimum exactly if it has these signs, and |b − Sw|_i ≤ a for every zero weight.
     """
     signs = np.where(np.abs(w) * np.diag(S) > SMALL * a, np.sign(w), 0.0)
     kept = signs != 0

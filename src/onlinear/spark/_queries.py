@@ -67,7 +67,7 @@ def predict_and_learn(
         The column, or columns, that give the order of the rows of a key. Each micro-batch, or the
         table, is sorted by it, nulls last. Rows that tie are taken in the order in which Spark
         delivers them, which may differ between runs; so are all rows of a stream without
-        ``order``. A table needs it.
+        ``order``. A table needs ``order``.
     output : str, default "prediction"
         The name of the column of predictions, each made before its label was learnt.
 

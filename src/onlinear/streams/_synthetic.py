@@ -62,7 +62,7 @@ def paired(
         Number of rows (T in the papers).
     rate : float, default 1.0
         How far u rotates in the first round. The papers do not say; the default, 1° per round,
-        reproduces most of what they report, and at 1 radian per round nothing can follow.
+        reproduces most of what they report, and at 1 radian per round no learner can follow.
     unit : {"degrees", "radians"}, default "degrees"
         Unit of the rate. The papers' "rate of t⁻¹" has none.
     decay : float, default 0.0

@@ -138,9 +138,10 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
     hash. Words that share a column count as one (with the default width and 30,000 words, one word
     in nine does).
 
-    A document is counted before it is weighted: N ≥ DF ≥ 1. Words in fewer than ``min_documents``
-    documents so far have weight 0, as have words in all of them: the first rows are zeros, and
-    ``X[np.diff(X.indptr) > 0]`` selects the others.
+    A document is counted before it is weighted, so that each of its words occurs in at least one of
+    the documents seen. Words in fewer than ``min_documents`` documents so far have weight 0. So
+    have words in all of them: the first rows are zeros, and ``X[np.diff(X.indptr) > 0]`` selects
+    the others.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         """
         least = whole(self, "min_documents", least=1)
         counts, counted = self._hashed(documents), self._checked()
-        N = counted[-1] + 1 + np.arange(counts.shape[0])  # of each row, at its turn
+        N = counted[-1] + 1 + np.arange(counts.shape[0])  # the N of each row when it is counted
         DF = counted[counts.indices] + occurrence(counts.indices)
         rows = tfidf_rows(counts, N, DF, least)
         self._count(counts)

@@ -143,8 +143,9 @@ def scaled(
 ) -> dict[str, Any]:
     """Return a Plotly layout: axis titles, which axes are logarithmic, and the height.
 
-    The first line decides: an axis is logarithmic if most of its values are positive, and then
-    spans 1e-5 times its largest value (below is mostly rounding) to a thousand times it.
+    The first line decides. An axis in ``log`` is logarithmic if most values of that line are
+    positive. It then lies between 1e-5 times the line's largest value (smaller ones are mostly
+    rounding) and a thousand times it.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):

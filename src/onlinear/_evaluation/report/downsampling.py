@@ -3,7 +3,7 @@
 Bucket widths and strides are powers of two that double when the room is used up. The result depends
 only on the rows, not on how they are split into calls: downsampling the points kept so far together
 with new ones gives the same as downsampling all rows. Objects are immutable, so a caller can undo
-by keeping the old one.
+a change by keeping the old object.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from onlinear._state_files.model_codec import count
 __all__ = ["MOST_BUCKETS", "Curves", "Extremes", "Last", "Regular", "ends_of_windows", "spaced"]
 
 MOST_BUCKETS = 2000
-OCTAVE = 32  # of the mantissa ½ ≤ m < 1: sixteen buckets from a row to the one twice as far
+OCTAVE = 32  # buckets per unit of the mantissa ½ ≤ m < 1: sixteen per doubling of the row
 
 
 def _width(rows: int) -> int:
@@ -46,7 +46,7 @@ def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
 class Extremes:
     """The smallest and largest value in each bucket of rows, with their rows.
 
-    Up to MOST_BUCKETS rows, that is every row. No extreme value is ever lost.
+    With at most MOST_BUCKETS rows, every row is kept. No extreme value is ever lost.
     """
 
     rows: np.ndarray
@@ -54,11 +54,11 @@ class Extremes:
 
     @classmethod
     def none(cls) -> Self:
-        """Return those of no row."""
+        """Return the extremes of an empty stream."""
         return cls(np.zeros(0), np.zeros(0))
 
     def with_rows(self, first: int, rows: np.ndarray, values: np.ndarray) -> "Extremes":
-        """Return those of more rows, after these; ``first`` is the first row of the stream."""
+        """Return the extremes after adding later rows; ``first`` is the first row of the stream."""
         known = np.isfinite(values)
         rows = np.concatenate([self.rows, rows[known]])
         values = np.concatenate([self.values, values[known]])
@@ -74,12 +74,12 @@ class Extremes:
         return Extremes(rows[kept], values[kept])
 
     def described(self) -> np.ndarray:
-        """Return it as one array."""
+        """Return the extremes as one array."""
         return np.array([self.rows, self.values])
 
     @classmethod
     def restored(cls, kept: np.ndarray, first: int, last: int) -> Self:
-        """Return what an array describes, or refuse it."""
+        """Return the extremes that an array describes, or refuse it."""
         rows, values = kept
         _checked(rows, first, last, 2 * MOST_BUCKETS)
         if not np.isfinite(values).all():
@@ -99,11 +99,11 @@ class Curves:
 
     @classmethod
     def none(cls, columns: int) -> Self:
-        """Return those of no row."""
+        """Return the curves of an empty stream."""
         return cls(np.zeros(0), np.zeros((0, columns)))
 
     def with_rows(self, first: int, rows: np.ndarray, table: np.ndarray) -> "Curves":
-        """Return those of more rows, after these; ``first`` is the first row of the stream."""
+        """Return the curves after adding later rows; ``first`` is the first row of the stream."""
         if rows.size == 0:
             return self
         width = _width(int(rows[-1]) - first + 1)
@@ -113,12 +113,12 @@ class Curves:
         return Curves(rows[kept], np.concatenate([self.table, table[new]])[kept])
 
     def described(self) -> np.ndarray:
-        """Return it as one array."""
+        """Return the curves as one array."""
         return np.column_stack([self.rows, self.table])
 
     @classmethod
     def restored(cls, kept: np.ndarray, first: int, last: int, columns: int) -> Self:
-        """Return what an array describes, or refuse it."""
+        """Return the curves that an array describes, or refuse it."""
         if kept.ndim != 2 or kept.shape[1] != 1 + columns:
             raise ValueError(f"it needs {columns} curves, got an array of shape {kept.shape}")
         _checked(kept[:, 0], first, last, MOST_BUCKETS + 64 * OCTAVE)
@@ -143,7 +143,7 @@ class Regular:
 
     @classmethod
     def none(cls, most: int, columns: int) -> Self:
-        """Return an empty one."""
+        """Return the kept items of an empty sequence."""
         return cls(most, 0, np.zeros(0), np.zeros(0), np.zeros((0, columns)))
 
     @property
@@ -161,7 +161,7 @@ class Regular:
         return range(self.seen // stride * stride + stride, seen + 1, stride)
 
     def with_places(self, seen: int, places: Any, rows: np.ndarray, table: np.ndarray) -> "Regular":
-        """Return one extended to ``seen`` items; the given positions are those to keep."""
+        """Return the kept items of ``seen`` in all, adding those at ``places``."""
         if len(places) == 0 and self.stride_after(seen) == self.stride:
             return replace(self, seen=seen)
         all_places = np.concatenate([self.places, np.asarray(places, dtype=float)])
@@ -175,14 +175,14 @@ class Regular:
         )
 
     def described(self) -> np.ndarray:
-        """Return it as one array."""
+        """Return the kept items as one array."""
         return np.column_stack([self.places, self.rows, self.table])
 
     @classmethod
     def restored(
         cls, kept: np.ndarray, first: int, last: int, most: int, columns: int, seen: Any
     ) -> Self:
-        """Return what an array describes, or refuse it."""
+        """Return the kept items that an array describes, or refuse it."""
         if kept.ndim != 2 or kept.shape[1] != 2 + columns:
             raise ValueError(f"it needs records of {columns} numbers, got shape {kept.shape}")
         it = cls(most, count(seen), kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2:].copy())
@@ -202,7 +202,7 @@ class Last:
 
     @classmethod
     def none(cls, most: int, columns: int) -> Self:
-        """Return those of no row."""
+        """Return the last rows of an empty stream."""
         return cls(most, np.zeros((0, columns)))
 
     def with_rows(self, table: np.ndarray) -> "Last":
@@ -211,7 +211,7 @@ class Last:
 
     @classmethod
     def restored(cls, kept: np.ndarray, first: int, last: int, most: int, columns: int) -> Self:
-        """Return what an array describes, or refuse it."""
+        """Return the last rows that an array describes, or refuse it."""
         if kept.ndim != 2 or kept.shape[1] != columns:
             raise ValueError(f"it needs last rows of {columns} numbers, got shape {kept.shape}")
         _checked(kept[:, 0], first, last, most)

@@ -1,11 +1,11 @@
 """Weights in comparable units, and the best drifting predictor in hindsight.
 
 The effect of a column is how much one standard deviation of it changes the prediction, w_j·sd_j.
-The path is that of :func:`onlinear.hindsight.drifting_path` on every k-th row, those that the
-recorder kept, in standard deviations, with an intercept if the learner has one. The penalty c on
-drift is the one at which the path, at each kept row, would have predicted the next kept row best.
-If these rows are too few to follow fast drift, the path's error exceeds that of the learner, which
-sees all rows; the path is then meaningless and left out.
+The path is that of :func:`onlinear.hindsight.drifting_path` on the rows that the recorder kept,
+every k-th one. Its columns are in standard deviations, with an intercept if the learner has one.
+The penalty c on drift is the one at which the path up to each kept row best predicts the next one.
+If the kept rows are too few to follow fast drift, the path's error exceeds that of the learner,
+which sees all rows; the path is then meaningless and left out.
 """
 
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
 
 
 def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return rows, and the change of effects per row since the last of them: learner and path.
+    """Return rows, and the change of effects per row since the one before: learner and path.
 
     Both are taken over the same intervals, since a noisy curve is longer at finer resolution.
     """

@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 COMPARATOR, FACTOR, EXTRA = range(3)  # indices in a tally
-ROWS, BROKEN, AT, VALUE, LOST = range(5)  # indices in the notes that go with it
+ROWS, BROKEN, AT, VALUE, LOST = range(5)  # indices in the notes, the array after the tally
 PRECISION, RANGE, DIGITS = 1.0, 2.0, 3.0  # what floating point can run out of
 INDISTINCT = (
     "needs data that double precision can tell apart, but xᵀΣx = {value:g} is rounding "
@@ -135,11 +135,11 @@ class Path:
 
 
 class Guarantee(NamedTuple):
-    """A proven bound: in words, as an account that computes it, and for comparators of the user.
+    """A proven bound: in words, as an account that computes it, and against a user's comparators.
 
-    ``statement`` is the bound against ``comparator``, ``given`` that against the user's path.
-    ``price`` takes such a path and the tallies by round, and returns the bound on the loss in each
-    round, and where the path leaves the class ``paths`` of comparators that the theorem allows.
+    ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's path.
+    ``price`` takes such a path and the tally of each round. It returns the bound on the loss in
+    each round, and where the path leaves ``paths``, the comparators that the theorem allows.
     """
 
     statement: str
@@ -153,7 +153,7 @@ class Guarantee(NamedTuple):
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:
-    """Return a state with an empty tally in front, which has ``extra`` entries of its own."""
+    """Return a state with an empty tally in front, which has ``extra`` additional entries."""
     tally = np.zeros(EXTRA + 1 + extra)
     tally[FACTOR] = 1.0
     return tally, np.zeros(LOST + 1), *state
@@ -168,7 +168,7 @@ def competitor(d: int, b: float, extra: int = 0) -> tuple[np.ndarray, ...]:
 def compete(state, c, x, y, work):
     """Add a row to min b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)².
 
-    Return what it adds to the minimum, e²/(1 + χ), then χ, and FINE or the rule it breaks.
+    Return what the row adds to the minimum, e²/(1 + χ), then χ, and FINE or the rule it breaks.
     """
     v = work[0]
     chi, drift = look(state, c, x, v)

@@ -29,7 +29,7 @@ class Account(NamedTuple):
 
 
 def check_matrices(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse square matrices that are not symmetric and positive semi-definite, as Σ and Σxxᵀ."""
+    """Refuse square matrices that, unlike Σ and Σxxᵀ, are not symmetric positive semi-definite."""
     for array in state:
         if array.size and array.ndim > 1 and array.shape[-1] == array.shape[-2]:
             check_sums("a matrix of the bound", array)
@@ -84,7 +84,7 @@ class Ledger:
             array[...] = part
 
     def check(self, *, intact: bool) -> None:
-        """Refuse a state that no rows lead to; once a bound has ended, numbers may be infinite."""
+        """Refuse a state that no rows lead to; if not ``intact``, numbers need not be finite."""
         if self.state is None:
             return
         if intact:
@@ -115,7 +115,7 @@ class Ledger:
             raise ValueError(f"x needs {self.width} features, as the first row had, got {x.size}")
         before = self.record if self.account.rules else None  # such a step may write, then refuse
         step, params = self.account.step, self.account.params
-        value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True)
+        value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True, 0)
         if rule != FINE:
             if before is not None:
                 self.record = before
@@ -160,7 +160,7 @@ class Ledger:
                 )
 
     def compile(self, X: np.ndarray, y: np.ndarray, *, in_bulk: bool) -> None:
-        """Compile what adding such a table needs, without adding a row."""
+        """Compile what adding a table like X needs, without adding a row."""
         ledger = self.twin()
         if ledger.state is None:
             ledger.begin(X.shape[1])

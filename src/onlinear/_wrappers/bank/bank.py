@@ -82,7 +82,7 @@ class Bank(Guarded):
         self._shape: tuple[int] | None = None
         self._names: list[str] | None = None
         self._stacks: list[stacked_models.Stack] = []
-        self._calls: list[tuple[Any, ...]] = []  # of the stacks, for one row
+        self._calls: list[tuple[Any, ...]] = []  # each stack's loop for one row, and arguments
         self._journal: Journal | None = None
         begun = [model for model in given if model._state is not None]
         stacked_models.check_columns(begun)
@@ -263,7 +263,7 @@ class Bank(Guarded):
         return refused
 
     def _learnt(self, bad: np.ndarray) -> None:
-        """Count rows as learnt, or as skipped where ``bad`` (it has a row for each learner)."""
+        """Count rows as learnt, or as skipped where ``bad`` is true (one row per learner)."""
         self._skips = self._skips + bad.sum(axis=1)
         self._fresh = self._fresh & bad.all(axis=1)
         self._any_fresh = bool(self._fresh.any())

@@ -2,8 +2,8 @@
 
 If one learner refuses a row, those that have already learnt it must be restored. Copying all states
 at every row would cost as much as learning it. So the states are copied now and then, and the rows
-since are kept. To undo a row, the copy is restored and those rows are learnt again, which gives the
-same bits.
+learnt since are kept. To undo a row, the copy is restored and those rows are learnt again, which
+gives the same bits.
 """
 
 from collections.abc import Callable
@@ -36,9 +36,9 @@ class Journal:
     def recovery(
         self, learn: Callable[[np.ndarray, float], object], restore: Callable[[], object]
     ) -> Callable[[], None]:
-        """Return a function that undoes a row: it goes back, and calls ``restore``.
+        """Return a function that undoes the current row: it calls ``restore``, and goes back.
 
-        If the row has been noted by then, the states stay as they are after it.
+        If the row has been noted by then, it stays learnt, and ``restore`` is not called.
         """
         kept, rows = self._kept, len(self._kept[1])
 

@@ -60,7 +60,7 @@ def predict_again(
     y: np.ndarray,
     predictions: np.ndarray,
 ) -> None:
-    """Replace the predictions of models that predict tables unlike the next row, such as Auto."""
+    """Predict again with models that predict tables differently from the next row, such as Auto."""
     for k, model in enumerate(models):
         other = model._for_tables()
         if other is not model:

@@ -30,7 +30,7 @@ SLICES = 4  # per thread: models differ in cost, and a thread that is done takes
 
 
 class Stack(NamedTuple):
-    """Models with the same step: one record of state and parameters each, and bank positions."""
+    """Models with the same step: their records of state and parameters, and bank positions."""
 
     step: Step
     states: RecordBlock

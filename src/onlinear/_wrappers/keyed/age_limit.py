@@ -10,11 +10,11 @@ from onlinear._validation import checks
 
 __all__ = ["AgeLimit"]
 
-CHECKS = 8  # how often per ``max_age`` old models are looked for
+CHECKS = 8  # searches for old models per ``max_age``
 
 
 class AgeLimit:
-    """Tells which events are older than ``after``: so many events, a time, or None (never)."""
+    """Tells which events are older than ``after``: a number of events, a time, or None (never)."""
 
     def __init__(
         self, after: int | timedelta | None, clock: Callable[[], float] = time.time

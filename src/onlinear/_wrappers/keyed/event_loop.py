@@ -12,7 +12,7 @@ __all__ = ["EventRun", "event_loop"]
 
 
 class EventRun(NamedTuple):
-    """Settings of a run: its number, that of event 0, whether it skips bad rows, where it ends.
+    """Settings of a run: its number, event 0's number, whether it skips bad rows, where it ends.
 
     Records are prefetched ``ahead`` events before they are needed.
     """
@@ -29,8 +29,8 @@ def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, ev
 
     The ``events`` before row ``run.before`` are run in order. A record without a stamp is
     initialized from ``start``. A row without a slot is predicted with the ``spare`` record, whose
-    state is ``own``. ``kept`` has the arrays for the results: predictions, bad rows, and the undo
-    log, if it has room: copies of the records before this run first changed them, and their slots.
+    state is ``own``. ``kept`` has the arrays for the results: predictions, bad rows and, if it has
+    room, the undo log. The log has copies of records from before their first change, and slots.
     Return where the loop ended, as :class:`Outcome`, and how many records were logged.
     """
     stamp, clock, skip, before, ahead = run

@@ -27,7 +27,7 @@ from onlinear._wrappers.keyed.undo_log import UndoLog
 
 __all__ = ["AHEAD", "EventTable", "Events", "WorkRecord", "run_events"]
 
-AHEAD = 8  # events by which a record is prefetched early
+AHEAD = 8  # how many events ahead a record is prefetched
 LARGEST_BLOCK = 1 << 13  # events; each may log a record
 THREADS_PAY = 4096  # events from which several threads are used
 SAMPLE = 512  # events sampled to divide the keys among threads

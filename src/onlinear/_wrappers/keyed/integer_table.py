@@ -4,7 +4,7 @@ import numpy as np
 
 from onlinear._engine.segments import ask_for
 from onlinear._numerics.jit import CompiledFunction
-from onlinear._numerics.linalg import inner
+from onlinear._numerics.linalg import kernel
 
 __all__ = [
     "FREE",
@@ -16,7 +16,7 @@ __all__ = [
     "remove_keys",
 ]
 
-AHEAD = 8  # keys by which entries are prefetched early
+AHEAD = 8  # how many keys ahead an entry is prefetched
 FREE = -1  # the slot of an entry without a key
 
 
@@ -27,7 +27,7 @@ def empty_table(entries: int) -> np.ndarray:
     return table
 
 
-@inner(inline="always")
+@kernel(inline="always")
 def _home(key, entries):
     """Return the entry at which the search for a key begins."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -35,7 +35,7 @@ def _home(key, entries):
     return np.int64((mixed * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(20)) & (entries - 1)
 
 
-@inner
+@kernel
 def _find(table, key):
     """Return the entry of a key, or the free one where it would go."""
     last = table.shape[0] - 1

@@ -1,4 +1,4 @@
-"""``Keyed``: one model per key, for millions of keys, with shared parameters."""
+"""``Keyed``: one model per key, for millions of keys; all have the same settings."""
 
 import copy
 import os
@@ -176,7 +176,7 @@ class Keyed(GuardedBy):
         return self._models.learn(key, x, y)
 
     def _key(self, key: Any) -> Hashable:
-        """Return a key as models know it; None if it is missing, and such rows are skipped."""
+        """Return the canonical form of a key; None if it is missing and such rows are skipped."""
         try:
             return canonical(key)
         except MissingKeyError:

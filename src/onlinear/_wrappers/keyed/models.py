@@ -144,7 +144,7 @@ class Models(Guarded):
         return not bad
 
     def _event(self, key: Hashable) -> Transaction:
-        """Return a block that learns one row of a key and counts it, or does neither."""
+        """Return a transaction that learns one row of a key and counts it, or does neither."""
         counts, store = self.counts, self.store
         new = store is not None and store.cache.keys.slot(key) == FREE  # or on disk
         kept = None if store is None else (store.cache.count, store.start)

@@ -36,7 +36,7 @@ def due(keys: int) -> bool:
 
 
 def averaged(model: Learner, start: np.ndarray, pieces: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the record that new keys start with, given all records and the current one."""
+    """Return the next record for new keys, averaged over all keys; ``start`` is the current one."""
     state = model._state
     first = HEAD + sum(array.size for array in state[: state._fields.index("w")])
     t, d = HEAD + state._fields.index("t"), state.w.size

@@ -28,7 +28,7 @@ ROWS = 4096  # records handled at a time
 class RecordCache:
     """Records of ``size`` numbers by key, at most ``capacity`` of them in memory.
 
-    In each record, the number after the first ``before`` is aligned to a cache line.
+    In each record, the number at index ``before`` is aligned to a cache line.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class RecordCache:
         self.size, self.capacity, self._before = size, capacity, before
         self._clear()
         self.disk = None if capacity is None else SpillStore(size, folder)
-        self._clean = np.zeros(capacity or 0, dtype=np.bool_)  # by slot: the same as on disk
+        self._clean = np.zeros(capacity or 0, dtype=np.bool_)  # by slot: equals its copy on disk
         self._more = OTHER_BYTES / (
             self.segments.stride + OVERHEAD
         )  # the size of a non-integer key, in records
@@ -200,7 +200,7 @@ class RecordCache:
     # --- all or nothing -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin a run that can be undone; with a disk, by restoring what is on it."""
+        """Begin a run that can be undone; if there is a disk, by restoring its records."""
         if self.disk is not None:
             self.flush(self.keys.all_slots())  # undoing needs all records on disk
         self._committed = False

@@ -2,6 +2,6 @@
 
 __all__ = ["HEAD", "KEY", "LAST", "LEARNT", "LOSS", "SKIPPED", "STAMP"]
 
-# the last run that used it (0: none), the number of its last event, rows learnt and skipped,
-# the sum of squared errors, its key if that is an integer; and how many numbers these are
+# the last run that used the record (0: none), the number of its last event, rows learnt and
+# skipped, the sum of squared errors, its key if that is an integer; and the length of this header
 STAMP, LAST, LEARNT, SKIPPED, LOSS, KEY, HEAD = range(7)

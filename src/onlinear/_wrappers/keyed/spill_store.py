@@ -23,11 +23,11 @@ CACHE = 8192  # kilobytes of SQLite's cache
 ROWS = 4096  # records read at a time
 RUNS = 2**31  # run numbers start over here
 PREFIX, FILE = "onlinear-", "records.sqlite"
-FRESH = 60.0  # seconds in which a new file may not be locked yet
+FRESH = 60.0  # seconds during which a new file may still be unlocked
 
 
 class SpillStore:
-    """Records of ``size`` numbers by key, in a file in ``folder`` (None: for temporary files).
+    """Records of ``size`` numbers by key, in a file in ``folder`` (None: that for temporary files).
 
     It extends memory and does not outlive the process; state files do.
     """

@@ -62,9 +62,9 @@ def _checked(store: ModelStore, stamp: float, events: int) -> Iterator[np.ndarra
 def rebuilt(
     header: dict[str, Any], arrays: dict[str, Any], spill: Any = None
 ) -> tuple[Models, Pending]:
-    """Return what a header and arrays describe, or refuse them; the records are read by rows.
+    """Return what a header and arrays describe, or refuse them; records are read in chunks.
 
-    The folder ``spill`` is the caller's: a file must not choose where a load writes.
+    The caller chooses the folder ``spill``: a file must not decide where loading writes.
     """
     template = {"state": arrays["state"]} if "state" in arrays else {}
     initial = model_codec.rebuilt(header["keyed"], template, Learner._classes)
@@ -125,7 +125,7 @@ def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatc
 
 
 def _check_start(store: ModelStore, start: np.ndarray) -> None:
-    """Refuse a record for new keys that has counts, or a state no rounds lead to."""
+    """Refuse a record for new keys whose counts are not 0, or whose state no rows lead to."""
     if start[:HEAD].any():
         raise ValueError(f"its new keys start with the counts {start[:HEAD]}")
     _check(store, start[None])

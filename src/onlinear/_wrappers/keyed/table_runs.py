@@ -161,7 +161,7 @@ class TableRuns:
     def _learn_rows(
         self, store: ModelStore, keys: KeyBatch, table: EventTable, progress: TotalProgress
     ) -> None:
-        """Learn the rows that have a key; refuse the earliest that breaks a rule."""
+        """Learn the rows that have a key; if some break a rule, raise an error on the earliest."""
         slots, broken = np.full(keys.rows, FREE), Outcome(len(table.X), FINE, 0.0)
         for piece in self._pieces(store, keys):
             for rows in store.cache.portions(keys, piece):

@@ -80,7 +80,7 @@ class UndoLog:
 
 
 def _write_all(file: io.FileIO, rows: np.ndarray) -> None:
-    """Write numbers; no buffer keeps what a full disk refuses."""
+    """Write all numbers; the file is unbuffered, so a full disk raises an error here."""
     left = rows.reshape(-1).view(np.uint8).data
     while left:
         left = left[file.write(left) :]

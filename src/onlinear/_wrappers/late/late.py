@@ -109,7 +109,7 @@ class Late(GuardedBy):
         pending = self._pending
         with Transaction(self._guards(), pending.mend):
             if math.isnan(prediction):
-                self.model.learn_one(x, math.nan)  # counts it as skipped
+                self.model._learn_one(x, math.nan)  # counts it as skipped
                 pending.leave_out()
             else:
                 pending.add(id, self.model._ticket(x))
@@ -139,7 +139,7 @@ class Late(GuardedBy):
         model = self.model
         skipped = model.n_skipped_
         if id is None:
-            model.learn_one(x, y)
+            model._learn_one(x, y)
             return model.n_skipped_ == skipped
         pending, rounds = self._pending, _rounds(model)
 

@@ -57,8 +57,8 @@ class Pending:
     Parameters
     ----------
     limit : int
-        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of as
-        many settled rows are remembered.
+        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of
+        the last ``limit`` settled rows are remembered too.
     expire_after : int, timedelta or None
         The age at which a row expires: after more than this many later rows, or more than this
         time by the clock. None means never. Rows expire in the order in which they arrived.
@@ -206,7 +206,7 @@ class Pending:
         return now
 
     def _expire_surplus(self) -> None:
-        """Expire the oldest rows while there are too many, or too many younger ones."""
+        """Expire the oldest row while too many rows wait, or too many have arrived after it."""
         rows = self._rows
         last = rows.count + self._settled[LEARNT] + self._settled[EXPIRED]  # the youngest row
         while rows.count > self.limit or (

@@ -37,7 +37,7 @@ class RowColumns(NamedTuple):
 
 
 class WaitingRows:
-    """Rows that wait, each with an id, a ticket (what the learner needs of it) and a number.
+    """Rows that wait, each with an id, a ticket (what the learner needs to learn it) and a number.
 
     Numbers grow from row to row. With ``timed``, arrival times are stored too. If
     :meth:`add` or :meth:`remove` is interrupted, :meth:`mend` must be called.

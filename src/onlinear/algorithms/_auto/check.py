@@ -29,7 +29,7 @@ from onlinear.algorithms._auto.rounds import SHARE
 
 __all__ = ["check_states"]
 
-MOST_ODD = 1.01 / FADES  # what a count that fades by this share a row can grow to
+MOST_ODD = 1.01 / FADES  # largest count that decays by the share FADES per row
 NEARLY = 1.01
 
 
@@ -60,7 +60,7 @@ def _check_columns(stack: Any, t: np.ndarray, largest: float) -> None:
 
 
 def _check_labels(labels: np.ndarray, t: np.ndarray, d: int, experts: int, largest: float) -> None:
-    """Refuse statistics of labels: all but counts and the first label are relative to that."""
+    """Refuse impossible label statistics; counts and y₁ are absolute, all others relative to y₁."""
     value = labels.T
     check_range("a first label", np.abs(value[FIRST]), 0, NEARLY * largest)
     check_range("a lowest label", value[LOW], -4 * largest, 0)
@@ -70,7 +70,7 @@ def _check_labels(labels: np.ndarray, t: np.ndarray, d: int, experts: int, large
     for place in (NOISE, LAST, LOSS):
         check_range("a squared error or distance", value[place], 0)
     check_range("a count of outlying labels", value[ODD], 0, MOST_ODD)
-    rows = t + 1  # the one that was dropped, too
+    rows = t + 1  # including the one that may have been dropped
     for place, most in (
         (STREAK, rows),
         (CUT, rows),

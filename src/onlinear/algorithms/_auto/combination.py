@@ -15,14 +15,14 @@ nothing is clipped,
 
     Σ ℓ = ½ min over v of (Σ (y − p̄ − vᵀf)²/σ² + ‖v‖²/τ) + Σ ℓ·χ/(σ² + χ),    χ = fᵀTf
 
-and for a mixture of M ridges, Σ ℓ is at most that of any ridge plus ln M, plus
+and for a mixture of M ridges over T rounds, Σ ℓ is at most that of any ridge plus ln M, plus
 T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}). Each expert is itself such a
 combination: its v is a unit vector.
 """
 
 import math
 
-from onlinear._numerics.linalg import axpy, dot, inner, observe, symv
+from onlinear._numerics.linalg import axpy, dot, kernel, observe, symv
 
 __all__ = ["LEARNING", "LEAST", "MIXING", "OWN", "SUMS", "combine", "learn_to_combine"]
 
@@ -31,7 +31,7 @@ __all__ = ["LEARNING", "LEAST", "MIXING", "OWN", "SUMS", "combine", "learn_to_co
 OWN, LEAST, LEARNING, MIXING, SUMS = range(5)
 
 
-@inner
+@kernel
 def combine(V, trust, f, middle, low, high):
     """Return the mixture of the ridges' predictions, each clipped to the range."""
     total = 0.0
@@ -40,7 +40,7 @@ def combine(V, trust, f, middle, low, high):
     return total
 
 
-@inner
+@kernel
 def learn_to_combine(V, T, trust, drifts, share, f, middle, low, high, y, noise, sums, scratch):
     """Update the ridges with y, their weights by their losses, and the sums."""
     h, u, loss = scratch

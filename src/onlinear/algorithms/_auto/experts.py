@@ -6,7 +6,7 @@ its Σ when its squared error, divided by 1 + χ, is more than nine times the us
 
 import math
 
-from onlinear._numerics.linalg import dot, inner, reset, symv
+from onlinear._numerics.linalg import dot, kernel, reset, symv
 from onlinear._updates.units import awaken_gaussian, move, rescale_gaussian
 from onlinear.algorithms import laser
 
@@ -17,28 +17,28 @@ GIVEN = (0.1, 1e3, 1e6)  # and of those on raw columns
 ALERT = len(STANDARD) + len(GIVEN) - 1  # the expert that resets its Σ
 FIRST_GIVEN = len(STANDARD)
 SURPRISE = 9.0
-USED_TO = 0.02  # rate of the running mean of its squared errors,
+USED_TO = 0.02  # rate of the running mean of that expert's squared errors,
 PATIENCE = 10.0  # and least number of rows between two resets
 ROWS = 3  # of scratch
 
-_learn, _settle = inner(laser.step.function), inner(laser.step.settle)
+_learn, _settle = kernel(laser.step.function), kernel(laser.step.settle)
 
 
-@inner
+@kernel
 def _rescale(state, i, g, h):
     t, W, S = state
     for k in range(FIRST_GIVEN):
         rescale_gaussian((t, W[k], S[k]), i, g, h)
 
 
-@inner
+@kernel
 def _awaken(state, i, fresh):
     t, W, S = state
     for k in range(FIRST_GIVEN):
         awaken_gaussian((t, W[k], S[k]), i, fresh)
 
 
-@inner
+@kernel
 def _reweigh(state, params, i, fresh, share, scratch):
     t, W, S = state
     for k in range(FIRST_GIVEN):
@@ -48,14 +48,14 @@ def _reweigh(state, params, i, fresh, share, scratch):
 change_units = move(laser.FOLLOWS._replace(rescale=_rescale, awaken=_awaken, reweigh=_reweigh))
 
 
-@inner
+@kernel
 def foresee(W, u, given, p):
     """p ← the experts' predictions; u is the standardized row."""
     for k in range(W.shape[0]):
         p[k] = dot(W[k], u if k < FIRST_GIVEN else given)
 
 
-@inner
+@kernel
 def follow(rounds, W, S, calm, c, u, given, y, work):
     """Update the experts with y."""
     for k in range(W.shape[0]):
@@ -66,7 +66,7 @@ def follow(rounds, W, S, calm, c, u, given, y, work):
         _settle(own, work)
 
 
-@inner
+@kernel
 def _start_afresh_if_surprised(w, S, x, y, calm, v):
     """Σ ← I if the error is large; ``calm`` has the usual squared error and rows since a reset."""
     symv(S, x, v)

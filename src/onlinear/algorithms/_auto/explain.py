@@ -1,4 +1,4 @@
-"""The text of ``Auto.explain``: the speed of drift, what leads now, outliers, a table."""
+"""The text of ``Auto.explain``: the speed of drift, the leading expert, outliers, a table."""
 
 import math
 from typing import NamedTuple
@@ -9,7 +9,7 @@ __all__ = ["Beliefs", "explained"]
 
 RECENT = 100  # rows that the recent errors are about, as their rate is 1/100
 FEW = 300  # fewer rows are not enough to judge the drift
-LITTLE = 0.05  # a total weight of the experts up to which x adds little to past labels
+LITTLE = 0.05  # total weight of the experts up to which x adds little to past labels
 ROUND = (3, 10, 30, 100, 300, 1000)  # a memory is rounded to one of these
 LEVELS = np.linspace(0.25, 0.75, 21)  # quantiles of the age of rows that are averaged
 AGES = np.geomspace(0.3, 2e5, 300)  # ages between which they are searched
@@ -43,9 +43,10 @@ class Beliefs(NamedTuple):
 def _memory(memories: list[float], overall: np.ndarray) -> float:
     """Return how many rows back the combination looks, given the experts' weights in it.
 
-    An expert of memory m gives a row of age a the weight e^{−a/m}/m. This is the geometric mean of
-    the ages between the quartiles of the combined weights: unlike the memory of the one leading
-    expert, it changes little when weights do. NaN if experts in given units count most.
+    An expert of memory m gives a row of age a the weight e^{−a/m}/m. The result is the geometric
+    mean of the ages between the quartiles of the combined weights. Unlike the memory of the leading
+    expert alone, it changes little when the weights change. It is NaN if experts in given
+    units count most.
     """
     known = np.isfinite(memories) & (np.array(memories) > 0.0)
     weights, given = overall[known], overall[np.isnan(memories)]

@@ -5,7 +5,7 @@ They are stored in one array. All but the counts are relative to the first label
 
 import math
 
-from onlinear._numerics.linalg import inner
+from onlinear._numerics.linalg import kernel
 from onlinear.algorithms._auto.outliers import EARLY, FADES, believable
 
 __all__ = [
@@ -30,11 +30,11 @@ __all__ = [
     "shift_past",
 ]
 
-RATE = 0.01  # at which σ² follows the squared errors, after a hundred rows
-ROOM, EARLY_ROOM = 0.02, 3.0  # share of the labels' range by which predictions may exceed it: at
-# least, and times 1/√t
+RATE = 0.01  # rate at which σ² follows the squared errors, after a hundred rows
+# predictions may exceed the labels' range by this share of it: ROOM, or EARLY_ROOM/√t if larger
+ROOM, EARLY_ROOM = 0.02, 3.0
 ABSURD = 10.0  # a label farther than this many σ from the prediction is clipped,
-FINE_LABEL = 1e-3  # where σ is at least this share of the labels' range;
+FINE_LABEL = 1e-3  # where σ counts as at least this share of the labels' range;
 FINEST = 1e-24  # in learning, σ² is at least this share of the squared range
 
 # y₁; range and mean of the labels minus y₁; σ²; how many in a row were clipped; how many labels and
@@ -45,14 +45,14 @@ FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = r
 DROPPED, ODD, LAST, LEFT_OUT, SIZE = range(11, 16)
 
 
-@inner
+@kernel
 def allowed_range(labels, rounds):
     """Return the range that predictions are clipped to."""
     room = max(ROOM, EARLY_ROOM / math.sqrt(rounds + 1.0)) * (labels[HIGH] - labels[LOW])
     return labels[LOW] - room, labels[HIGH] + room
 
 
-@inner
+@kernel
 def judge(labels, n, y, guess):
     """Return the label to learn in round n, and whether to learn it at all; count outliers."""
     if n <= EARLY:
@@ -71,7 +71,7 @@ def judge(labels, n, y, guess):
     return near if believed else guess, believed
 
 
-@inner
+@kernel
 def compare_experts(labels, losses, recent, n, y, guess, middle, f):
     """Update σ² and the losses of Auto and of its experts after round n; find the leader."""
     e, pace = y - guess, max(1.0 / max(n - 1.0, 1.0), RATE)
@@ -87,13 +87,13 @@ def compare_experts(labels, losses, recent, n, y, guess, middle, f):
         labels[LEADER], labels[SINCE] = leader, n
 
 
-@inner
+@kernel
 def noise_of(labels):
     """Return σ², but at least a small share of the labels' squared range."""
     return max(labels[NOISE], FINEST * (labels[HIGH] - labels[LOW]) ** 2)
 
 
-@inner
+@kernel
 def shift_past(past, y, e):
     """Insert the label and error of this round in front of those of earlier rounds."""
     for i in range(past.size - 1, 1, -1):
@@ -102,7 +102,7 @@ def shift_past(past, y, e):
         past[0], past[1] = y, e
 
 
-@inner
+@kernel
 def extend_range(labels, n, y):
     """Update range and mean with the label of round n."""
     labels[LOW], labels[HIGH] = min(labels[LOW], y), max(labels[HIGH], y)

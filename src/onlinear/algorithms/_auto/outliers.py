@@ -1,11 +1,14 @@
 """Outliers in x: a single extreme value is replaced, repeated ones are accepted.
 
 An entry is an outlier if it is more than 20 standard deviations from its column's mean, and outside
-the range seen by more than the width of that range; in a column that has been constant, if it is
-farther from that value than a thousand times its size. An outlier is replaced by the mean. If there
-was another within the last few thousand rows, and the new one is at most four times as far away, it
-is accepted, clipped to 40 deviations (the next to 80), and widens the range. So genuine level
-shifts and recurring events are still learned.
+the range seen by more than the width of that range. In a column that has been constant, an entry is
+an outlier if its distance from the constant is more than a thousand times the constant's size.
+
+An outlier is replaced by the mean. If there was another within the last few thousand rows, and the
+new one is at most four times as far away, it is learnt, clipped to 40 deviations (the next to 80),
+and widens the range. So genuine level shifts and recurring events are still learned. When its row
+is predicted, the outlier is still replaced: a weight says little so far from the rows that it was
+learnt from.
 
 Among the first rows, where deviations mean little, the one value that is farther from the median
 than all others by a factor of 50, or by a thousand times the median if all others are equal, is
@@ -14,7 +17,7 @@ replaced as well.
 
 import math
 
-from onlinear._numerics.linalg import inner
+from onlinear._numerics.linalg import kernel
 
 __all__ = ["EARLY", "FADES", "believable", "clean", "odd_one_out", "widen"]
 
@@ -27,17 +30,18 @@ RECENT = 0.5  # and the least count at which the next one is accepted
 ALIKE = 4.0  # if it is farther away by at most this factor
 
 
-@inner
+@kernel
 def believable(distance, absurd, last):
     """Whether to accept an outlier at this distance; ``absurd`` is the decaying count of them."""
     return absurd >= RECENT and distance <= ALIKE * last
 
 
-@inner
-def clean(x, n, mean, spread, seen, absurd, last, out):
+@kernel
+def clean(x, n, mean, spread, seen, absurd, last, learning, out):
     """out ← x with outliers replaced; n rows were seen, ``seen`` is the range of each column.
 
     ``absurd`` is the decaying count of outliers per column, ``last`` the distance of the last one.
+    With ``learning``, outliers that are believable are only clipped.
     """
     for j in range(x.size):
         out[j] = x[j]
@@ -47,14 +51,15 @@ def clean(x, n, mean, spread, seen, absurd, last, out):
         least, most = seen[0, j], seen[1, j]
         if most == least:
             strange = mean[j] != 0.0 and abs(off) > STRANGE * abs(mean[j])
-            if strange and not believable(abs(off), absurd[j], last[j]):
+            if strange and not (learning and believable(abs(off), absurd[j], last[j])):
                 out[j] = mean[j]
         elif 0.0 < limit < abs(off) and not (2.0 * least - most <= x[j] <= 2.0 * most - least):
-            limit *= 2.0 ** absurd[j] if believable(abs(off), absurd[j], last[j]) else 0.0
+            believed = learning and believable(abs(off), absurd[j], last[j])
+            limit *= 2.0 ** absurd[j] if believed else 0.0
             out[j] = mean[j] + min(max(off, -limit), limit)
 
 
-@inner
+@kernel
 def widen(x, first, seen):
     """Widen the ranges seen by a row."""
     for j in range(x.size):
@@ -62,7 +67,7 @@ def widen(x, first, seen):
         seen[1, j] = x[j] if first else max(x[j], seen[1, j])
 
 
-@inner
+@kernel
 def odd_one_out(values, order):
     """Return the index of the one value far from all others, or −1, and their median."""
     n = values.size

@@ -23,7 +23,7 @@ __all__ = ["Regret", "beliefs_of", "line_of", "names_of_experts", "regret_of", "
 
 
 class Regret(NamedTuple):
-    """The losses of Auto and of its experts on the labels as clipped, without the first label.
+    """The losses of Auto and of its experts on the clipped labels, without the first one.
 
     ``left_out``
         How many labels were skipped as outliers; they are not in the losses.

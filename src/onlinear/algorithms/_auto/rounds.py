@@ -5,7 +5,7 @@ combination, and a few numbers. A label is learnt from the ticket of its row, wh
 once or after later rows.
 """
 
-from onlinear._numerics.linalg import inner, kernel, reset, scale
+from onlinear._numerics.linalg import kernel, reset, scale
 from onlinear._updates.units import express, measure, moved
 from onlinear.algorithms._auto.combination import combine, learn_to_combine
 from onlinear.algorithms._auto.experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
@@ -87,7 +87,7 @@ def begin(state):
         trust[i] = 1.0 / trust.size
 
 
-@inner
+@kernel
 def issue_ticket(state, x, u, given, tidy, ticket):
     """ticket ← what is known about a row before its label, including the prediction."""
     (
@@ -97,7 +97,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
     d, experts, F = x.size, W.shape[0], V.shape[1]
     f, numbers = ticket[d : d + F], ticket[d + F :]
     scale(1.0, x, ticket[:d])
-    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, last, False, tidy)
     express(tidy, centre, units, 1, u)
     given[0] = 1.0
     scale(1.0, tidy, given[1:])
@@ -119,7 +119,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
     numbers[ORIGIN], numbers[KNOWN], numbers[WIDTH] = labels[FIRST], t[0] > 0.0, d
 
 
-@inner
+@kernel
 def _learn_row(state, params, x, n, tidy, room):
     """Replace outliers in the row and count them, update the scaling, and set u and given."""
     (
@@ -127,7 +127,7 @@ def _learn_row(state, params, x, n, tidy, room):
         _, _, _, _,
     ) = state  # fmt: skip
     u, given, column, new_mean, new_spread, _, _, work = room
-    clean(x, t[0], mean, spread, seen, absurd, last, tidy)
+    clean(x, t[0], mean, spread, seen, absurd, last, True, tidy)
     for j in range(x.size):
         absurd[j] = absurd[j] * (1.0 - FADES) + (tidy[j] != x[j])
         last[j] = abs(x[j] - mean[j]) if tidy[j] != x[j] else last[j]
@@ -143,7 +143,7 @@ def _learn_row(state, params, x, n, tidy, room):
     express(tidy, centre, units, 1, u)
 
 
-@inner
+@kernel
 def _learn_ticket(state, params, ticket, y, tidy, room):
     """Learn the label of a row from its ticket; this cannot fail."""
     (
@@ -198,7 +198,7 @@ def learn_label(state, params, ticket, y, tidy, values, room):
             labels[CUT] = labels[DROPPED] = labels[LEFT_OUT] = odd >= 0
 
 
-@inner
+@kernel
 def _settle_early(early, values):
     """Replace outliers in the first rows, and move a row with an outlying label to the end.
 
