@@ -63,7 +63,8 @@ class Guarded:
 
         if self._undo is not None:
             mend(self)
-        with self._lock:
+        nested = self._lock._is_owned()
+        with self._lock, alone(self, nested):
 
     The lock is compiled code, so no signal can arrive between taking it and entering the block.
     These attributes are slots: they are no part of the state that is copied, saved or restored.
