@@ -13,9 +13,8 @@ import numpy as np
 
 from onlinear._engine import bulk, bulk_block, loops
 from onlinear._engine.bulk import Bulk
-from onlinear._numerics import blas
-from onlinear._numerics.fingerprint import fingerprint
-from onlinear._numerics.jit import compiled, kernel, short
+from onlinear._numerics import blas, jit
+from onlinear._numerics.jit import kernel, short
 
 __all__ = ["CompiledStep"]
 
@@ -94,8 +93,8 @@ class CompiledStep:
             name += "_unguarded"
         with_it = [template, self.settle, self._keep, self.vital]
         with_it += filter(callable, self.in_bulk or ())
-        mark = fingerprint(self.function, *with_it)
-        return compiled(template, name, mark, template.__module__, options, **names)
+        sources = (self.function, *with_it)
+        return jit.compiled(template, name, sources, template.__module__, options, **names)
 
     @property
     def _round(self) -> Callable[..., Any]:
@@ -111,19 +110,33 @@ class CompiledStep:
         )
 
     @cached_property
+    def _called_round(self) -> Any:
+        """One round, for loops that call it: it is compiled once for all of them."""
+        return kernel(self._round)
+
+    @cached_property
+    def _looped_round(self) -> Any:
+        """One round, for loops over many rows.
+
+        Steps that can run in bulk are short: LLVM makes them a part of the loop, since calling them
+        would take a tenth of their time. For others, a call is quick, and compiles faster.
+        """
+        return short(self._round) if self.in_bulk else self._called_round
+
+    @cached_property
     def one(self) -> Any:
         """The compiled round: ``one(state, params, x, y, work, labelled, busy) -> (value, rule)``.
 
         It is short and holds the GIL, so threads may share its scratch.
         """
         settle = inlined(self.settle)
-        return self._compiled(loops.single, {}, one=inlined(self._round), settle=settle)
+        return self._compiled(loops.single, {}, one=self._called_round, settle=settle)
 
     def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
         return self._compiled(
             template,
             {"nogil": True},
-            one=inlined(self._round),
+            one=self._looped_round,
             keep=inlined(self._keep),
             settle=inlined(self.settle),
             **names,
@@ -162,7 +175,9 @@ class CompiledStep:
 
         It holds the GIL, like ``one``.
         """
-        return self._compiled(loops.each, {}, single=self.one)
+        names = {"one": self._called_round, "settle": inlined(self.settle)}
+        single = FunctionType(loops.single.__code__, {**loops.single.__globals__, **names})
+        return self._compiled(loops.each, {}, single=kernel(single))
 
     @cached_property
     def banked(self) -> Any:
@@ -171,17 +186,9 @@ class CompiledStep:
         return FunctionType(banked.__code__, {**banked.__globals__, "chunk": self.chunk})
 
     def around(self, loop: Callable[..., Any]) -> Any:
-        """Compile a loop of another module, which calls ``one`` and ``settle``, with this step.
-
-        Steps that can run in bulk are short: LLVM inlines them into the loop, which is a tenth
-        faster than inlining by Numba.
-        """
+        """Compile a loop of another module, which calls ``one`` and ``settle``, with this step."""
         if loop not in self._around:
-            inner = self._round
             self._around[loop] = self._compiled(
-                loop,
-                {"nogil": True},
-                one=short(inner) if self.in_bulk else inlined(inner),
-                settle=inlined(self.settle),
+                loop, {"nogil": True}, one=self._looped_round, settle=inlined(self.settle)
             )
         return self._around[loop]

@@ -1,7 +1,6 @@
-"""A hash of all that a compiled function depends on; it is part of the function's name."""
+"""Hashes of everything that a compiled function depends on; they are part of its name."""
 
 import hashlib
-import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +12,7 @@ import numpy as np
 
 from onlinear._numerics.late_module import LateModule
 
-__all__ = ["fingerprint"]
+__all__ = ["fingerprint", "source_hash"]
 
 VERSIONED = {"builtins", "functools", "llvmlite", "math", "numba", "numpy"}  # in Numba's cache key
 
@@ -41,15 +40,77 @@ def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> st
     code = function.__code__
     if not Path(code.co_filename).is_file():
         return None
+    return _hashed(function.__code__.co_code, (function, *others), bytecode=True)
+
+
+def source_hash(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
+    """Hash the same sources without their bytecode, which differs from Python to Python.
+
+    A function that was compiled when this package was built has this hash in its name. None if the
+    function is not part of this package.
+    """
+    if not all(each.__module__.startswith("onlinear.") for each in (function, *others)):
+        return None
+    return _hashed(b"", (function, *others), bytecode=False)
+
+
+def _hashed(start: bytes, functions: tuple[Any, ...], *, bytecode: bool) -> str | None:
+    function = functions[0]
     digest = hashlib.sha256(_foundation())
-    digest.update(f"{function.__qualname__} {code.co_firstlineno}".encode() + code.co_code)
-    seen: set[int] = set()
+    digest.update(f"{function.__qualname__} {function.__code__.co_firstlineno}".encode() + start)
+    walk = _Dependencies(bytecode)
     try:
-        for item in sorted(set().union(*(_reached(each, seen) for each in (function, *others)))):
-            digest.update(item)
+        for each in functions:
+            walk.visit(each)
     except ValueError:
         return None
+    for item in sorted(walk.found):
+        digest.update(item)
     return digest.hexdigest()[:16]
+
+
+class _Dependencies:
+    """The files and constants that functions depend on, directly or indirectly: ``found``."""
+
+    def __init__(self, bytecode: bool) -> None:
+        self.found: set[bytes] = set()
+        self._bytecode = bytecode
+        self._seen: set[int] = set()
+        self._read: set[str] = set()
+
+    def visit(self, value: Any) -> None:
+        """Add what a value depends on."""
+        value = _source(value)
+        if id(value) in self._seen or _foreign(value):
+            return
+        self._seen.add(id(value))
+        if isinstance(value, FunctionType):
+            used = _used(value)
+            own = f"{value.__module__}.{value.__qualname__}"
+            said = [f"{own} {name} is {_described(each)}" for name, each in used.items()]
+            said.append(f"{own} has defaults {_described(value.__defaults__)}")
+            if self._bytecode:
+                said.append(f"{own} does {_instructions(value.__code__)}")  # its file may be newer
+            self.found.update(map(str.encode, said))
+            self._read_file(value.__code__.co_filename)
+            for each in used.values():
+                self.visit(each)
+        elif isinstance(value, tuple):
+            for each in value:
+                self.visit(each)
+        elif isinstance(value, type):  # an Enum's values are in its file
+            file = getattr(sys.modules.get(value.__module__), "__file__", None)
+            if file and file.endswith(".py"):
+                self._read_file(file)
+        elif not (
+            value is None or isinstance(value, (bool, int, float, str, np.ndarray, ModuleType))
+        ):  # those are described where they are used
+            raise ValueError(f"cannot tell whether {value!r} has changed")
+
+    def _read_file(self, file: str) -> None:
+        if file not in self._read:
+            self._read.add(file)
+            self.found.add(hashlib.sha256(Path(file).read_bytes()).digest())
 
 
 def _source(value: Any) -> Any:
@@ -59,35 +120,6 @@ def _source(value: Any) -> Any:
     for attribute in ("typed", "py_func", "_defn"):  # of intrinsics, kernels, Numba's intrinsics
         value = getattr(value, attribute, value)
     return value
-
-
-def _reached(value: Any, seen: set[int]) -> set[bytes]:
-    """Return the files and constants that a step depends on, directly or indirectly."""
-    value = _source(value)
-    if id(value) in seen or _foreign(value):
-        return set()
-    seen.add(id(value))
-    if isinstance(value, FunctionType):
-        used = _used(value)
-        own = f"{value.__module__}.{value.__qualname__}"
-        said = [f"{own} {name} is {_described(each)}" for name, each in used.items()]
-        said.append(f"{own} has defaults {_described(value.__defaults__)}")
-        said.append(f"{own} does {_instructions(value.__code__)}")  # its file may be newer
-        reached = {Path(value.__code__.co_filename).read_bytes(), *map(str.encode, said)}
-        return reached.union(*(_reached(each, seen) for each in used.values()))
-    if isinstance(value, tuple):
-        return set().union(*(_reached(each, seen) for each in value))
-    if isinstance(value, type):
-        return _file_of(value)
-    if value is None or isinstance(value, (bool, int, float, str, np.ndarray, ModuleType)):
-        return set()  # described where it is used
-    raise ValueError(f"cannot tell whether {value!r} has changed")
-
-
-def _file_of(kind: type) -> set[bytes]:
-    """Return the file that a class is in, if it has one: an Enum's values are there."""
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return {Path(file).read_bytes()} if file and file.endswith(".py") else set()
 
 
 def _instructions(code: CodeType) -> str:
@@ -109,7 +141,8 @@ def _used(function: FunctionType) -> dict[str, Any]:
     """Return the values a function uses, by name; values in modules have dotted names."""
     names, space = sorted(_names(function.__code__)), function.__globals__
     used: dict[str, Any] = {name: space[name] for name in names if name in space}
-    used |= inspect.getclosurevars(function).nonlocals
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        used[name] = cell.cell_contents
     modules = [value for value in used.values() if isinstance(value, ModuleType)]
     while modules:
         module = modules.pop()

@@ -1,9 +1,11 @@
-"""Just-in-time compilation: steps and kernels become machine code when they are first called.
+"""Compilation: steps and kernels become machine code.
 
-Numba compiles them, and is imported only then. Until it is, a :class:`Kernel` or an
-:class:`Intrinsic` stands for what Numba will make of it. With ``NUMBA_DISABLE_JIT=1`` nothing is
-compiled: kernels are plain Python functions, and each :func:`intrinsic`, which generates LLVM code,
-has a plain Python equivalent.
+Wheels contain the machine code of this package's own functions
+(:mod:`onlinear._numerics.native`). Everything else is compiled by Numba when it is first called:
+your own steps, arguments of unusual types, and all functions where there is no such library. Numba
+is imported only then; until it is, a :class:`Kernel` or an :class:`Intrinsic` stands for what Numba
+will make of it. With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python
+functions, and each :func:`intrinsic`, which generates LLVM code, has a plain Python equivalent.
 """
 
 import os
@@ -15,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._numerics.fingerprint import fingerprint
+from onlinear._numerics import native
+from onlinear._numerics.fingerprint import fingerprint, source_hash
 from onlinear._numerics.late_module import LateModule
 
 __all__ = [
@@ -87,7 +90,7 @@ class Kernel:
     @cached_property
     def _alone(self) -> Any:
         own = self.py_func
-        return compiled(own, own.__name__, fingerprint(own), own.__module__, {})
+        return compiled(own, own.__name__, (own,), own.__module__, {})
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call it from Python; it is then compiled as a function of its own."""
@@ -154,26 +157,41 @@ def intrinsic(*, without_jit: Callable[..., Any]) -> Callable[[Callable[..., Any
 def compiled(
     template: Callable[..., Any],
     name: str,
-    mark: str | None,
+    sources: tuple[Callable[..., Any], ...],
     module: str,
     options: dict[str, Any],
     **names: Any,
 ) -> Any:
     """Compile a template with some of its global names bound to other functions.
 
-    Numba caches the result on disk under the template's file and the name given here, so the name
-    contains a hash of the sources (see :func:`fingerprint`). Without a hash it is compiled again in
-    each process, as everything is if no cache folder is writable.
+    ``sources`` are the functions that the result depends on, with all that they call. Their hash
+    becomes a part of the result's name, by which it is found in the library that comes with the
+    package or in Numba's cache on disk.
     """
-    name = f"{name}_{mark}"
     scope = {**template.__globals__, **names}
     own = template.__defaults__, template.__closure__
     function = FunctionType(template.__code__, scope, name, *own)
-    function.__qualname__ = name
     function.__module__ = module
     if PLAIN:
         return _silent(function)
-    options = {**OPTIONS, **options}
+    make = partial(_just_in_time, function, sources, {**OPTIONS, **options})
+    if not native.there():
+        return make()
+    there = native.function(f"{name}_{source_hash(*sources)}", make)
+    return make() if there is None else there
+
+
+def _just_in_time(
+    function: FunctionType, sources: tuple[Callable[..., Any], ...], options: dict[str, Any]
+) -> Any:
+    """Return a function that Numba compiles when it is called, and caches on disk.
+
+    Numba's cache finds it by the template's file and a name that contains a hash of the sources
+    (see :func:`fingerprint`). Without a hash it is compiled again in each process, as everything is
+    if no cache folder is writable.
+    """
+    mark = fingerprint(*sources)
+    function.__name__ = function.__qualname__ = f"{function.__name__}_{mark}"
     _numba.know(_addresses)
     try:
         return _numba.entry(function, options, cache=mark is not None)
@@ -205,7 +223,7 @@ class CompiledFunction:
     @cached_property
     def _compiled(self) -> Any:
         own = self.function
-        return compiled(own, own.__name__, fingerprint(own), own.__module__, {"nogil": True})
+        return compiled(own, own.__name__, (own,), own.__module__, {"nogil": True})
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""

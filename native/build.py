@@ -1,0 +1,87 @@
+"""Build the library ``_native``: the package's functions, compiled for common processors.
+
+    python native/build.py OUT [--levels 2,3] [--processes N] [--objects FOLDER]
+
+It needs Numba 0.64 to 0.68, NumPy, SciPy, setuptools and a C compiler. OUT is the file to write.
+Object files are kept in FOLDER, so that after an edit only what depends on it is compiled again.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from link import link
+
+__all__ = ["PROCESSORS", "build", "objects_folder"]
+
+HERE = Path(__file__).parent
+PROCESSORS = (  # levels, and LLVM's names for the processors that they need at least
+    {2: "x86-64-v2", 3: "x86-64-v3"}
+    if platform.machine().lower() in ("x86_64", "amd64")
+    else {1: "apple-m1" if sys.platform == "darwin" else "generic"}
+)
+
+
+def objects_folder() -> Path:
+    """Return the folder in which object files are kept between builds."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "onlinear-native"
+
+
+def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any]]:
+    """Compile for a level, in several processes; return what the object files hold."""
+    objects.mkdir(parents=True, exist_ok=True)
+    source = os.pathsep.join(map(str, (HERE.parent / "src", HERE)))
+    environment = {
+        **os.environ,
+        "NUMBA_CPU_NAME": PROCESSORS[level],
+        "NUMBA_CPU_FEATURES": "",
+        "ONLINEAR_NATIVE": "0",
+        "PYTHONPATH": source,
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    }
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    with tempfile.TemporaryDirectory() as claims:
+        command = [sys.executable, str(HERE / "worker.py"), str(objects), claims]
+        workers = [subprocess.Popen(command, env=environment) for _ in range(processes)]
+        try:
+            failed = [worker for worker in workers if worker.wait()]
+        finally:
+            for worker in workers:
+                worker.kill()
+        if failed:
+            raise SystemExit("native/build.py: a function could not be compiled: see above")
+        groups = json.loads((Path(claims) / "groups.json").read_text())
+    functions = []
+    for group in groups:
+        for each in json.loads((objects / f"{group}.json").read_text()):
+            functions.append({**each, "object": objects / f"{group}.o"})
+    return functions
+
+
+def build(out: Path, levels: list[int], processes: int, objects: Path) -> None:
+    """Compile for all levels and write the library."""
+    link(out, {level: compile_all(level, processes, objects) for level in sorted(levels)})
+
+
+def main() -> None:
+    """Read the command line, and build."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("out", type=Path)
+    known = ",".join(map(str, PROCESSORS))
+    parser.add_argument("--levels", default=known, help=f"some of {known}")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--objects", type=Path, default=objects_folder())
+    given = parser.parse_args()
+    levels = [int(level) for level in given.levels.split(",")]
+    build(given.out, levels, given.processes, given.objects)
+
+
+if __name__ == "__main__":
+    main()

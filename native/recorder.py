@@ -1,0 +1,86 @@
+"""Find out which functions the package compiles, and for which types: nothing is compiled.
+
+While :func:`recording` is on, functions that would be compiled run as plain Python, and note the
+types of their arguments.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof
+from numba.core.typing.typeof import Purpose
+
+from onlinear._numerics import jit
+from onlinear._numerics.fingerprint import source_hash
+
+__all__ = ["Job", "recording"]
+
+
+class Job(NamedTuple):
+    """A function to compile: its name with the hash of its sources, and types of arguments."""
+
+    name: str
+    types: tuple[Any, ...]
+    function: FunctionType
+    options: dict[str, Any]
+
+
+class _Recorded:
+    """Stands for a compiled function: runs it as plain Python, and notes what it is called with."""
+
+    running = 0  # calls that have not returned
+
+    def __init__(self, jobs: dict[Any, Job], job: Job) -> None:
+        self._jobs, self._job = jobs, job
+
+    def __call__(self, *arguments: Any) -> Any:
+        types = tuple(typeof(each, Purpose.argument) for each in arguments)
+        self._jobs.setdefault((self._job.name, types), self._job._replace(types=types))
+        _Recorded.running += 1
+        try:
+            with np.errstate(all="ignore"):
+                return self._job.function(*arguments)
+        finally:
+            _Recorded.running -= 1
+
+
+def _call_kernel(kernel: Any, *arguments: Any) -> Any:
+    """Call a kernel: as a part of the function that is running, or as a function of its own."""
+    return (kernel.py_func if _Recorded.running else kernel._alone)(*arguments)
+
+
+def _record(
+    jobs: dict[Any, Job],
+    template: Any,
+    name: str,
+    sources: tuple[Any, ...],
+    module: str,
+    options: dict[str, Any],
+    **names: Any,
+) -> Any:
+    """Do what :func:`onlinear._numerics.jit.compiled` does, but record instead of compiling."""
+    scope = {**template.__globals__, **names}
+    own = template.__defaults__, template.__closure__
+    function = FunctionType(template.__code__, scope, name, *own)
+    function.__module__ = module
+    mark = source_hash(*sources)
+    if mark is None:
+        raise ValueError(f"{name} is not part of the package, or its sources cannot be found")
+    return _Recorded(jobs, Job(f"{name}_{mark}", (), function, {**jit.OPTIONS, **options}))
+
+
+@contextmanager
+def recording() -> Iterator[dict[Any, Job]]:
+    """Record what would be compiled; yields the jobs, which are filled while the block runs."""
+    jobs: dict[Any, Job] = {}
+    before = jit.compiled, jit.Kernel.__call__
+    jit.compiled = partial(_record, jobs)
+    jit.Kernel.__call__ = _call_kernel  # type: ignore[method-assign]
+    try:
+        yield jobs
+    finally:
+        jit.compiled, jit.Kernel.__call__ = before  # type: ignore[method-assign]

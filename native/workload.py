@@ -1,0 +1,236 @@
+"""Calls of the public API, with the usual kinds of input: what they compile goes into wheels.
+
+Only types matter here, not numbers, so streams are short. A test
+(``tests/native/test_library.py``) fails if an example of the documents compiles anything.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+import onlinear as ol
+from onlinear._numerics import linalg
+
+__all__ = ["workload"]
+
+ROWS, WIDTH = 12, 5
+BULK_ROWS = 40
+KERNELS = [ol.kernels.RBF(), ol.kernels.Linear(), ol.kernels.Polynomial(2), "own"]
+
+
+@ol.kernels.register
+def own_kernel(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A kernel of a user's own."""
+    return np.asarray(np.exp(-np.abs(Z - x).sum(axis=1)))
+
+
+def _stream(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows in every learner's domain: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(rows, WIDTH)) / WIDTH
+    return X, np.clip(X.sum(axis=1), 0.0, 1.0)
+
+
+def workload() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield names and calls."""
+    for name in ol.LEARNERS:
+        for k, make in enumerate(_models(name)):
+            for way in WAYS[:-2] if name.startswith("Kernel") else WAYS:
+                yield f"{name} {k} {way.__name__}", lambda way=way, make=make: way(make)
+    for other in OTHERS:
+        yield other.__name__, other
+
+
+def _models(name: str) -> list[Callable[[], Any]]:
+    """Return makers of a learner, with the settings that change types."""
+    kind = ol.LEARNERS[name]
+    if name.startswith("Kernel"):
+        return [
+            lambda kernel=kernel: kind(kernel=own_kernel if kernel == "own" else kernel)
+            for kernel in KERNELS
+        ]
+    makers = [kind]
+    if issubclass(kind, ol.extend.SecondOrder) and name not in ("DriftNetwork", "WEMM"):
+        for intercept in (True, False):
+            makers.append(lambda i=intercept: ol.Standardized(kind(), intercept=i))
+    if name == "Auto":
+        makers += [lambda: ol.Auto(lags=0), lambda: ol.Auto(units="given")]
+    return makers
+
+
+# --- ways to run a learner ------------------------------------------------------------------------
+
+
+def _rounds(make: Callable[[], Any]) -> None:
+    X, y = _stream(ROWS)
+    model = make()
+    model.predict_one(X[0])
+    model.learn_one(X[0], y[0])
+    model.predict_one(list(X[1]))
+    X.setflags(write=False)  # like the rows of a DataFrame
+    model.predict_one(X[1])
+    kept = model.remember(X[1])
+    model.learn_late(kept, y[1])
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.onl")
+        ol.load(Path(folder) / "model.onl").predict_one(X[2])
+
+
+def _replay(make: Callable[[], Any]) -> None:
+    X, y = _stream(ROWS)
+    model = make()
+    ol.replay(model, X, y, engine="rank-one")
+    model.predict(X)
+    X[3, 1] = np.nan
+    ol.replay(make().set_params(on_bad="skip"), X, y)
+
+
+def _bulk(make: Callable[[], Any]) -> None:
+    model = make()
+    if model._step.in_bulk is not None:
+        ol.replay(model, *_stream(BULK_ROWS), engine="bulk")
+
+
+def _certificate(make: Callable[[], Any]) -> None:
+    X, y = _stream(ROWS)
+    certified = ol.Certified(make())
+    certified.learn_one(X[0], y[0])
+    ol.certificate(make(), X, y, engine="rank-one")
+
+
+def _certificate_in_bulk(make: Callable[[], Any]) -> None:
+    if make()._step.in_bulk is not None:
+        ol.certificate(make(), *_stream(BULK_ROWS), engine="bulk")
+
+
+def _sparse(make: Callable[[], Any]) -> None:
+    X, y = _stream(ROWS)
+    rows = scipy.sparse.csr_array(X)
+    model = make()
+    ol.replay(model, rows, y)
+    model.learn_one(rows[[0]], y[0])
+    model.predict_one(rows[[0]])
+
+
+def _bank(make: Callable[[], Any]) -> None:
+    X, y = _stream(ROWS)
+    bank = ol.Bank([make(), make()])
+    bank.learn_one(X[0], y[0])
+    bank.predict_one(X[0])
+    ol.replay(bank, X, y)
+
+
+def _keyed(make: Callable[[], Any]) -> None:
+    X, y = _stream(ROWS)
+    for keys in (np.array(["a", "b"] * (ROWS // 2)), np.arange(ROWS) % 3):
+        keyed = ol.Keyed(make())
+        keyed.learn_one(keys[0], X[0], y[0])
+        keyed.predict_one(keys[0], X[0], id=1)
+        keyed.learn_one(id=1, y=y[0])
+        keyed.replay(keys, X, y)
+        keyed.predict(keys, X)
+        keyed.statistics()
+
+
+def _late(make: Callable[[], Any]) -> None:
+    X, y = _stream(ROWS)
+    late = ol.Late(make())
+    late.predict_one(X[0], id=1)
+    late.predict_one(X[1], id=2)
+    late.learn_one(id=2, y=y[1])
+    late.learn_one(id=1, y=y[0])
+
+
+WAYS = [
+    _rounds,
+    _replay,
+    _bulk,
+    _certificate,
+    _certificate_in_bulk,
+    _sparse,
+    _late,
+    _bank,  # the last two: not for learners whose state grows
+    _keyed,
+]
+
+
+# --- everything else ------------------------------------------------------------------------------
+
+
+def _hindsight() -> None:
+    X, y = _stream(ROWS)
+    ol.hindsight.best_fixed(X, y)
+    ol.hindsight.best_drifting(X, y, b=1.0, c=2.0)
+    ol.hindsight.drifting_path(X, y, b=1.0, c=2.0)
+    ol.hindsight.best_shifting(X, y, 2)
+    ol.hindsight.best_sparse(X, y, a=0.1)
+
+
+def _features() -> None:
+    X, y = _stream(ROWS)
+    maps = [
+        ol.features.RandomFourier(width=6),
+        *(
+            ol.features.Nystroem(own_kernel if each == "own" else each, landmarks=4)
+            for each in KERNELS
+        ),
+    ]
+    for features in maps:
+        model = ol.features.Mapped(features, ol.LASER())
+        model.learn_one(X[0], y[0])
+        model.predict_one(X[0])
+        ol.replay(model, X, y)
+        model.predict(X)
+
+
+def _filters() -> None:
+    X, y = _stream(ROWS)
+    labels = np.where(y > y.mean(), 1.0, -1.0)
+    for make in (
+        ol.RidgeFilter,
+        ol.PRidgeFilter,
+        ol.AppleTasting,
+        ol.Perceptron,
+        *(lambda kernel=each: ol.RidgeFilter(kernel=kernel) for each in KERNELS[:3]),
+    ):
+        for rows in (X, scipy.sparse.csr_array(X)):
+            ol.filter_replay(make(), rows, labels)
+
+
+def _bregman() -> None:
+    X, _ = _stream(ROWS)
+    w, simplex = X[0] + 0.1, np.full(WIDTH, 1 / WIDTH)
+    ol.bregman.squared(w, simplex)
+    ol.bregman.relative_entropy(w / w.sum(), simplex)
+
+
+def _keyed_with_limits() -> None:
+    X, y = _stream(ROWS)
+    keyed = ol.Keyed(ol.Ridge(), memory_limit=12_000, max_age=10)
+    for _ in range(2):
+        keyed.replay(np.arange(ROWS), X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        keyed.save(Path(folder) / "keyed.onl")
+        ol.load(Path(folder) / "keyed.onl")
+    pooled = ol.Keyed(ol.Ridge(), pooled=True)
+    pooled.replay(np.arange(ROWS) % 3, X, y)
+    del keyed[next(iter(keyed))]
+
+
+def _kernels_called_from_python() -> None:
+    X, _ = _stream(ROWS)
+    linalg.finite(X[0])
+
+
+OTHERS = [
+    _hindsight,
+    _features,
+    _filters,
+    _bregman,
+    _keyed_with_limits,
+    _kernels_called_from_python,
+]

@@ -1,0 +1,78 @@
+"""Functions that were compiled when the package was built: the library ``onlinear._native``.
+
+Wheels for common machines contain it; ``native/`` in the source repository builds it. A function is
+found by its name, which contains a hash of its sources, so an edited step never runs old code.
+Where the library has no such function, or not for the types of the arguments, Numba compiles it;
+the numbers are the same to the bit.
+
+``ONLINEAR_NATIVE`` set to a path uses the library there; set to 0, none. ``ONLINEAR_NATIVE_LEVEL``
+set to 2 uses the code for processors without AVX2.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["addresses", "function", "there"]
+
+
+@cache
+def _library() -> Any:
+    """Return the library, a module, or None if there is none for this machine."""
+    path = os.environ.get("ONLINEAR_NATIVE", "")
+    if path == "0":
+        return None
+    if not path:
+        spec = importlib.util.find_spec("onlinear._native")
+    elif Path(path).is_file():
+        loader = importlib.machinery.ExtensionFileLoader("onlinear._native", path)
+        spec = importlib.util.spec_from_loader("onlinear._native", loader)
+    else:
+        raise FileNotFoundError(f"ONLINEAR_NATIVE names no file: {path!r}")
+    if spec is None or spec.loader is None:
+        return None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def there() -> bool:
+    """Whether this installation has a library that runs on this machine."""
+    return _library() is not None and _level() > 0
+
+
+@cache
+def _level() -> int:
+    """Return for which level of processor to take the code; 0 if there is none."""
+    highest: int = _library().level()
+    return min(highest, int(os.environ.get("ONLINEAR_NATIVE_LEVEL", highest)))
+
+
+def function(name: str, make: Callable[[], Any]) -> Any:
+    """Return the function of a name, or None if the library has none.
+
+    For arguments of other types than it was compiled for, it calls what ``make`` returns.
+    """
+    library = _library()
+    entries = library.find(name, _level())
+    if not entries:
+        return None
+    made = cache(make)
+
+    def otherwise(*arguments: Any) -> Any:
+        return made()(*arguments)
+
+    result: Any = otherwise
+    for entry in reversed(entries):
+        result = library.make(entry, result)
+    return result
+
+
+def addresses(routines: dict[str, int]) -> None:
+    """Tell the library the addresses, in this process, of the routines that it calls."""
+    if there():
+        _library().set_blas(*(routines[name] for name in ("dgemm", "dsymm", "dsyrk")))
