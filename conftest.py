@@ -1,6 +1,10 @@
 """Settings for every test, and for the examples in docstrings."""
 
 import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import scipy.linalg  # noqa: F401 (so that its BLAS is loaded)
@@ -15,6 +19,28 @@ settings.load_profile("onlinear")
 # took ten times as long
 if "PYTEST_XDIST_WORKER" in os.environ:
     threadpool_limits(1, user_api="blas")
+
+
+
+def _build_native_code():
+    """Compile the package's functions ahead of time, as for a wheel, unless this was done before.
+
+    ``ONLINEAR_NATIVE=0`` lets Numba compile them while the tests run.
+    """
+    if "ONLINEAR_NATIVE" in os.environ or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return
+    if sys.platform == "win32" or shutil.which(os.environ.get("CC", "cc")) is None:
+        print("no C compiler: Numba compiles while the tests run")
+        return
+    command = "import build; print(build.kept_library() or 0)"
+    folder = Path(__file__).parent / "native"
+    built = subprocess.run(
+        [sys.executable, "-c", command], cwd=folder, stdout=subprocess.PIPE, text=True, check=True
+    )
+    os.environ["ONLINEAR_NATIVE"] = built.stdout.splitlines()[-1]
+
+
+_build_native_code()
 
 # what --fast leaves out: where the tests are, and what they try
 SLOW = {

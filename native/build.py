@@ -7,6 +7,7 @@ Object files are kept in FOLDER, so that after an edit only what depends on it i
 """
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -16,11 +17,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
+import numba
 from link import link
 
-__all__ = ["PROCESSORS", "build", "objects_folder"]
+__all__ = ["PROCESSORS", "build", "kept_library", "objects_folder"]
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE.parent / "src" / "onlinear"
 PROCESSORS = (  # levels, and LLVM's names for the processors that they need at least
     {2: "x86-64-v2", 3: "x86-64-v3"}
     if platform.machine().lower() in ("x86_64", "amd64")
@@ -37,7 +41,7 @@ def objects_folder() -> Path:
 def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any]]:
     """Compile for a level, in several processes; return what the object files hold."""
     objects.mkdir(parents=True, exist_ok=True)
-    source = os.pathsep.join(map(str, (HERE.parent / "src", HERE)))
+    source = os.pathsep.join(map(str, (SOURCES.parent, HERE)))
     environment = {
         **os.environ,
         "NUMBA_CPU_NAME": PROCESSORS[level],
@@ -68,6 +72,26 @@ def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any
 def build(out: Path, levels: list[int], processes: int, objects: Path) -> None:
     """Compile for all levels and write the library."""
     link(out, {level: compile_all(level, processes, objects) for level in sorted(levels)})
+
+
+def kept_library() -> Path | None:
+    """Return the library for this machine and the sources as they are; build it if necessary.
+
+    Libraries are kept beside the object files. None if Numba is not of a known version.
+    """
+    if not (0, 64) <= numba.version_info.short <= (0, 68):
+        return None
+    level = max(PROCESSORS)
+    if level == 3 and not llvm.get_host_cpu_features().get("avx2"):
+        level = 2
+    digest = hashlib.sha256(f"{numba.__version__} {level} {platform.platform()}".encode())
+    for file in sorted([*HERE.glob("*.[ch]*"), *HERE.glob("*.py"), *SOURCES.rglob("*.py")]):
+        digest.update(str(file.relative_to(HERE.parent)).encode() + file.read_bytes())
+    folder = objects_folder()
+    library = folder / f"library-{digest.hexdigest()[:20]}.so"
+    if not library.is_file():
+        build(library, [level], os.cpu_count() or 1, folder)
+    return library
 
 
 def main() -> None:

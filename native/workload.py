@@ -6,6 +6,7 @@ Only types matter here, not numbers, so streams are short. A test
 
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from onlinear._numerics import linalg
 __all__ = ["workload"]
 
 ROWS, WIDTH = 12, 5
-BULK_ROWS = 40
+BULK_ROWS, BULK_WIDTH = 30, 64
 KERNELS = [ol.kernels.RBF(), ol.kernels.Linear(), ol.kernels.Polynomial(2), "own"]
 
 
@@ -28,10 +29,10 @@ def own_kernel(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(-np.abs(Z - x).sum(axis=1)))
 
 
-def _stream(rows: int) -> tuple[np.ndarray, np.ndarray]:
+def _stream(rows: int, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
     """Return rows in every learner's domain: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(size=(rows, WIDTH)) / WIDTH
+    X = rng.uniform(size=(rows, width)) / width
     return X, np.clip(X.sum(axis=1), 0.0, 1.0)
 
 
@@ -45,21 +46,27 @@ def workload() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield other.__name__, other
 
 
+SETTINGS: dict[str, list[dict[str, Any]]] = {  # settings that change types, besides the defaults
+    "ARCOR": [{"radius": 0.6, "thresholds": [0.4, 0.2]}],
+    "Auto": [{"lags": 0}, {"units": "given"}],
+    "CIRR": [{"w0": [1.0] * WIDTH}],
+    "ONS": [{"radius": 0.5}],
+    "OSLOG": [{"w0": [1.0] * WIDTH}],
+}
+
+
 def _models(name: str) -> list[Callable[[], Any]]:
     """Return makers of a learner, with the settings that change types."""
     kind = ol.LEARNERS[name]
     if name.startswith("Kernel"):
-        return [
-            lambda kernel=kernel: kind(kernel=own_kernel if kernel == "own" else kernel)
-            for kernel in KERNELS
-        ]
-    makers = [kind]
-    if issubclass(kind, ol.extend.SecondOrder) and name not in ("DriftNetwork", "WEMM"):
+        kernels = [own_kernel if each == "own" else each for each in KERNELS]
+        return [partial(kind, kernel=kernel) for kernel in kernels]
+    makers: list[Callable[[], Any]] = [partial(kind, **each) for each in SETTINGS.get(name, [])]
+    if issubclass(kind, ol.extend.SecondOrder) and name != "DriftNetwork":
+        settings = {"b": 1e3} if name == "WEMM" else {}
         for intercept in (True, False):
-            makers.append(lambda i=intercept: ol.Standardized(kind(), intercept=i))
-    if name == "Auto":
-        makers += [lambda: ol.Auto(lags=0), lambda: ol.Auto(units="given")]
-    return makers
+            makers.append(lambda i=intercept: ol.Standardized(kind(**settings), intercept=i))
+    return [kind, *makers]
 
 
 # --- ways to run a learner ------------------------------------------------------------------------
@@ -104,7 +111,7 @@ def _certificate(make: Callable[[], Any]) -> None:
 
 def _certificate_in_bulk(make: Callable[[], Any]) -> None:
     if make()._step.in_bulk is not None:
-        ol.certificate(make(), *_stream(BULK_ROWS), engine="bulk")
+        ol.certificate(make(), *_stream(BULK_ROWS, BULK_WIDTH), engine="bulk")
 
 
 def _sparse(make: Callable[[], Any]) -> None:
@@ -163,11 +170,20 @@ WAYS = [
 
 def _hindsight() -> None:
     X, y = _stream(ROWS)
+    for running in (ol.hindsight.BestFixed(), ol.hindsight.BestDrifting(b=1.0, c=2.0)):
+        running.learn_one(X[0], y[0])
+        running.learn_many(X, y)
     ol.hindsight.best_fixed(X, y)
     ol.hindsight.best_drifting(X, y, b=1.0, c=2.0)
     ol.hindsight.drifting_path(X, y, b=1.0, c=2.0)
     ol.hindsight.best_shifting(X, y, 2)
     ol.hindsight.best_sparse(X, y, a=0.1)
+
+
+def _comparators() -> None:
+    X, y = _stream(ROWS)
+    for make in (ol.EG, ol.EGU, ol.EGPM, ol.GD):
+        ol.certificate(make(), X, y, comparator=np.full((ROWS, WIDTH), 1 / WIDTH))
 
 
 def _features() -> None:
@@ -192,6 +208,7 @@ def _filters() -> None:
     labels = np.where(y > y.mean(), 1.0, -1.0)
     for make in (
         ol.RidgeFilter,
+        lambda: ol.RidgeFilter(form="dual", feedback="full"),
         ol.PRidgeFilter,
         ol.AppleTasting,
         ol.Perceptron,
@@ -199,6 +216,11 @@ def _filters() -> None:
     ):
         for rows in (X, scipy.sparse.csr_array(X)):
             ol.filter_replay(make(), rows, labels)
+        with tempfile.TemporaryDirectory() as folder:
+            model = make()
+            ol.filter_replay(model, X, labels)
+            model.save(Path(folder) / "filter.onl")
+            ol.load(Path(folder) / "filter.onl")
 
 
 def _bregman() -> None:
@@ -216,6 +238,11 @@ def _keyed_with_limits() -> None:
     with tempfile.TemporaryDirectory() as folder:
         keyed.save(Path(folder) / "keyed.onl")
         ol.load(Path(folder) / "keyed.onl")
+    many = ol.Keyed(ol.NLMS(), threads=2)
+    for first in (0, 300):  # the index of keys grows
+        keys = np.arange(first, first + 300)
+        many.replay(keys, np.ones((300, 2)), np.ones(300))
+    many.replay(np.arange(5000) % 7, np.ones((5000, 2)), np.ones(5000))
     pooled = ol.Keyed(ol.Ridge(), pooled=True)
     pooled.replay(np.arange(ROWS) % 3, X, y)
     del keyed[next(iter(keyed))]
@@ -228,6 +255,7 @@ def _kernels_called_from_python() -> None:
 
 OTHERS = [
     _hindsight,
+    _comparators,
     _features,
     _filters,
     _bregman,

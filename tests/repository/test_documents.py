@@ -10,6 +10,8 @@ import pytest
 from documents import blocks, shown
 from places import ROOT
 
+from onlinear._numerics import jit, native
+
 GUIDE = sorted(f"docs/guide/{file.name}" for file in (ROOT / "docs" / "guide").glob("*.md"))
 
 
@@ -31,6 +33,22 @@ def do(block: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture
+def _nothing_is_compiled(monkeypatch, tmp_path):
+    """Fail on a call that Numba would have to compile: wheels contain all that documents show."""
+    if not native.there():
+        return
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text('raise ImportError("Numba is not needed")')
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # for what is typed at a shell
+
+    def compile_now(function, sources, options):
+        pytest.fail(f"Numba would have to compile {function.__name__}")
+
+    monkeypatch.setattr(jit, "_just_in_time", compile_now)
+
+
+@pytest.mark.usefixtures("_nothing_is_compiled")
 @pytest.mark.parametrize("document", ["README.md", "docs/index.md", *GUIDE])
 def test_a_document_prints_what_it_says(document, capsys):
     """Each print gives the text shown, or the number before a colon, to the digits shown."""
@@ -50,6 +68,7 @@ def test_a_document_prints_what_it_says(document, capsys):
                 assert line == text
 
 
+@pytest.mark.usefixtures("_nothing_is_compiled")
 def test_the_page_on_the_command_is_true_of_the_table_of_the_guide():
     space: dict = {}
     exec(blocks("docs/guide/first-stream.md")[0], space)

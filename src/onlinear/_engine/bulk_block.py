@@ -9,7 +9,6 @@ learner (:class:`onlinear._engine.bulk.Bulk`) are bound when they are compiled.
 """
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -36,27 +35,36 @@ TINY = 1e-280  # or χ is below this, where floats have fewer digits
 LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of ``numbers``
 
-# the compiler may reorder this sum, as BLAS may in the products
-in_any_order = partial(kernel, fastmath={"reassoc"})
 
-
-@in_any_order
+@kernel
 def _sum_of_products(a, b):
-    """Return aᵀb."""
-    s = 0.0
-    for i in range(a.size):
-        s += a[i] * b[i]
-    return s
+    """Return aᵀb: the sum of eight partial sums, so that the order is the same on all machines."""
+    n = a.size
+    whole = n - n % 8
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    for i in range(0, whole, 8):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+        s4 += a[i + 4] * b[i + 4]
+        s5 += a[i + 5] * b[i + 5]
+        s6 += a[i + 6] * b[i + 6]
+        s7 += a[i + 7] * b[i + 7]
+    for i in range(whole, n):
+        s0 += a[i] * b[i]
+    return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
 
 
-@in_any_order
+@kernel
 def _copy(x, diagonal, a, copy, p):
     """copy ← x, p ← a·x; return xᵀ(diagonal + a)x."""
-    s = 0.0
     for i in range(diagonal.size):
         copy[i] = x[i]
+        p[i] = (diagonal[i] + a) * x[i]
+    s = _sum_of_products(copy[: diagonal.size], p[: diagonal.size])
+    for i in range(diagonal.size):
         p[i] = a * x[i]
-        s += (diagonal[i] + a) * (x[i] * x[i])
     return s
 
 

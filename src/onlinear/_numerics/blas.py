@@ -9,6 +9,7 @@ import ctypes
 from functools import cache
 from typing import Any
 
+from onlinear._numerics import native
 from onlinear._numerics.jit import cgutils, intrinsic, ir, kernel, tell_address, types
 
 __all__ = ["add_product", "add_squares", "load", "product", "products_with"]
@@ -44,9 +45,10 @@ def _address(name: str) -> int:
 
 @cache
 def load() -> None:
-    """Tell the compiler the addresses of SciPy's BLAS routines in this process."""
+    """Tell compiled code the addresses of SciPy's BLAS routines in this process."""
     for name in SIGNATURES:
         tell_address(_symbol(name), _address(name))
+    native.tell_blas(*map(_address, SIGNATURES))
 
 
 def _routine(name: str) -> Any:

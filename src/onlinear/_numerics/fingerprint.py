@@ -115,7 +115,7 @@ class _Dependencies:
 
 def _source(value: Any) -> Any:
     """Return the function that something compiled is made of."""
-    if isinstance(value, FunctionType):
+    if isinstance(value, (FunctionType, LateModule)):  # asking a LateModule would import it
         return value
     for attribute in ("typed", "py_func", "_defn"):  # of intrinsics, kernels, Numba's intrinsics
         value = getattr(value, attribute, value)

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["addresses", "function", "there"]
+__all__ = ["function", "tell_blas", "there"]
 
 
 @cache
@@ -72,7 +72,7 @@ def function(name: str, make: Callable[[], Any]) -> Any:
     return result
 
 
-def addresses(routines: dict[str, int]) -> None:
-    """Tell the library the addresses, in this process, of the routines that it calls."""
+def tell_blas(dgemm: int, dsymm: int, dsyrk: int) -> None:
+    """Tell the library the addresses, in this process, of the matrix products that it calls."""
     if there():
-        _library().set_blas(*(routines[name] for name in ("dgemm", "dsymm", "dsyrk")))
+        _library().set_blas(dgemm, dsymm, dsyrk)

@@ -214,7 +214,7 @@ class Filter(Guarded):
         """Count a row and decide."""
         self.seen_ += 1
         look = self._look(row)
-        self.forwarded_ += look.forward
+        self.forwarded_ += int(look.forward)
         return look
 
     def _run(self, task: Task) -> None:
