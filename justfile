@@ -41,6 +41,15 @@ bench:
 benchmark name *options:
     {{python}} benchmarks/{{name}}.py {{options}}
 
+# a wheel with compiled code for machines like this one, in dist/; needs a C compiler
+wheels:
+    {{python}} native/build.py dist/_native.abi3.so
+    ONLINEAR_LIBRARY=dist/_native.abi3.so {{python}} -m pip wheel -q --no-deps -w dist .
+
+# the tests with code that Numba compiles, instead of code compiled ahead of time
+test-jit *options:
+    ONLINEAR_NATIVE=0 {{python}} -m pytest -q -n 2 --dist worksteal {{options}}
+
 # state files and predictions of this version, for the tests of later ones: once per release
 release-data:
     {{python}} tests/data/releases/write.py

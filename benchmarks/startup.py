@@ -1,0 +1,74 @@
+"""Time from starting Python to the first prediction, in new processes.
+
+    python benchmarks/startup.py [--library FILE] [--repeats 5] [--cold]
+
+Compares the library that wheels contain (``--library``, else that of the installed package) with
+code that Numba compiled before and finds in its cache, and with river. ``--cold`` also lets Numba
+compile with an empty cache. Each figure is the median wall time of whole processes, and its ratio
+to that of starting Python and importing NumPy, which is the least that any of them can take.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+
+STREAM = "X, y = ol.streams.rotating(rows=2000, d=8, degrees=0.5); "
+OURS = {
+    "import": "import onlinear as ol",
+    "first round of Ridge": "import onlinear as ol; ol.Ridge().learn_one([1.0] * 8, 2.0)",
+    "first round of Auto": "import onlinear as ol; ol.Auto().learn_one([1.0] * 8, 2.0)",
+    "first replay of Auto": f"import onlinear as ol; {STREAM}ol.replay(ol.Auto(), X, y)",
+}
+RIVER = {
+    "import": "import river.linear_model",
+    "first round": "from river.linear_model import BayesianLinearRegression as B; m = B(); "
+    "m.predict_one({'a': 1.0}); m.learn_one({'a': 1.0}, 2.0)",
+}
+
+
+def seconds(code: str, repeats: int, environment: dict[str, str]) -> float:
+    """Return the median wall time of new processes that run this code."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--library", help="the library to use, if it is not in the package")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--cold", action="store_true", help="also with an empty cache of Numba")
+    given = parser.parse_args()
+    least = seconds("import numpy", given.repeats, dict(os.environ))
+    print(f"{'starting Python and importing NumPy':45}{least:8.3f} s {1.0:6.2f}")
+
+    def show(what: str, took: float) -> None:
+        print(f"{what:45}{took:8.3f} s {took / least:6.2f}")
+
+    with tempfile.TemporaryDirectory() as cache:
+        own = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        shipped = {**own, "ONLINEAR_NATIVE": given.library} if given.library else own
+        compiling = {**own, "ONLINEAR_NATIVE": "0"}
+        for what, code in OURS.items():
+            show(f"onlinear, compiled ahead: {what}", seconds(code, given.repeats, shipped))
+        for what, code in OURS.items():
+            cold = seconds(code, 1, compiling)
+            if given.cold:
+                show(f"onlinear, Numba, empty cache: {what}", cold)
+            show(f"onlinear, Numba's cache: {what}", seconds(code, given.repeats, compiling))
+    for what, code in RIVER.items():
+        took = seconds(code, given.repeats, dict(os.environ))
+        show(f"river {version('river')}: {what}", took)
+
+
+if __name__ == "__main__":
+    main()
