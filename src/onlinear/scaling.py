@@ -56,7 +56,7 @@ def _standardized(learner: Any, first: int) -> Step:
         return -(-numbers // d)
 
     def step(state, params, x, y, work):
-        """One round."""
+        """Predict the label of x, then learn y unless y is NaN."""
         own, mean, spread, units = state[:-5], state[-5], state[-4], state[-3:]
         numbers, fresh = params[:-1], params[-1]
         d, wide = x.size, x.size + first
@@ -129,7 +129,8 @@ class Standardized(Nested, Learner):
         Whether to fit an intercept. If not, columns are not centred, and are divided by the root of
         their mean square.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
