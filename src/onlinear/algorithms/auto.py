@@ -272,7 +272,7 @@ class Auto(Learner):
 
     @atomic
     def learn_late(self, kept: Any, y: Any) -> None:
-        """Learn a delayed label, given what :meth:`remember` returned for its row.
+        """Learn a delayed label, given the array that :meth:`remember` returned for its row.
 
         The combination is learnt from the experts' predictions and the past labels as they were
         when the row was predicted. So Auto adapts to labels that arrive with this delay.
