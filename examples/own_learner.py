@@ -70,7 +70,7 @@ def init(params: LMSParams, d: int) -> LMSState:
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w = state
     (eta,) = params
     m = dot(w, x)
@@ -95,7 +95,7 @@ TOO_LONG = "needs eta·‖x‖² < 2, or its steps overshoot, got eta·‖x‖²
 
 @Tally
 def bound(state, params, x, y, work):
-    """Update the bound with a row; it sees rows and labels, never the learner."""
+    """Update the bound with a row and its label; it never uses the learner's state."""
     tally, notes, t, w, S, sums = state
     (eta,) = params
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)  # min over u of Σ v² + ‖u‖²/η

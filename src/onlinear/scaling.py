@@ -118,7 +118,7 @@ class Standardized(Nested, Learner):
     centred, so the intercept has to learn their mean: a learner that shrinks its predictions, as
     LASER does unless ``shrink=False``, shrinks the intercept too. WEMM needs b above the largest
     ‖u‖² of a standardized row u, which can be as large as the number of rows seen, and refuses
-    rows beyond it; ONS also assumes rows of bounded length. Unlike Auto, it does not clip outliers.
+    rows beyond it; ONS also assumes rows of bounded length. Outliers are not clipped as in Auto.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Standardized(Nested, Learner):
     _poor_score: ClassVar[bool] = True
 
     def _inner(self) -> Learner:
-        """Return the learner; raise if it cannot be standardized."""
+        """Return the learner; raise an error if its rows cannot be standardized."""
         learner = self.learner
         if not isinstance(learner, Learner) or learner.algorithm.follows is None:
             got = f"learner={learner!r}" if isinstance(learner, Learner) else described(learner)
@@ -248,6 +248,6 @@ class Standardized(Nested, Learner):
     @property
     @atomic
     def intercept_(self) -> float:
-        """The intercept, in the units of the labels; 0 without one."""
+        """The intercept, in the units of the labels; 0 if none is fitted."""
         state = self._learnt()
         return float(state.w[0] - self._slopes() @ state.centre) if self._first() else 0.0

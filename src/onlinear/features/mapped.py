@@ -103,7 +103,7 @@ class Mapped(Pair):
         return value, rule
 
     def _refusal(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        """Return the error for a refused row; learner's rules are about φ(x), others about x."""
+        """Return the error for a bad row; the learner's rules are about φ(x), others about x."""
         features, learner = self.features, self.learner
         owner: Any = self
         rules: tuple[str, ...] = ()
