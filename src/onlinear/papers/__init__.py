@@ -2,7 +2,8 @@
 
 There is one module per figure or table. Its docstring says what the paper claims, what is run, and
 how unclear passages are interpreted; its ``run`` returns the numbers, the pictures and which claims
-hold. ``onlinear paper NAME`` runs one and writes its page, ``onlinear paper --all`` all of them.
+hold. ``onlinear paper NAME`` runs one module and writes its page, ``onlinear paper --all`` runs all
+of them.
 
 >>> from onlinear import papers
 >>> study = papers.Study(repeats=2)
