@@ -9,9 +9,9 @@ are not scored. The learners are in benchmarks/peers.py. All but Auto run both w
 y_{t−1} added to x, and the better of the two results counts (a y marks results with y_{t−1});
 --lags 0 1 2 also tries y_{t−2}, which Auto() uses. Other libraries run at their defaults and, on
 separate lines ("tuned"), at the best setting of a printed grid, chosen in hindsight per data set.
-This takes most of an hour. --rows N uses the first N rows of each set, with grids and without
-trees, which takes ten minutes for 5,000 rows. --quick uses 2,000 rows, no grids and no trees, and
-takes a minute.
+The whole comparison takes most of an hour. --rows N uses the first N rows of each set, with grids
+and without trees, which takes ten minutes for 5,000 rows. --quick uses 2,000 rows, no grids and no
+trees, and takes a minute.
 """
 
 import argparse
@@ -131,7 +131,7 @@ def compare(
     length: int | None,
     tune: bool,
 ) -> Rows:
-    """Return the scores at the defaults and, if asked to tune, the best of the grids."""
+    """Return the scores at the defaults and, with ``tune``, the best scores of the grids."""
     rows: Rows = {}
     terminal = Console(stderr=True)
     with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
@@ -271,7 +271,7 @@ RIGHT = 10.0  # larger errors, and diverged learners, are drawn at the edge
 
 
 def draw(rows: Rows, ranks: dict[str, float], file: Path) -> None:
-    """Draw a line for each set and a marker for each learner, at its best settings."""
+    """Draw a line for each data set, with a marker for each learner at its best settings."""
     import matplotlib
 
     matplotlib.use("Agg")

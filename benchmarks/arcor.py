@@ -3,10 +3,10 @@
     python benchmarks/arcor.py [--rows 20000] [--repeats 7]
 
 Everything runs in one thread, with d = 20 columns, and d = 100 with a tenth of the rows. Each
-figure is typical of interleaved repeats. With radius = 0.1, the weights are outside the ball in
-every round and have to be projected. At d = 100, the default engine "auto" takes the rows of both
-learners in bulk. On the first rows, the resets are compared with those that the eigenvalues of Σ⁻¹
-require.
+figure is a typical value over interleaved repeats. With radius = 0.1, the weights are outside the
+ball in every round and have to be projected. At d = 100, the default engine "auto" takes the rows
+of both learners in bulk. On the first rows, the resets are compared with those that the eigenvalues
+of Σ⁻¹ require.
 """
 
 from functools import partial

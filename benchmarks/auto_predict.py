@@ -39,7 +39,8 @@ def with_weights(model: ol.Auto, V: np.ndarray, X: np.ndarray) -> np.ndarray:
 def conditional(model: ol.Auto, X: np.ndarray) -> np.ndarray:
     """Predict with the ridges' weights under the condition that past labels have weight 0.
 
-    These weights are v₁ − T₁₂T₂₂⁻¹v₂.
+    With weights v₁ of the experts, v₂ of the past, and blocks T_ij of the ridge's matrix T, these
+    weights are v₁ − T₁₂T₂₂⁻¹v₂.
     """
     state = model._state
     k = state.rounds.size + 1

@@ -2,8 +2,8 @@
 
     python benchmarks/bank.py [--repeats 7]
 
-The learners are LASERs with K different settings, on the same rows. Each figure is typical of
-interleaved repeats, so that a busy moment of the machine does not affect a single contender. Two
+The learners are LASERs with K different settings, on the same rows. Each figure is a typical value
+over interleaved repeats, so that a busy moment of the machine affects all contenders alike. Two
 threads need two idle cores.
 """
 

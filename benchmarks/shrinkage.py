@@ -15,7 +15,7 @@ same step are compared:
 the largest prediction. The penalty is chosen so that the textbook step itself is reproducible:
 ``moved`` is the difference in its predictions when the labels change by a relative 2e-16. ``one
 round`` is the largest difference of the weights after one round from the same state, relative to
-the largest weight. It is measured with a = 1, where some rounds are chaotic.
+the largest weight. ``one round`` is measured with the penalty a = 1, where some rounds are chaotic.
 """
 
 import math

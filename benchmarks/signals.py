@@ -5,7 +5,8 @@
 A timer interrupts learning, replays, saving, models by key (also spilled to disk) and delayed
 labels, with one, two or three signals some microseconds apart, each of which raises
 KeyboardInterrupt. Afterwards the object must be as before the call, or as after a complete call,
-and a file must hold one of these two states. The script exits with 1 if one does not.
+and a file must hold one of these two states. The script exits with 1 if an object or a file is in
+any other state.
 """
 
 import argparse

@@ -3,10 +3,10 @@
     python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 9]
 
 Everything runs in one thread. --rows is for d = 20; streams of wider rows are shorter. Each figure
-is typical of interleaved repeats. Libraries that are not installed are reported as missing.
-Absolute times mean little; the ratios are the result. The loops are those of benchmarks/loops.py:
-straightforward NumPy, optimized NumPy, and compiled; "rank-one" is the engine that a replay uses
-for narrow rows.
+is a typical value over interleaved repeats. Libraries that are not installed are reported as
+missing. Absolute times mean little; the ratios are the result. The loops are those of
+benchmarks/loops.py: straightforward NumPy, optimized NumPy, and compiled. "rank-one" is the engine
+with which a replay takes narrow rows one by one.
 """
 
 import os

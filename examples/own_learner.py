@@ -3,7 +3,8 @@
     ŷ  = xᵀw,  w₁ = 0
     w ← w + η (y − xᵀw) x                      for rows with η‖x‖² < 2
 
-The bound. Let u be any weights, e = y − xᵀw, v = y − xᵀu, and w' the weights after the round. Then
+For the bound, let u be any weights, e = y − xᵀw, v = y − xᵀu, and w' the weights after the round.
+Then
 
     ‖u − w‖² − ‖u − w'‖² = η(2 − η‖x‖²) e² − 2η ev ≥ η(2 − η‖x‖² − a) e² − η v²/a
 

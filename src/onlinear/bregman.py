@@ -103,9 +103,10 @@ def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether w has changed.
 
     Raising some weights scales the others down, which may bring more of them below α/n: these are
-    raised too, until none is below. Each pass is O(n), and a few suffice, though up to n passes are
-    possible. A sort, or the medians of Figure 3, have a better worst case. ``benchmarks/speed.py``
-    times the sort, which is slower for hundreds of weights and equally fast at a million.
+    raised too, until none is below. Each pass costs O(n), and a few passes suffice, though up to n
+    are possible. A sort, or the medians of Figure 3, have a better worst case.
+    ``benchmarks/speed.py`` times the sort, which is slower for hundreds of weights and equally fast
+    at a million.
     """
     n = w.size
     floor = alpha / n

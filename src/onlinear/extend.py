@@ -49,11 +49,11 @@ Checks of parameters
     a parameter and return it; ``asked`` lets them check the arguments of a function, too.
 States
     ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
-    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale the latter.
+    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale a ``Gaussian`` state.
 Second-order rounds
     ``covariance_times`` sets work[0] to Σx, and ``learn`` updates w and Σ. ``learn_later`` is
     faster where Σ is large: it defers the update of Σ to the next round, or to ``settle``.
-    ``moves`` returns the same update as the two numbers that ``Bulk`` needs.
+    ``moves`` returns the two numbers with which ``Bulk`` makes the same update as ``learn``.
 Linear algebra
     ``kernel`` compiles a function that steps call. Vectors: ``dot``, ``norm``, ``axpy``, ``scale``,
     ``extremes``, ``finite``; numbers: ``clipped``; symmetric matrices: ``symv``, ``add_square``,

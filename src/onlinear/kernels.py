@@ -5,8 +5,8 @@
     RBF(gamma=None)                         K(x, z) = exp(−gamma·‖x − z‖²)
 
 A custom kernel is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row x,
-and returns the n values K(z_i, x). It is called from Python once per round (twice by ``KernelGD``
-with a budget); the three above are compiled.
+and returns the n values K(z_i, x). A custom kernel is called from Python once per round (twice by
+``KernelGD`` with a budget); the three kernels above are compiled.
 """
 
 import math

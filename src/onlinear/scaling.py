@@ -113,21 +113,22 @@ class Standardized(Nested, Learner):
     CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary it is
     added with the prior. Costs O(d²) per round, like the learner.
 
-    The learner given only says which class and parameters to use; it does not learn. Change its
-    parameters with ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not
-    centred, so the intercept has to learn their mean: a learner that shrinks its predictions, as
-    LASER does unless ``shrink=False``, shrinks the intercept too. WEMM needs b above the largest
-    ‖u‖² of a standardized row u, which can be as large as the number of rows seen, and refuses
-    rows beyond it; ONS also assumes rows of bounded length. Outliers are not clipped as in Auto.
+    The given learner only says which class and parameters to use; it does not learn itself. Change
+    the parameters of the learner with ``set_params(learner__c=10.0)``. No regret bound is known for
+    Standardized. Labels are not centred, so the intercept has to learn their mean: a learner that
+    shrinks its predictions, as LASER does unless ``shrink=False``, shrinks the intercept too. WEMM
+    needs b above the largest ‖u‖² of a standardized row u, which can be as large as the number of
+    rows seen, and refuses rows beyond it; ONS also assumes rows of bounded length. Unlike Auto,
+    Standardized does not clip outliers.
 
     Parameters
     ----------
     learner : Learner
         A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
-        CIRR or OSLOG. Its ``on_bad`` is ignored.
+        CIRR or OSLOG. The ``on_bad`` of this learner is ignored.
     intercept : bool, default True
-        Whether to fit an intercept. If not, columns are not centred, and are divided by the root of
-        their mean square.
+        Whether to fit an intercept. Without an intercept, columns are not centred, and are divided
+        by the root of their mean square.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

@@ -149,7 +149,7 @@ class Learner(LearnerState):
 
     @atomic
     def remember(self, x: Any) -> np.ndarray:
-        """Return an array to keep of a row until its label arrives, for :meth:`learn_late`.
+        """Return an array to keep until the row's label arrives, for :meth:`learn_late`.
 
         >>> import onlinear as ol
         >>> model = ol.Ridge()
@@ -176,8 +176,8 @@ class Learner(LearnerState):
         """Learn a delayed label, given the array that :meth:`remember` returned for its row.
 
         A learner whose predictions depend on the last labels (Auto) uses the last labels as they
-        were when :meth:`remember` was called. If nothing was learnt in between, this equals
-        :meth:`learn_one`, bit for bit.
+        were when :meth:`remember` was called. If nothing was learnt in between, the result equals
+        that of :meth:`learn_one`, bit for bit.
         """
         self._learn_one(kept, y)
 
@@ -373,10 +373,10 @@ def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None =
     Parameters
     ----------
     path : path
-        A regular file.
+        The state file, which must be a regular file.
     spill : path or None, default None
         The folder in which a :class:`onlinear.Keyed` keeps models that do not fit in memory; None
-        means the folder for temporary files. It is never taken from the file.
+        means the folder for temporary files. This folder is never taken from the state file.
     """
     if spill is not None and not Path(spill).is_dir():
         raise ValueError(f"load needs spill to be a folder that exists, got {spill!r}")

@@ -1,8 +1,8 @@
 """The base class of kernel learners, whose state grows with the examples they keep.
 
-The state is one flat array, as for all learners, with room for some number of examples. When the
-room is full, it grows by a quarter. So most rounds copy nothing, and the size of the state depends
-only on the number of examples.
+The state is one flat array, as for all learners, with room for some number of examples. When there
+are more examples, the room grows by a quarter. So most rounds copy nothing, and the size of the
+state depends only on the number of examples.
 """
 
 import bisect

@@ -37,7 +37,7 @@ def _times(value: float, k: int) -> float:
 
 
 def _errors(y: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return (y − ŷ)/2^k, and k."""
+    """Return the errors (y − ŷ)/2^k, and the k of :func:`_scaled`."""
     (y, predictions), k = _scaled(y, predictions)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return y - predictions, k

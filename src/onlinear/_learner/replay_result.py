@@ -110,7 +110,7 @@ class Replay:
     def correlation2(self) -> float:
         """Squared correlation of predictions and labels: the R² of Jamil & Bouchachia's tables.
 
-        It is NaN if the predictions or the labels are all the same.
+        The squared correlation is NaN if the predictions or the labels are all the same.
         """
         return measures.squared_correlation(*self._scored)
 
@@ -118,7 +118,7 @@ class Replay:
     def error_quartiles(self) -> np.ndarray:
         """Quartiles of the errors y − ŷ, with their sign: lower, median, upper.
 
-        These are the LQE, MQE and UQE of Jamil & Bouchachia's tables.
+        The three quartiles are the LQE, MQE and UQE of Jamil & Bouchachia's tables.
         """
         return measures.quartiles_of_error(*self._scored)
 
@@ -162,7 +162,7 @@ class BankReplay:
     labels : array
         The labels, one per row.
     skipped : array of bool
-        Where a learner skipped a row (only with its ``on_bad="skip"``).
+        True where a learner skipped a row (only with its ``on_bad="skip"``).
     learners : tuple of str
         The learners with their parameters, as text.
 

@@ -1,6 +1,6 @@
 """Learn rows all or nothing; the first rows learnt fix the number of columns.
 
-Shared by learners, banks of learners, and learners behind a feature map.
+Learners, banks of learners, and learners behind a feature map share this module.
 """
 
 import contextlib

@@ -36,7 +36,7 @@ class Estimator(Parameters):
         raise NotImplementedError
 
     def _for_tables(self) -> Self:
-        """Return the learner to predict tables with; their rows need not be next in the stream."""
+        """Return the learner to predict tables with, whose rows need not be next in the stream."""
         return self
 
     @atomic

@@ -186,7 +186,7 @@ class LearnerState(Estimator):
     def _prepare_again(self) -> None:
         """Make the next round prepare its arguments again: the state or a parameter was replaced.
 
-        The caller holds the lock.
+        The caller must hold the learner's lock.
         """
         for name in ("_call", "_direct"):
             self.__dict__.pop(name, None)

@@ -18,8 +18,8 @@ rule FULL before it writes anything.
 
 With a budget, the oldest example is dropped. ρ_i grows by 1/c per round, and if it grew without
 limit, the prior would become uninformative. So all ρ_i are reduced once the oldest example has aged
-by half the budget, as if the stream had begun near the oldest example kept. This needs a new
-factorisation, which costs n³/3 every n/2 rounds.
+by half the budget, as if the stream had begun near the oldest example kept. Reducing the ρ_i needs
+a new factorisation, which costs n³/3 operations every n/2 rounds.
 
 Moroshko, thesis section 3.3 (Figure 3.3 has the same numbers from other sums); Rasmussen &
 Williams, Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.

@@ -163,7 +163,7 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
 def move(follows: Follows) -> Any:
     """Return the compiled function that scales columns by their present mean and variance.
 
-    It also converts the learner's state to the new scaling.
+    The compiled function also converts the learner's state to the new scaling.
     """
     _, _, rescale, awaken, reweigh, adapt = follows
 

@@ -2,9 +2,9 @@
 
     L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
 
-L is the learner's loss; the other symbols are those of :mod:`onlinear.algorithms.arcor`.
-The comparator is the best fixed u in the ball. The last term needs the learner's Σ and its resets,
-which are computed again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
+L is the learner's loss; the other symbols are those of :mod:`onlinear.algorithms.arcor`. The
+comparator is the best fixed u in the ball. The last term of the bound needs the learner's Σ and its
+resets, which are computed again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
 """
 
 import math

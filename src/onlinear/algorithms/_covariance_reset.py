@@ -49,7 +49,7 @@ UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is roundi
 def threshold(params, i):
     """Return the threshold Λ_i⁻¹ of segment i, with a tolerance for ties.
 
-    After the last threshold of a given sequence, that one is used for all later segments.
+    The last threshold of a given sequence is used for all later segments.
     """
     _, _, q, inverse = params
     if inverse.size:
@@ -105,7 +105,7 @@ def _start_afresh(params, S, N, segment):
 def renew(params, S, N, segment, column, U):
     """Recompute N = (θI − Σ⁻¹)⁻¹ = (I + (θΣ − I)⁻¹)/θ in O(d³).
 
-    This is needed when Σ has changed other than by learning a row.
+    N has to be recomputed when Σ has changed other than by learning a row.
     """
     theta, d = certainty(params, segment[0]), S.shape[0]
     if math.isinf(theta):
@@ -155,8 +155,8 @@ def turn_other(params, k, nu):
 def fate(state, params, square, beside):
     """Return RENEW if a row of a block causes a reset, LEAVE if rounding would decide, else TAKE.
 
-    The test is the one of :func:`_too_certain`; ``square`` is ‖x‖². A reset ends the block, and a
-    row with LEAVE is learnt by the step. The ``memory`` in ``beside`` holds tr(N).
+    The test for a reset is the one of :func:`_too_certain`; ``square`` is ‖x‖². A reset ends the
+    block, and a row with LEAVE is learnt by the step. The ``memory`` in ``beside`` holds tr(N).
     """
     N, segment = state[-2], state[-1]
     _, wings, at, memory = beside

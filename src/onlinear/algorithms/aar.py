@@ -3,8 +3,8 @@
     ŷ  = xᵀw / (1 + χ)             χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
     w and Σ as in online ridge regression
 
-AAR predicts what ridge regression would predict after learning the present row with the label 0.
-This is Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction to [−Y, Y], and does
+AAR predicts what ridge regression would predict after learning the present row with the label 0. So
+AAR is Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction to [−Y, Y], and does
 not affect the learning.
 
 Vovk, COLT 1998; Forster, FCT 1999; Moroshko, thesis Table 3.1.
@@ -77,9 +77,9 @@ def step(state, params, x, y, work):
 class AAR(SecondOrder):
     """The forward algorithm of Vovk and Forster: minimax optimal for a fixed target.
 
-    For labels |y| ≤ Y, its loss exceeds that of the best fixed predictor (with the penalty b‖u‖²)
-    by at most Y² ln det(Σ⁻¹/b), which grows with the logarithm of the number of rounds. Costs O(d²)
-    per round.
+    For labels |y| ≤ Y, the loss of AAR exceeds that of the best fixed predictor (with the penalty
+    b‖u‖²) by at most Y² ln det(Σ⁻¹/b), which grows with the logarithm of the number of rounds.
+    Costs O(d²) per round.
 
     Parameters
     ----------

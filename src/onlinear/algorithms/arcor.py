@@ -10,14 +10,14 @@
 round of a reset w̃ uses the old Σ and the projection the new one. Misprint resolved: i counts
 segments, which end at a reset (the Λ_t of thesis Table 5.1 would count rounds).
 
-The test needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie causes no
-reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Otherwise rounding would decide ties, and a
-rotated copy of a stream would be reset in other rounds. (This is still possible above Λ_i⁻¹ = 10⁴,
-where Σ has larger rounding errors.)
+The test for a reset needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie
+causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Otherwise rounding would decide
+ties, and a rotated copy of a stream would be reset in other rounds. (Such differences are still
+possible above Λ_i⁻¹ = 10⁴, where Σ has larger rounding errors.)
 
 Theorem 1 and Corollary 1 are false as printed. The logarithms of Theorem 1 leave out the example
 that triggers a reset, and Lemma 3 fails at a reset. Equations (12) and (13) lack a factor r. The
-bound of :mod:`onlinear.algorithms._arcor_bound` holds.
+corrected bound of :mod:`onlinear.algorithms._arcor_bound` holds.
 
 Vaits & Crammer, ALT 2011, Figure 1; thesis Table 5.1.
 """

@@ -18,7 +18,8 @@ whose weights are not near zero. While there are fewer rounds than inputs and a 
 recursion is chaotic on dense data: changing a label by 1e-15 can change a prediction by 16–100 %.
 
 The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and the telescoping
-sums of their proofs ignore this. The bounds computed here and in OSLOG include its cost.
+sums of their proofs ignore this. The bounds computed here and in OSLOG include the cost of the
+changes of D.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 1.
 """
@@ -147,8 +148,9 @@ def bound(state, params, x, y, work):
         L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
     Here F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
-    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². If D did not change, a round would cost as much as a round of
-    AAR. Replacing D_{t−2} by D_{t−1} costs at most the difference of the two penalties at v_t.
+    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². If D did not change, the bound would grow in each round as that
+    of AAR does. Replacing D_{t−2} by D_{t−1} costs at most the difference of the two penalties at
+    v_t.
 
     Written without cancellation, the right side grows in each round by (y − γ)² + γ²q/(1 − q),
     where γ = bᵀNx and q = xᵀNx, plus the excess of v_t over the minimum under D_{t−2},
@@ -190,7 +192,7 @@ def bound(state, params, x, y, work):
 
 
 def own_ceiling(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the upper bound on the loss; it is the same for every comparator, none excluded."""
+    """Return the upper bound on the loss, which is the same for every comparator the user gives."""
     return tally[EXTRA], np.zeros(1, dtype=bool)
 
 
@@ -212,7 +214,8 @@ class CIRR(Learner):
     """Competitive iterative ridge regression: sparse weights, for many inputs few of which matter.
 
     Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
-    O(n²) per round. In total that is O(n²) if few of the n inputs matter, and n³/3 if all do.
+    O(n²) per round. In total, a round costs O(n²) if few of the n inputs matter, and n³/3 if all
+    do.
 
     Parameters
     ----------

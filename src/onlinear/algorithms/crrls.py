@@ -76,7 +76,7 @@ class CRRLS(SecondOrder):
     forgetting : float, default 0.99
         Factor that multiplies the weight of earlier rows in each round, 0 < forgetting ≤ 1.
     reset_every : int, default 100
-        Rounds between resets (T₀ in the thesis), at least 1.
+        Number of rounds between resets (T₀ in the thesis), at least 1.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

@@ -5,8 +5,8 @@
 
 All copies have the same r and learn every label; the copies of the first layer have the same R_B.
 The entries of z are in the order q = ∞, 1, …, C, and z is not normalised. The regret against the
-best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This is Theorem 2, whose
-term D log T is right as long as z is bounded.
+best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This statement is the
+paper's Theorem 2, whose term D log T is right as long as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -123,8 +123,8 @@ def bound(state, params, x, y, work):
 
         L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ)
 
-    This is ARCOR's bound for the second layer, and χ is the χ of that layer. v is the best fixed
-    combination of the copies, scaled down to ‖v‖ ≤ 1 if it is longer.
+    The bound is ARCOR's bound for the second layer, and χ is that of the second layer. v is the
+    best fixed combination of the copies, scaled down to ‖v‖ ≤ 1 if it is longer.
     """
     tally = state[0]
     losses, t, W, S, N, segments = state[SECOND:]
@@ -156,7 +156,7 @@ class DriftNetwork(Learner):
     """ARCORs with several reset schedules, for an unknown amount of drift.
 
     C + 1 copies of ARCOR predict: one never resets, the others reset the more rarely the larger
-    their q is. Another ARCOR combines their predictions. Costs O(C·d²) per round.
+    their q is. Another ARCOR combines the predictions of the copies. Costs O(C·d²) per round.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class DriftNetwork(Learner):
     @property
     @atomic
     def copies_(self) -> np.ndarray:
-        """The weights of the copies, one row each: q = ∞, 1, …, C."""
+        """The weights of the copies, one row for each of the copies q = ∞, 1, …, C."""
         return np.array(self._learnt().W)
 
     @property

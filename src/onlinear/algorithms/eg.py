@@ -4,9 +4,9 @@
     w_i ← w_i exp(−2η (xᵀw − y) x_i) / Z       normalised to Σw_i = 1
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
 
-The state holds ln w, shifted so that its maximum is 0. So no weight can underflow to zero and stay
-there. Misprint resolved: the update of Figure 1 rightly has the factor 2 of the gradient, which
-Lemma 13 lacks. The lemma needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
+The state holds ln w, shifted so that its maximum is 0. So no weight can underflow to zero and
+remain zero. Misprint resolved: the update of Figure 1 rightly has the factor 2 of the gradient,
+which Lemma 13 lacks. Lemma 13 needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
 
 Hoeffding's inequality for the exponential extends Theorem 16 to every rate with ηX² < 8/3.
 
@@ -140,8 +140,8 @@ def bound(state, params, x, y, work):
     s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's inequality gives
     η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where D is the relative entropy
     and w' are the weights after the step. With k = 2/3 and EG's η = 2/(3X²), the factor is 3/2 as
-    in Theorem 16. With k = 1/3 and EG±'s η = 1/(3U²X²), it is 3. The rows of EG± have the range
-    2U max|x_i|.
+    in Theorem 16. With k = 1/3 and EG±'s η = 1/(3U²X²), the factor is 3. The rows of EG± have the
+    range 2U max|x_i|.
     """
     tally, notes, A, b, p = state
     eta, alpha, U, k, search = params
@@ -234,9 +234,9 @@ def share(owner: Learner) -> float:
 class EG(Learner):
     """Exponentiated gradient: weights on the simplex, for many inputs few of which matter.
 
-    With ``alpha`` it is C-EG, which tracks a shifting target: no weight falls below alpha/n. The
-    prediction is a weighted mean of x. Costs O(n) per round for n inputs (the projection
-    takes a few passes of O(n)).
+    With ``alpha`` the learner is C-EG, which tracks a shifting target: no weight falls below
+    alpha/n. The prediction is a weighted mean of x. Costs O(n) per round for n inputs (the
+    projection takes a few passes of O(n)).
 
     Parameters
     ----------

@@ -4,13 +4,14 @@
     w_i ← w_i exp(−2η (ŷ − y) x_i)
     w_i ← w_i clipped to [α/n, n/α], if an α is given
 
-Misprints resolved: the factor 2 of Figure 1 is right (Lemma 12 lacks it). The lemma is false when
-xᵀw > Y, so the prediction is clipped to Y in the loss and in the update. Rows need x ≥ 0 and labels
-0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and (51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs
-instead of plus. The state holds ln w, so that no weight can underflow to zero and stay there.
+Misprints resolved: the update of Figure 1 rightly has the factor 2, which Lemma 12 lacks. Lemma 12
+is false when xᵀw > Y, so the prediction is clipped to Y in the loss and in the update. Rows need
+x ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and (51) are −‖u_ℓ‖₁ − H(u_ℓ),
+with minus signs instead of plus. The state holds ln w, so that no weight can underflow to zero and
+stay there.
 
-Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. Their rate is
-η = 1/(3XY); a smaller rate equals their rate for a larger X.
+Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The rate of
+Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
 """
 
 import math
@@ -134,8 +135,8 @@ def bound(state, params, x, y, work):
 class EGU(Learner):
     """Exponentiated gradient for non-negative weights of any size.
 
-    With ``alpha`` it is C-EGU, which tracks a shifting target. Costs O(n) per round for n inputs;
-    without ``alpha`` O(k) for a sparse row of k entries.
+    With ``alpha`` the learner is C-EGU, which tracks a shifting target. Costs O(n) per round for n
+    inputs; without ``alpha`` O(k) for a sparse row of k entries.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def bound(state, params, x, y, work):
         L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η))
 
     Lemma 11 with any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) ≤ ½‖u − w‖² − ½‖u − w'‖², where w' are
-    the weights after the step. At η = 1/(4X²) the factor is the theorem's 2.
+    the weights after the step. At η = 1/(4X²) the factor is 2, as in Theorem 14.
     """
     tally, notes, t, w, S, sums = state
     eta, radius, search = params

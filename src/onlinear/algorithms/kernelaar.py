@@ -64,8 +64,8 @@ class KernelAAR(DualLearner):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped, as if it
-        had never been seen. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, as
+        if it had never been seen. None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

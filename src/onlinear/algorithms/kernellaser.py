@@ -74,9 +74,9 @@ class KernelLASER(DualLearner):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped, and the
-        prior variance is limited as if the stream had begun at most budget/2 rounds before the
-        oldest example kept. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
+        the prior variance is limited as if the stream had begun at most budget/2 rounds before the
+        oldest example kept. None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

@@ -5,7 +5,7 @@
 
 A row of weight 1/(1 − χ) has noise variance 1 − χ, and its pivot in C is 1 (see
 :mod:`onlinear._updates.dual`). The sums of the thesis' Figure 3.3 give the same predictions. As
-printed they cost O(t⁴) in round t; here a round costs O(t²).
+printed, these sums cost O(t⁴) in round t; here round t costs O(t²).
 
 The algorithm needs χ < 1 in every round; b > max K(x, x) suffices. A row with χ ≥ 1 is refused.
 
@@ -66,8 +66,8 @@ class KernelWEMM(DualLearner):
     b : float, default 2.0
         Precision of the prior, b > 0; choose it above the largest K(x, x).
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped; the others
-        keep their weights 1/(1 − χ). None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
+        the others keep their weights 1/(1 − χ). None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

@@ -7,8 +7,8 @@
 
 The prediction is min-max against the best sequence u_1..u_T under the penalty
 b‖u_1‖² + c Σ‖u_{s+1} − u_s‖². w and Σ are those of a Kalman filter for weights that follow a random
-walk (Q = I/c, R = 1). With ``shrink=False`` the prediction is that of the Kalman filter,
-xᵀw_{t−1}. It has the smaller loss on the papers' own streams, and a different bound: for the
+walk (Q = I/c, R = 1). With ``shrink=False`` the prediction is that of the Kalman filter, xᵀw_{t−1}.
+This prediction has the smaller loss on the papers' own streams, and a different bound: for the
 squared errors ℓ_t, Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any sequence.
 
 Misprints resolved: equation (6.8) of the thesis is c = (√2·T·Y²·d·X/V)^{2/3}, and (6.9) needs a
@@ -154,9 +154,10 @@ def bound(state, params, x, y, work):
         L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra
 
     With shrunk predictions, factor = 1 and extra = Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x
-    (Theorem 12, with y_t² for Y²). Otherwise Σ ℓ_t/(1+χ_t) equals the minimum for the squared
-    errors ℓ_t, so factor = 1 + max χ and extra = 0. If then predictions and labels are in [−Y, Y],
-    ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ (|y_t| + Y)²·χ/(1+χ).
+    (Theorem 12, with y_t² for Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum for the
+    squared errors ℓ_t, so factor = 1 + max χ and extra = 0. If predictions that are not shrunk and
+    labels are in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ
+    (|y_t| + Y)²·χ/(1+χ).
     """
     tally, notes, t, w, S = state
     gain, chi, rule = compete((t, w, S), params[1], x, y, work)
@@ -202,10 +203,11 @@ class LASER(SecondOrder):
     b : float, default 1.0
         Precision of the prior, b > 0: the penalty on the first comparator's ‖u₁‖².
     c : float, default 100.0
-        Penalty on the drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift (then it is AAR).
+        Penalty on the drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift, and LASER is then
+        AAR.
     shrink : bool, default True
-        True: the min-max prediction xᵀw/(1+χ) of Theorem 12. False: xᵀw, the prediction of a
-        Kalman filter, often better; its loss is at most 1 + max χ times the least penalised loss.
+        True: the min-max prediction xᵀw/(1+χ) of Theorem 12. False: xᵀw, the prediction of a Kalman
+        filter, which is often better; its loss is at most 1 + max χ times the least penalised loss.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"

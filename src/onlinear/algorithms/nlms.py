@@ -9,8 +9,8 @@ With n = ε + ‖x‖², any u, and w' for the weights after the step, expanding
 
     η(2 − η)/4 · (y − xᵀw)²/n − η/(2 − η) · (y − xᵀu)²/n ≤ ½‖u − w‖² − ½‖u − w'‖²
 
-for every η in (0, 2). This bounds the normalised loss and, with the largest n, the loss itself; at
-η = 1 the factor is 4.
+for every η in (0, 2). Summed over all rounds, this inequality bounds the normalised loss and, with
+the largest n, the loss itself; at η = 1 the factor is 4.
 
 Bershad, IEEE Trans. ASSP 1986; Bitmead & Anderson 1980.
 """
@@ -107,7 +107,7 @@ class NLMS(Learner):
     eta : float, default 0.5
         Step size, 0 < eta < 2; after a step with eta = 1, the row's prediction equals its label.
     epsilon : float, default 0.0
-        Added to ‖x‖², epsilon ≥ 0.
+        Number added to ‖x‖² in the divisor of a step, epsilon ≥ 0.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

@@ -62,8 +62,8 @@ def init(params: ONSParams, d: int) -> Gaussian:
 def turn(params, j, m, chi, y):
     """Return the prediction of a row of a block, h and k, and whether to go on.
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. With g = sx, the update of Σ is
-    Σ ← Σ − s²vvᵀ/(1 + s²χ).
+    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As g = sx with s = 2(m − y), the
+    update of Σ is Σ ← Σ − s²vvᵀ/(1 + s²χ).
     """
     gamma, _, _ = params
     s = 2.0 * (m - y)
@@ -147,9 +147,9 @@ class ONS(SecondOrder):
     Parameters
     ----------
     gamma : float, default 0.5
-        The step is A⁻¹g/gamma, gamma > 0.
+        Divisor of the step A⁻¹g/gamma, gamma > 0.
     epsilon : float, default 1.0
-        A₀ = epsilon·I, epsilon > 0.
+        Size of the initial matrix A₀ = epsilon·I, epsilon > 0.
     radius : float or None, default None
         Keep ‖w‖ ≤ radius, radius > 0; None means no limit. The regret bound needs a radius.
     on_bad : {"raise", "skip"}, default "raise"

@@ -4,8 +4,8 @@
     w_t as in CIRR
 
 The weights are those of CIRR, but OSLOG predicts with the weights of the round before. In the
-paper, the first prediction is w₀ᵀx₁, made before anything was learnt. This one prediction spoils
-the paper's own results on the data sets ISE and F-16. Here the first prediction is 0 unless
+paper, the first prediction is w₀ᵀx₁, made before anything was learnt. This first prediction alone
+spoils the paper's own results on the data sets ISE and F-16. Here the first prediction is 0 unless
 ``first="w0"``. Predictions can be clipped to the range of the labels, which the logarithmic bound
 needs.
 
@@ -102,9 +102,9 @@ def bound(state, params, x, y, work):
         Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
-    D and S are those of CIRR, and L is the sum of squared errors.
-    So L is at most (1 + max χ) times the right side. With predictions and labels in [−Y, Y], L is
-    at most the right side plus Σ (|y_t| + Y)²·χ/(1+χ).
+    D and S are those of CIRR, and L is the sum of squared errors. So L is at most (1 + max χ) times
+    the right side of the bound. With predictions and labels in [−Y, Y], L is at most the right side
+    plus Σ (|y_t| + Y)²·χ/(1+χ).
 
     Written without cancellation, the right side grows in each round by e²/(1+χ) plus
     the excess of w_t over the minimum under D_{t−2}, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
@@ -177,7 +177,8 @@ class OSLOG(Learner):
     """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used one round later.
 
     Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
-    O(n²) per round. In total that is O(n²) if few of the n inputs matter, and n³/3 if all do.
+    O(n²) per round. In total, a round costs O(n²) if few of the n inputs matter, and n³/3 if all
+    do.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@
 After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
 In a direction that the data do not excite, Σ grows by 1/r per round without limit ("wind-up"),
-until rounding errors swamp the other directions. A guard prevents this. The limit on Σ_ii is the
+until rounding errors swamp the other directions. A guard prevents wind-up. The limit on Σ_ii is the
 larger of 10⁹/p_i, where p_i is the largest x_i² seen, and the prior's 1/b; it is 10⁹/b as long as
 x_i was always 0. When Σ_ii exceeds its limit, Σ is updated as if w_i had been measured and found at
 its present value: this divides Σ_ii by four and does not change w. The guard has no effect as long
@@ -115,7 +115,7 @@ def unforced(state, r, b, X, start, rows):
 
 @kernel
 def fade(state, r, X, start, rows):
-    """Divide Σ by r once for each row of a block, which the block itself has left out."""
+    """Divide Σ by r once for each row of a block, because the block itself has not done so."""
     _, _, S, peak = state
     growth = r**-rows
     for i in range(peak.size):
@@ -127,8 +127,8 @@ def fade(state, r, X, start, rows):
 def turn(params, j, m, chi, y):
     """Return the prediction of row j of a block, the factors h and k, and True to go on.
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. It does not divide Σ by r, so
-    r^(j+1) replaces r in h and k.
+    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. A block does not divide Σ by r,
+    so r^(j+1) replaces r in h and k.
     """
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True
@@ -166,7 +166,7 @@ class RLS(SecondOrder):
     ----------
     forgetting : float, default 0.99
         Factor that multiplies the weight of earlier rows in each round, 0 < forgetting ≤ 1: the
-        memory is about 1/(1 − forgetting) rounds. With 1, RLS is ridge regression.
+        memory is about 1/(1 − forgetting) rounds. With forgetting = 1, RLS is ridge regression.
     b : float, default 1.0
         Precision of the prior, b > 0; the prior is forgotten like a row.
     on_bad : {"raise", "skip"}, default "raise"

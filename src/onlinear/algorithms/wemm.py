@@ -151,8 +151,9 @@ def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
 def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
     """Return a bound on L^a(u): L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
 
-    This is the thesis' Theorem 6, corrected, for rows with ‖x‖ ≤ X. L^a(u) = Σ a_t(y_t − uᵀx_t)² is
-    the weighted loss of u, L is the sum of the losses (y_t − uᵀx_t)², and S the largest of them.
+    The bound is the thesis' Theorem 6, corrected, for rows with ‖x‖ ≤ X. The weighted
+    loss of u is L^a(u) = Σ a_t(y_t − uᵀx_t)². L is the sum of the losses (y_t − uᵀx_t)² of u, and S
+    the largest of them.
     """
     total, worst = losses.sum(), losses.max()
     if worst == 0:

@@ -21,7 +21,7 @@ BEGUN = ("_call", "_names", "_settings", "_state", "feature_names_in_", "n_featu
 class MapState(Transformer):
     """The state of a feature map: arrays allocated at the first row, to which rows only add data.
 
-    So rows are undone by dropping the data that they added; nothing is copied beforehand.
+    So rows are undone by dropping the data that they added, and no copy is needed beforehand.
     """
 
     fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change after the first row
@@ -127,7 +127,7 @@ class MapState(Transformer):
         return np.concatenate([array.ravel() for array in self._state])
 
     def _restore(self, d: int, names: list[str] | None, record: np.ndarray) -> None:
-        """Restore the state from a file; it is checked before memory is allocated."""
+        """Restore the state from a file; its size is checked before memory is allocated."""
         model_codec.check_contents(d, record, names, 0)
         size = self._size(d)
         if record.shape != (size,):

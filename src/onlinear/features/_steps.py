@@ -52,8 +52,8 @@ class Behind(Step):
     """A map followed by a learner's step: a block of rows is mapped, then learnt.
 
     A row that the learner refuses must not change the map: the map is restored to the start of the
-    block, and the rows before the refused one are mapped again. After that, blocks are short for a
-    while.
+    block, and the rows before the refused one are mapped again. After a refused row, blocks are
+    short for a while.
     """
 
     def __init__(self, features: Any, step: Step) -> None:
@@ -98,7 +98,7 @@ class Behind(Step):
 
 
 def of_map(rule: int) -> int:
-    """Return a rule of the map with a minus sign, to tell it from the rules of the learner."""
+    """Return the number of a map's rule, negative to tell it from a learner's rules."""
     return rule if rule == BAD_INPUT else -rule
 
 

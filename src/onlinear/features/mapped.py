@@ -23,7 +23,7 @@ __all__ = ["Mapped"]
 class Mapped(Pair):
     """A feature map followed by a learner, which learns from φ(x) instead of x.
 
-    It has the API of a learner: ``predict_one`` and ``learn_one``, :func:`onlinear.replay`,
+    ``Mapped`` has the API of a learner: ``predict_one`` and ``learn_one``, :func:`onlinear.replay`,
     scikit-learn's methods, ``save`` and :func:`onlinear.load`; all of them give the same
     predictions to the bit. The map learns (chooses landmarks) only from rows that the learner
     learns. Map and learner are the given objects, not copies, as in a scikit-learn pipeline:

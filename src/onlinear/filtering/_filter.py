@@ -28,7 +28,7 @@ TIE = 1e-12  # a margin this close to the threshold reaches it, so that rounding
 
 
 class Filter(Guarded):
-    """Decide which rows to forward, one by one; only these reveal their label, −1 or +1.
+    """Decide row by row which rows to forward; only forwarded rows reveal their label, −1 or +1.
 
     ``decide`` says whether to forward a row, and counts it; ``feedback`` learns the label of a
     forwarded row, at once or later; ``margin`` says how relevant a row seems.

@@ -3,8 +3,8 @@
     forward if the base predicts +1, else with probability min(1, √((1 + m)/T))
 
 where m counts the relevant rows that the base, the classifier, had called irrelevant and that were
-forwarded at random. The base learns only from forwarded rows, and the size of its margin plays no
-part.
+forwarded at random. The base learns only from forwarded rows. Decisions depend on whether the base
+calls a row relevant, not on the size of its margin.
 
 Helmbold, Littlestone & Long, Information and Computation 2000 (apple tasting), as in Cesa-Bianchi,
 Conconi & Gentile, NIPS 2003, section 4.1.
@@ -36,8 +36,8 @@ class AppleTasting(Exploring):
     ----------
     base : Filter or None, default None
         The classifier: a filter that has seen nothing, whose threshold says which rows are
-        relevant. It is copied, and the copy learns. None is ``RidgeFilter(c=0)``, which is
-        RIDGE-FULL.
+        relevant. The given filter is copied, and the copy learns. None is ``RidgeFilter(c=0)``,
+        which is RIDGE-FULL.
     p : float or None, default None
         Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1; None uses
         min(1, √((1 + m)/T)).
@@ -91,7 +91,7 @@ class AppleTasting(Exploring):
     def probability(self) -> float:
         """Return the probability of forwarding a row that seems irrelevant.
 
-        It is p if given, or else min(1, √((1 + m)/T)).
+        The probability is p if given, or else min(1, √((1 + m)/T)).
         """
         if self._p is not None:
             return self._p

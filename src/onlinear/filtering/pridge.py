@@ -29,7 +29,8 @@ __all__ = ["PRidgeFilter", "theorem_3"]
 class PRidgeFilter(Exploring):
     """Forward rows that ridge regression calls relevant, and a random sample of the rest.
 
-    Costs O(d²) per round, more when w has to be projected. The theorem needs rows with ‖x‖ = 1.
+    Costs O(d²) per round, more when w has to be projected. The regret bound (Theorem 3) needs rows
+    with ‖x‖ = 1.
 
     Parameters
     ----------
@@ -98,8 +99,8 @@ class PRidgeFilter(Exploring):
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:
     """Return a bound on the expected regret of P-RIDGE-FIL in n rounds, γ = min |uᵀx|.
 
-    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. It holds for rows and a u of length 1,
-    with the theorem's p.
+    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. This bound holds for rows and a u of
+    length 1, with the theorem's p.
     """
     root = math.sqrt(n)
     return 2 * a * root / gamma + 8 * root / gamma * d * math.log1p(n / (a * d)) + root / 2 + 0.5

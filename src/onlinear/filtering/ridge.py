@@ -36,9 +36,9 @@ BLOCK = 512  # rows learnt at once if every label is seen
 class RidgeFilter(Filter):
     """Forward rows that ridge regression calls relevant, or knows too little about.
 
-    Costs O(d²) per round in primal form. In dual form, after n labels, it costs O(n²) to learn a
-    label, usually O(entries of x) to decide not to forward a row, and n²/2 numbers of memory. A row
-    of zeros has the margin 0 and is forwarded: leave such rows out.
+    Costs O(d²) per round in primal form. In dual form, after n labels, learning a label costs
+    O(n²), deciding not to forward a row usually costs O(entries of x), and the memory is n²/2
+    numbers. A row of zeros has the margin 0 and is forwarded: leave such rows out.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class RidgeFilter(Filter):
             fits("RidgeFilter in primal form", d, 1, 'form="dual"')
 
     def _regression(self, x: Row, topics: tuple[int, ...] = ()) -> SparseRidge | Regression:
-        """Return the regression; before the first label, a new one whose form suits the row."""
+        """Return the regression; before the first label, a new one in the form that suits x."""
         if self._model is not None:
             return self._model
         if self._kernel is None and (

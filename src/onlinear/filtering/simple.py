@@ -1,4 +1,4 @@
-"""SIMPLE-FIL: a filter that ignores x; every row is equally likely to be relevant.
+"""SIMPLE-FIL: a filter that ignores x, as if every row were equally likely to be relevant.
 
     δ̂ = share of relevant rows among the N forwarded − ½
     τ_t = −√(c ln t / N)

@@ -46,8 +46,8 @@ class Sparse(NamedTuple):
 def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     """Return the w that minimises the loss plus 2a‖w‖₁, a > 0.
 
-    Costs a d × d linear solve per step. It takes tens to thousands of steps, more if some weight is
-    on the edge between zero and nonzero.
+    Costs a d × d linear solve per step. The iteration takes tens to thousands of steps, more if
+    some weight is on the edge between zero and nonzero.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 5))

@@ -44,8 +44,8 @@ def improve_on_simplex(p, U, low, A, b, u, g):
 
     The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, weight is
     moved from the atom along which the loss rises most steeply to the atom along which it falls
-    most steeply, by the amount that reduces the loss most. (These are the two-coordinate steps of
-    support vector solvers.)
+    most steeply, by the amount that reduces the loss most. (Solvers for support vector machines use
+    the same two-coordinate steps.)
     """
     n = u.size
     _sum_of_atoms(p, U, u)

@@ -5,11 +5,11 @@ Every bound has the form
     loss ≤ factor · comparator + extra
 
 where the comparator is the least loss in hindsight (with the theorem's penalty). A tally is an
-array that holds these three numbers and is updated with every row. It depends on the rows and
-labels only, never on the learner's state or predictions. (It uses the same compiled functions as
-the learner; tests compare these functions with textbook formulas.) A tally accepts every row that
-the learner accepts: if it reaches the limits of floating point, it notes that, and its numbers are
-NaN from there on.
+array that holds the comparator, factor and extra of a bound, and is updated with every row. A tally
+depends on the rows and labels only, never on the learner's state or predictions. (The update of a
+tally uses the same compiled functions as the learner; tests compare these functions with textbook
+formulas.) A tally accepts every row that the learner accepts. If the limits of floating point are
+reached, this is noted, and the tally is NaN from there on.
 """
 
 import math
@@ -140,8 +140,8 @@ class Guarantee(NamedTuple):
 
     ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's
     comparators, both in words. ``price`` takes the user's comparators and the tally of each round.
-    It returns the bound on the loss in each round, and in which rounds the theorem does not allow
-    these comparators; ``paths`` says in words which ones it allows.
+    ``price`` returns the bound on the loss in each round, and in which rounds the theorem does not
+    allow these comparators. ``paths`` says in words which comparators the theorem allows.
     """
 
     statement: str
@@ -284,7 +284,7 @@ def _regret(state, params, x, y, m, beside):
 
 @Tally.with_bulk(in_bulk(_regret))
 def regret(state, params, x, y, work):
-    """Add a row to the least-squares problem of the best fixed predictor; there is no bound."""
+    """Add a row to the least-squares problem of the best fixed predictor; compute no bound."""
     tally, notes, t, w, S = state
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)
     if rule != FINE:

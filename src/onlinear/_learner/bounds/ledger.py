@@ -39,14 +39,14 @@ def check_matrices(state: tuple[np.ndarray, ...]) -> None:
 
 
 def _own(array: np.ndarray) -> np.ndarray:
-    """Return a copy that is aligned to a cache line."""
+    """Return a copy of an array that is aligned to a cache line."""
     return joined([array]).reshape(array.shape)
 
 
 class Ledger:
     """A regret bound to which rows are added, one by one or as tables; a refused row adds nothing.
 
-    With the engine "rank-one", both ways give the same bits.
+    With the engine "rank-one", rows added one by one and rows added as a table give the same bits.
     """
 
     def __init__(self, account: Account) -> None:
@@ -60,7 +60,7 @@ class Ledger:
         self._work = _own(self.account.step.work(d))
 
     def twin(self) -> "Ledger":
-        """Return an independent copy."""
+        """Return an independent copy of the ledger."""
         twin = Ledger(self.account)
         if self.state is not None:
             twin.begin(self.width)
@@ -74,7 +74,7 @@ class Ledger:
 
     @property
     def record(self) -> np.ndarray:
-        """The state as one vector."""
+        """The state of the bound as one vector."""
         if self.state is None:
             return np.zeros(0)
         return joined(self.state)

@@ -1,7 +1,8 @@
 """The experts of Auto: LASER learners of several adaptation speeds, on scaled and on raw columns.
 
-The last expert on raw columns is for relationships that jump. It assumes hardly any drift, but
-resets its covariance Σ when its squared error, divided by 1 + χ, is more than nine times the usual.
+The last expert on raw columns is for relationships that jump. This expert assumes hardly any drift,
+but resets its covariance Σ when its squared error, divided by 1 + χ, is more than nine times the
+usual.
 """
 
 import math
@@ -68,7 +69,7 @@ def follow(rounds, W, S, calm, c, u, given, y, work):
 
 @kernel
 def _start_afresh_if_surprised(w, S, x, y, calm, v):
-    """Set Σ to I if the error is large; ``calm`` holds its usual square and the rows since then."""
+    """Reset Σ to I if the error is large; ``calm`` is (usual squared error, rows since a reset)."""
     symv(S, x, v)
     e = y - dot(w, x)
     miss = e * e / (1.0 + dot(x, v))

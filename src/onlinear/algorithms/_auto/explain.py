@@ -46,8 +46,8 @@ def _memory(memories: list[float], overall: np.ndarray) -> float:
 
     An expert of memory m gives a row of age a the weight e^{−a/m}/m. The result is the geometric
     mean of the ages between the quartiles of the combined weights. Unlike the memory of the leading
-    expert alone, it changes little when the weights change. The result is NaN if the experts on
-    unscaled columns have more weight than the others.
+    expert alone, the result changes little when the weights change. The result is NaN if the
+    experts on unscaled columns have more weight than the others.
     """
     known = np.isfinite(memories) & (np.array(memories) > 0.0)
     weights, given = overall[known], overall[np.isnan(memories)]

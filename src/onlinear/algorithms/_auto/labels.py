@@ -1,6 +1,6 @@
 """Label statistics of Auto: range, noise, outliers, and which expert leads.
 
-The statistics are stored in one array. Labels in it are stored minus the first label y₁.
+The statistics are stored in one array. Labels in this array are stored minus the first label y₁.
 """
 
 import math

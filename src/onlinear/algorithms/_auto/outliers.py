@@ -5,15 +5,17 @@ the range of the column's earlier values by more than the width of that range. I
 been constant, an entry is an outlier if its distance from the constant is more than a thousand
 times the constant's size.
 
-An outlier is replaced by the column's mean. It is learnt, however, if the column had another
+An outlier is replaced by the column's mean. However, an outlier is learnt if the column had another
 outlier within the last few thousand rows and the new one is at most four times as far from the
-mean. It is then clipped to 40 standard deviations (the next one to 80) and widens the range. In
-this way, genuine level shifts and recurring events are still learned. For the prediction of its
-row, the outlier is replaced even then: so far from earlier rows, the weights say little.
+mean. An outlier that is learnt is clipped to 40 standard deviations (the next one to 80) and widens
+the range. In this way, genuine level shifts and recurring events are still learned. For the
+prediction of its row, even such an outlier is replaced by the mean: so far from earlier rows, the
+weights say little.
 
-In the first ten rows, standard deviations mean little. There, one value of a column is replaced by
-the median if it is 50 times as far from the median as all other values. If all other values are
-equal, it is replaced if it is farther from the median than a thousand times the median.
+In the first ten rows, standard deviations mean little. So in these rows, one value of a column is
+replaced by the median if it is more than 50 times as far from the median as all other values. If
+all other values are equal, the value is replaced if its distance from the median is more than a
+thousand times the median.
 """
 
 import math
@@ -43,7 +45,7 @@ def clean(x, n, mean, spread, seen, absurd, last, learning, out):
 
     n rows were seen so far, and ``seen`` holds the range of each column. ``absurd`` is the decaying
     count of outliers per column, ``last`` the distance of the last one from the mean. With
-    ``learning``, outliers that are believable are only clipped.
+    ``learning``, outliers that :func:`believable` accepts are only clipped.
     """
     for j in range(x.size):
         out[j] = x[j]

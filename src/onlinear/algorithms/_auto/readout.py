@@ -26,7 +26,7 @@ class Regret(NamedTuple):
     """The losses of Auto and of its experts on the clipped labels, from the second label on.
 
     ``left_out``
-        How many labels were skipped as outliers; they are not in the losses.
+        How many labels were skipped as outliers; the losses leave out these labels.
     ``loss``, ``experts``
         The sum of Auto's squared errors, and the sums for each expert.
     ``weighted``, ``combination``, ``ceiling``

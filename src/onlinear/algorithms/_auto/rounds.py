@@ -1,8 +1,8 @@
 """One round of Auto: predict a row, then learn its label, at once or delayed.
 
 A ticket holds what is known about a row when it is predicted: the row, the features of the
-combination, and a few numbers. A label is learnt from the ticket of its row, whether it arrives at
-once or after later rows.
+combination, and a few numbers. A label is learnt from the ticket that was made when its row was
+predicted, whether the label arrives at once or after later rows.
 """
 
 from onlinear._numerics.linalg import kernel, reset, scale

@@ -60,5 +60,5 @@ class Outcome:
         return sum(said), len(said)
 
     def claim(self, name: str) -> Claim:
-        """Return the claim of that name."""
+        """Return the claim with the given name."""
         return next(claim for claim in self.claims if claim.name == name)

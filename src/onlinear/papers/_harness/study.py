@@ -46,7 +46,7 @@ class Study:
     download : bool, default True
         Whether real data sets may be fetched from their public sources.
     advance : callable, optional
-        Called with the number of finished tasks and the total.
+        Function that is called with the number of finished tasks and the total.
     """
 
     repeats: int = 100
@@ -92,7 +92,7 @@ class Study:
 
     @contextmanager
     def hands(self, processes: int) -> Iterator[None]:
-        """Let :meth:`map` use this many processes within the ``with`` block; they end with it."""
+        """Let :meth:`map` use this many processes in the ``with`` block; end them after it."""
         if processes < 2:
             yield
             return

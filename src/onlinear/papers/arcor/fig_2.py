@@ -22,12 +22,13 @@ The paper does not say in which unit the rate is, how large R_B is, which values
 and over which values the parameter was tuned. Here the rate is in degrees per round, N(0, 2) has
 variance 2, R_B = 1, and the target goes round in five pairs of columns.
 
-The unit decides the left panel. In radians the target turns by 57° per round, and no learner can
-follow it. AROWR is then the best, since its tuned r makes it predict almost 0. At 1° per round the
-learners are in the paper's order for q up to 1.5, and with larger q ARCOR falls behind NLMS. At .1°
-per round, half a turn in all, ARCOR is ahead of NLMS with q = 2 as well. In the right panel the
-learners are in the paper's order for q up to 2 under every reading. Since the paper does not say
-which q were drawn, its claim is taken to be about the best q of those drawn here.
+The result of the left panel depends on the unit of the rate. In radians the target turns by 57° per
+round, and no learner can follow it. In radians AROWR is the best, since its tuned r makes it
+predict almost 0. At 1° per round the learners are in the paper's order for q up to 1.5, and with
+larger q ARCOR falls behind NLMS. At .1° per round, half a turn in all, ARCOR is ahead of NLMS with
+q = 2 as well. In the right panel the learners are in the paper's order for q up to 2 under every
+reading. Since the paper does not say which q were drawn, its claim is taken to be about the best q
+of those drawn here.
 """
 
 from collections.abc import Mapping, Sequence

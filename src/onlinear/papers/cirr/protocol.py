@@ -1,4 +1,4 @@
-"""Shared by Tables 2 and 3 of Jamil & Bouchachia: measures, the protocol, and tuning."""
+"""Measures, protocol and tuning that Tables 2 and 3 of Jamil & Bouchachia share."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -53,7 +53,7 @@ MEASURES = ("RMSE", "R²", "MAE", "LQE", "MQE", "UQE")
 
 
 def row(y: np.ndarray, predictions: np.ndarray) -> Row:
-    """Return the measures of the paper; its R² is the squared correlation of y and ŷ."""
+    """Return the paper's error measures; R² in the paper is the squared correlation of y and ŷ."""
     run = _run(y, predictions)
     return Row(run.rmse, run.correlation2, run.mae, *run.error_quartiles.tolist())
 

@@ -2,17 +2,17 @@
 
 The claim
 ---------
-The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels y = 10 sin(πx₁x₂) +
-20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1). Parameters are tuned on the first quarter, and the table has the
-errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as the best linear predictor in
-hindsight (BLUE, 2.63). ONS and OGD are a bit worse (2.66, 2.91), while AAR and ORR fail: 1.19·10⁵
-and 4.73·10⁵. The paper says that Theorems 3 and 5 indicate this failure, and that ORR gives very
-high weights because of outliers.
+The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels
+y = 10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1). Parameters are tuned on the first quarter,
+and the table has the errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as the best linear
+predictor in hindsight (BLUE, 2.63). ONS and OGD are a bit worse (2.66, 2.91), while AAR and ORR
+fail: 1.19·10⁵ and 4.73·10⁵. The paper says that its Theorems 3 and 5 indicate the failure of AAR
+and ORR, and that ORR gives very high weights because of outliers.
 
-The text adds two experiments. With the four significant inputs alone, CIRR has an RMSE of 3.41 and
-OSLOG of 21.12; OGD and ONS are a bit worse when significant inputs are removed. After a couple of
-anomalies are placed in the data, the RMSE of OSLOG, OGD and ONS shoots up, and that of CIRR becomes
-3.022, which suggests that CIRR is less sensitive to anomalies.
+The text of the paper adds two experiments. With the four significant inputs alone, CIRR has an RMSE
+of 3.41 and OSLOG of 21.12; OGD and ONS are a bit worse when significant inputs are removed. After a
+couple of anomalies are placed in the data, the RMSE of OSLOG, OGD and ONS shoots up, and that of
+CIRR becomes 3.022, which suggests that CIRR is less sensitive to anomalies.
 
 What is run
 -----------
@@ -23,46 +23,47 @@ floor. BLUE is least squares with an intercept, fitted to the rows that it is sc
 squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS: OGD's
 constant η = .05 was searched for so that the printed row comes out, and ONS is tuned.
 
-Then the same is run with AAR and ORR as they are defined, and again with every learner tuned. A
+Then the protocol is run with AAR and ORR as they are defined, and again with every learner tuned. A
 tuned learner has the parameter with the least loss on the first quarter, out of a grid from 10⁻⁸ to
-100 for a (and grids of η, and of γ and ε). OSLOG's first prediction is then 0.
+100 for a (and grids of η, and of γ and ε). OSLOG's first prediction is 0 in these runs.
 
 For the two experiments the paper does not say what exactly was done. Here the significant inputs
 are x₁, x₂, x₄ and x₅, which the text names. The text's statement about OGD and ONS, "when
 significant attributes are removed", follows the removal of the less significant inputs, and is
-taken to mean that. Its literal meaning, a run with the other six inputs alone, is run too. The
-anomalies are two rows, a third and two thirds through the stream, whose x₅ is replaced by a large
-number, from 10 to 10⁶. The choice of x₅ is ours; a table has the other inputs, on one stream. Two
-wrong labels are tried too. A row that is too long for OGD's step is predicted but not learnt, which
-is better for OGD than what the paper's OGD would have done.
+taken to mean that. The literal meaning of these words, a run with the other six inputs alone, is
+tried too. The anomalies are two rows, a third and two thirds through the stream, whose x₅ is
+replaced by a large number, from 10 to 10⁶. The choice of x₅ is ours; a table has the other inputs,
+on one stream. Two wrong labels are tried too. A row that is too long for OGD's step is predicted
+but not learnt, which is better for OGD than what the paper's OGD would have done.
 
 The reading
 -----------
 The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are reproduced in RMSE and R², and so
 is OGD's row with one fitted number. Values count as the same if they are within one unit of the
-last printed digit, since the paper sometimes rounds and sometimes truncates. Other cells that
-differ are in a remark.
+last printed digit, since the paper sometimes rounds and sometimes truncates. A remark lists the
+other cells that differ from the printed ones.
 
-The printed rows of AAR and ORR are not results of AAR and ORR. They come from one slip, a
+The printed rows of AAR and ORR are not results of AAR and ORR. Both rows come from one slip, a
 programming error: A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. So the matrix is inverted in each
 round, and rows are added to the matrix and to its inverse in turns. ORR's slip is in a version of
 R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR; AAR's was found by trying
-about twenty wrong updates. Except for one cell, these updates give both rows to the last printed
-digit, and even the weight 30004 that the text has for ORR. The data have no outliers: all inputs
-are in [0, 1].
+about twenty wrong updates. Except for one cell, the wrong updates give the rows of AAR and ORR to
+the last printed digit, and even the weight 30004 that the text has for ORR. The data have no
+outliers: all inputs are in [0, 1].
 
 AAR and ORR without the slip predict as well as CIRR and OSLOG. Superiority is taken to mean 5 %
-less RMSE after proper tuning. The difference that is left is under 1 % and due to the first rounds,
-after which all four lose the same. The table says nothing of sparsity: the best penalty is too weak
-to set a weight to zero, as the paper says itself.
+less RMSE after proper tuning. The remaining difference between these four learners is under 1 % and
+due to the first rounds, after which all four have the same loss. The table says nothing of
+sparsity: the best penalty is too weak to set a weight to zero, as the paper says itself.
 
-Leaving out inputs that do not matter cannot hurt, and does not: 3.41 and 21.12 must have another
-cause. It is true that a large x hardly changes the RMSE of CIRR, but the same holds for AAR, for
-the same reason: both predict with x already in the matrix, so that a long row is predicted near 0.
-OSLOG and ORR do not. And this helps against anomalies of inputs only: anomalies of labels harm all
-learners alike. How much the RMSE of the others rises depends on the input that is replaced; for
-some inputs without influence it rises less than tenfold. Afterwards every second-order learner has
-lost x₅, whose two large values outweigh all others.
+Leaving out inputs that do not matter cannot hurt, and does not: the printed RMSEs of 3.41 and 21.12
+must have another cause. It is true that a large x hardly changes the RMSE of CIRR, but the same
+holds for AAR, for the same reason: both predict with x already in the matrix, so that a long row is
+predicted near 0. OSLOG and ORR predict before x is in the matrix. CIRR and AAR are protected
+against anomalies of inputs only: anomalies of labels harm all learners alike. How much an anomaly
+raises the RMSE of the other learners depends on the input; for some inputs without influence on y
+it is less than tenfold. After the two anomalies every second-order learner has lost x₅, whose two
+large values outweigh all others.
 """
 
 from collections.abc import Mapping, Sequence

@@ -14,8 +14,8 @@ top of RIDGE-FULL, performs poorly and is not in the plot.
 What is run
 -----------
 RCV1 is used if scikit-learn has stored it (sklearn.datasets.fetch_rcv1); it is never downloaded
-from here. Otherwise, and in a quick run, Reuters-21578 is used in its place: the title and body of
-all its stories, in the order of their dates. Each topic that 1 to 5 % of the stories have is a
+from here. Without RCV1, and in a quick run, the data are those of Reuters-21578: the title and body
+of all its stories, in the order of their dates. Each topic that 1 to 5 % of the stories have is a
 task. A story is a TF-IDF vector of length 1, with the weights (1 + ln TF) ln(N/DF). Only words of
 three stories or more count, without stop words, and with all digits replaced by one sign.
 
@@ -30,12 +30,13 @@ every story of RCV1 has.
 
 The reading
 -----------
-Reuters-21578 is not RCV1. It has less than a third of the stories, so that a topic has a few
-hundred relevant ones, where the paper's topics have 700 to 3,500. About half of its stories have no
-topic. This is likely to decide the result of RIDGE-FIL: its threshold −√(5 ln t/N) comes close to 0
-only as it forwards stories, and most of its false alarms are in the first half. On a longer stream
-the false alarms should weigh less, as the second half and the curve of the F-measure over time
-suggest. Only RCV1 can tell whether they would weigh as little as in the paper.
+Reuters-21578 is not RCV1. Reuters-21578 has less than a third of the stories, so that a topic has a
+few hundred relevant stories, where the paper's topics have 700 to 3,500. About half of the stories
+of Reuters-21578 have no topic. These differences are likely to decide the result of RIDGE-FIL: its
+threshold −√(5 ln t/N) comes close to 0 only as it forwards stories, and most of its false alarms
+are in the first half. On a longer stream the false alarms should weigh less, as the second half and
+the curve of the F-measure over time suggest. Only RCV1 can tell whether the false alarms would
+weigh as little as in the paper.
 
 That RIDGE-FIL compensates "pretty well" is taken to mean that it has at least four fifths of the
 F-measure of RIDGE-FULL (the paper has .59/.68 = 87 %). "Balanced" is taken to mean averages less
@@ -45,12 +46,12 @@ The text does not say how topics are ordered in the figure: here the most freque
 Words are not lemmatised here, although they were for the paper. RCV1 as scikit-learn has it is
 stemmed, has weights from its first 23,149 stories, and is in the order of its identifiers, which is
 nearly the order of the dates. RIDGE-FULL keeps n²/2 numbers for n stories and takes time in
-proportion to n³. For 70,000 stories this is 20 GB, more than thirty times the time of
+proportion to n³. For 70,000 stories, RIDGE-FULL needs 20 GB, more than thirty times the time of
 Reuters-21578, and a machine with twice that memory. On a machine with less memory, only as many of
-the first stories are run as fit into half of it.
+the first stories are run as fit into half of the memory.
 
-The paper's Figure 2 is pseudo-code and has no numbers. Its errors, and what is wrong with the
-paper's Theorem 1 and Lemma 2, are among the errata of the documentation.
+The paper's Figure 2 is pseudo-code and has no numbers. The errors in Figure 2, Theorem 1 and Lemma
+2 of the paper are among the errata of the documentation.
 """
 
 from collections.abc import Mapping, Sequence

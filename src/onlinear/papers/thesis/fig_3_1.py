@@ -7,11 +7,12 @@ learner's loss minus that of the best u in hindsight, up to a constant (3.7). Th
 surfaces of G.
 
 Left, Forster's problem: every loss of u has the weight 1, and G is convex in y. The adversary's
-best label is as large as allowed. So labels have to be bounded (by Y = 10 in the figure), and the
-optimal prediction is clipped to that bound. Centre, WEMM, case 1: the last loss of u has a weight a
-with 1 + aχ − a < 0, where χ = xᵀΣx. G is strictly concave in y, and the optimal prediction is at
-its saddle. Right, WEMM, case 2: 1 + aχ − a = 0, and for the optimal prediction G does not depend on
-y. In both cases of WEMM labels need no bound, and the optimal prediction is WEMM's (Theorem 2).
+best label is as large as allowed. So in Forster's problem labels have to be bounded (by Y = 10 in
+the figure), and the optimal prediction is clipped to that bound. Centre, WEMM, case 1: the last
+loss of u has a weight a with 1 + aχ − a < 0, where χ = xᵀΣx. In case 1 G is strictly concave in y,
+and the optimal prediction is at the saddle of G. Right, WEMM, case 2: 1 + aχ − a = 0, and for the
+optimal prediction G does not depend on y. In both cases of WEMM labels need no bound, and the
+optimal prediction is WEMM's (Theorem 2).
 
 What is run
 -----------
@@ -33,9 +34,9 @@ Except for Y = 10 the figure has no numbers, so only its shapes and the places o
 predictions can be reproduced. Predictions count as equal within 10⁻⁵, since such a search finds the
 minimum of a smooth function to half the digits only. A curvature below 10⁻⁹ counts as 0. G counts
 as independent of y if it varies by less than 10⁻⁹ of the variation of Forster's G. "Forster's value
-is not bounded" is taken to mean that it grows more than tenfold when labels may go to 1000 and not
-only to 100. "WEMM needs no bound" is taken to mean that its value then changes by less than 10⁻⁶ of
-the change of Forster's value.
+is not bounded" is taken to mean that the value of Forster's problem grows more than tenfold when
+labels may go to 1000 and not only to 100. "WEMM needs no bound" is taken to mean that WEMM's value
+changes by less than 10⁻⁶ of the change of Forster's value.
 """
 
 from typing import Generic, NamedTuple

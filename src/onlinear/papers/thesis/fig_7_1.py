@@ -3,9 +3,9 @@
 The claim
 ---------
 On data sets 1 and 3, whose target turns at a constant rate, AROWR is the worst, since it stops
-learning. ARCOR is relatively bad, since it is made for less drift. CR-RLS is a little better than
-NLMS, and LASER is the best. On data sets 2 and 4, whose target turns ever more slowly and jumps to
-another pair of columns every 50 rounds, ARCOR outperforms LASER.
+learning. On these two sets ARCOR is relatively bad, since it is made for less drift. CR-RLS is a
+little better than NLMS, and LASER is the best of all. On data sets 2 and 4, whose target turns ever
+more slowly and jumps to another pair of columns every 50 rounds, ARCOR outperforms LASER.
 
 What is run
 -----------
@@ -31,7 +31,7 @@ The division by 1 + xᵀΣx decides the result. The prediction as printed is min
 labels that may be anything in [−Y, Y]. To follow a turning target, the covariance must stay large,
 and then the division pulls predictions towards 0 by a factor that does not fade. Tuning then has to
 choose between following the target and not shrinking, and LASER loses to first-order learners.
-Without the division, LASER is a Kalman filter for a random walk, and does what the thesis says.
+Without the division, LASER is a Kalman filter for a random walk, and performs as the thesis says.
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,33 +8,34 @@ ARCOR's bound is of the order √(TV′)·log T, where V′ is the sum of the st
 compared on two examples.
 
 Constant drift, steps of length ν: the bounds are ν^{2/3}T for LASER and ν^{1/2}T log T for ARCOR,
-and ARCOR's is the larger if (log T)⁶ > ν. Polynomial decay, steps of length t^−κ: V′ ≤ ((T−1)^{1−κ}
-− 1)/(1 − κ) for κ ≠ 1 and V′ ≤ log(T−1) + 1 for κ = 1, and V has the same bounds with 2κ.
-Asymptotically LASER outperforms ARCOR about when κ < .7.
+and ARCOR's is the larger if (log T)⁶ > ν. Polynomial decay, steps of length t^−κ:
+V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for κ ≠ 1 and V′ ≤ log(T−1) + 1 for κ = 1, and V has the same bounds
+with 2κ. Asymptotically LASER outperforms ARCOR about when κ < .7.
 
 What is run
 -----------
-First the formulas are checked. The closed forms are compared with the sums, the two orders are
-compared for constant drift, and the κ at which they cross is computed for T from 10⁸ to 10^100000.
-Then (6.8), which gives the drift penalty c with which (6.9) is to hold, is tried on d = 1, x = 1,
-and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
+First the formulas of the section are checked numerically. The closed forms are compared with the
+sums, the two orders are compared for constant drift, and the κ at which they cross is computed for
+T from 10⁸ to 10^100000. Then (6.8), which gives the drift penalty c with which (6.9) is to hold, is
+tried on d = 1, x = 1, and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
 
-Then the bounds themselves are computed on streams. Rows are uniform on the unit circle. The target
-has length 1 and turns so that its steps are exactly ν or t^−κ. Labels are y = uᵀx + noise, uniform
-in ±.1, and there are T = 10,000 and T/10 rounds (1,000 and 100 in a quick run). LASER.from_drift is
-given T, V and the largest label, ARCOR.from_drift T, V′ and R_B = 1, with r = 1. Their certificates
-against the target are the theorems' bounds, corrected and with all constants. They are upper bounds
-on the learner's loss minus the target's loss.
+Then the bounds of LASER and ARCOR are computed on streams. Rows are uniform on the unit circle. The
+target has length 1 and turns so that its steps are exactly ν or t^−κ. Labels are y = uᵀx + noise,
+uniform in ±.1, and there are T = 10,000 and T/10 rounds (1,000 and 100 in a quick run).
+LASER.from_drift is given T, V and the largest label, ARCOR.from_drift T, V′ and R_B = 1, with
+r = 1. The certificates of LASER and ARCOR against the target are the theorems' bounds, corrected
+and with all constants. A certificate bounds the learner's loss minus the target's loss from above.
 
 The reading
 -----------
 (log T)⁶ > ν is right as an inequality between the two orders. But inside a ball of radius 1 a step
-is at most 2, so from T = 4 on the inequality always holds. The opposite case needs a ball of radius
-½(log T)⁶, and then R_B and Y, which the orders leave out, are as large.
+ν is at most 2, so from T = 4 on the inequality always holds. The opposite case, (log T)⁶ < ν, needs
+a ball of radius ½(log T)⁶; then R_B and Y, which the orders leave out, are as large as this radius.
 
 The crossover is at κ = 2/3, where the powers of T in T^{2/3} and T^{1−κ/2} agree. To one digit 2/3
-is .7, and "about" is taken to mean this. Because of the logarithm, the crossover matters only for
-very long streams: up to some ten million rounds LASER's order is the smaller for every κ.
+is .7, so the thesis' "about .7" is taken to be right. Because of the logarithm, the crossover
+matters only for very long streams: up to some ten million rounds LASER's order is the smaller for
+every κ.
 
 The closed form lacks the + 1 of the line it comes from; ((T−1)^{1−κ} − κ)/(1 − κ) is right. In
 (6.8) the exponent 2/3 belongs to the whole fraction: as printed, c is too large, and (6.9) is false

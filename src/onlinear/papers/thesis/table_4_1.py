@@ -4,26 +4,27 @@ The claim
 ---------
 The table has six bounds on the regret against any fixed u, for rows with ‖x‖ ≤ 1. The bounds of
 Vovk and of Forster have the factor Y², the largest squared label. The bound of Crammer et al. for
-AROWR has the factor A, the learner's largest loss. The bound of Orabona et al. has the factor (U +
-Y)², for ‖u‖ ≤ U. The bounds of WEMM, Theorems 5 and 6, have the factor S, the largest loss of u.
+AROWR has the factor A, the learner's largest loss. The bound of Orabona et al. has the factor
+(U + Y)², for ‖u‖ ≤ U. The bounds of WEMM, Theorems 5 and 6, have the factor S, the largest loss of
+u.
 
-The text makes the following claims. Where y = uᵀx, the bound of Theorem 5 is O(1), and the other
-logarithmic bounds are not. Theorem 5 is better than Crammer's bound, as often S < A. Theorem 5 is
-better than the bounds of Vovk and Forster on problems that are approximately linear with Y large;
-their bounds may be better if Y is small. Theorem 6 and Orabona's bound may be sub-logarithmic, and
-S can be much smaller than (U + Y)².
+The text of the thesis makes the following claims. Where y = uᵀx, the bound of Theorem 5 is O(1),
+and the other logarithmic bounds are not. Theorem 5 is better than Crammer's bound, as often S < A.
+Theorem 5 is better than the bounds of Vovk and Forster on problems that are approximately linear
+with Y large; their bounds may be better if Y is small. Theorem 6 and Orabona's bound may be
+sub-logarithmic, and S can be much smaller than (U + Y)².
 
 What is run
 -----------
-Rows are uniform on the unit sphere of five dimensions, y = uᵀx + noise, b = 2, r = 1, and T =
-10,000 (1,000 in a quick run). There are five kinds of stream: linear (no noise, ‖u‖ = 1); large
+Rows are uniform on the unit sphere of five dimensions, y = uᵀx + noise, b = 2, r = 1, and
+T = 10,000 (1,000 in a quick run). There are five kinds of stream: linear (no noise, ‖u‖ = 1); large
 labels (‖u‖ = 10, noise uniform in ±.5); noisy (‖u‖ = 1, noise in ±1); small labels (u = 0, noise in
 ±.1); and noise that fades (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
 
 AAR, clipped to the largest label, AROWR and WEMM run on each stream. Every bound is evaluated after
 each of some rounds, with the Y, A, S and L of the rounds so far, against the u of the stream. The
 learner of Orabona et al. is the online Newton step (the thesis says so in chapter 1), which is ONS
-in the library. It is not run here; only its bound is evaluated, with U = ‖u‖. Beside the table's
+in the library. ONS is not run here; only its bound is evaluated, with U = ‖u‖. Beside the table's
 rows stand the certificates: the bounds in a sharper form, which uses the rows and labels of the
 stream at hand.
 
@@ -32,15 +33,16 @@ b.
 
 The reading
 -----------
-The last row of the table lacks the "1 +" that Theorem 6 has in the text, and is not a bound: with d
-= T = 1 and u the best in hindsight, the regret exceeds it for all b < 1/ln 2. For b ≥ 3 the last
-row is a bound, since ln(1 + ⌈L/S⌉/(d(b − 1))) in place of its logarithm can be proved, and ⌈L/S⌉ ≤
-2L/S. The printed proof of Theorem 6 has gaps (Lemma 8 and (4.6) are false). Theorem 6 as in the
-text is violated nowhere here, which is no proof.
+The last row of the table lacks the "1 +" that Theorem 6 has in the text, and is not a bound: with
+d = T = 1 and u the best in hindsight, the regret exceeds it for all b < 1/ln 2. For b ≥ 3 the last
+row is a bound, since ln(1 + ⌈L/S⌉/(d(b − 1))) in place of its logarithm can be proved, and
+⌈L/S⌉ ≤ 2L/S. The printed proof of Theorem 6 has gaps (Lemma 8 and (4.6) are false). Theorem 6 as in
+the text is violated nowhere here, which is no proof.
 
 S < A does not make Theorem 5 the better bound: Theorem 5 has a factor b/(b − 1), and b − 1 where
-Crammer's bound has rb. With r = 1, Theorem 5 is the smaller bound if S·b/(b − 1)·ln(1 + T/(d(b −
-1))) is less than A·ln(1 + T/(drb)). With a larger b the factor is nearer 1, and b‖u‖² larger.
+Crammer's bound has rb. With r = 1, Theorem 5 is the smaller bound if
+S·b/(b − 1)·ln(1 + T/(d(b − 1))) is less than A·ln(1 + T/(drb)). With a larger b the factor is
+nearer 1, and b‖u‖² larger.
 
 "Often" is taken to mean in more than half of the runs, and "better" to mean smaller at T in every
 run. "Logarithmic" is taken to mean a rise by 10 % or more from T/10 to T, and "sub-logarithmic" at

@@ -3,11 +3,11 @@
 The claim
 ---------
 Fig 4 shows the Bregman divergence of a convex function F: D(u, w) is how far F(u) is above the
-tangent of F at w. It is never negative, and 0 only for u = w (Proposition 21). Fig 2 shows why the
-nearest point of a ball is found by scaling (Theorem 5). For the unnormalised entropy and a box, the
-nearest point is found by clipping each weight to the box (Theorem 6). For the relative entropy and
-the simplex with a lower limit on each weight, it is found by the algorithm of Fig 3, which finds a
-threshold by medians in O(n) steps (Theorem 7).
+tangent of F at w. The divergence is never negative, and 0 only for u = w (Proposition 21). Fig 2
+shows why the nearest point of a ball is found by scaling (Theorem 5). For the unnormalised entropy
+and a box, the nearest point is found by clipping each weight to the box (Theorem 6). For the
+relative entropy and the simplex with a lower limit on each weight, the nearest point is found by
+the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem 7).
 
 All bounds of the paper rest on the generalised theorem of Pythagoras (Theorem 2): if p is the
 projection of w on a convex set and u is in the set, D(u, w) ≥ D(u, p) + D(p, w), with equality if
@@ -15,8 +15,8 @@ the set is affine.
 
 What is run
 -----------
-Both figures are drawn with onlinear.bregman. Fig 2, which the paper has for the ball, is drawn for
-the other two sets too, and Fig 4 for all three functions. The statements are tested on random
+Figures 2 and 4 are drawn with onlinear.bregman. Fig 2, which the paper has for the ball, is drawn
+for the other two sets too, and Fig 4 for all three functions. The statements are tested on random
 points w outside the set and u inside, with 2 to 20 coordinates. The sets are the ball of radius 1,
 and the box and the simplex with α = 0.3. The affine set is a hyperplane through u in a random
 direction; the projection on it is found by a search for the multiplier of the paper's (57).
@@ -30,10 +30,10 @@ The reading
 -----------
 Everything but Fig 3 holds as printed, up to rounding. In Fig 3 the denominators of lines 8 and 15
 have an α/n too many: they should be the mass of the weights that are not raised, 1 − (C% + L%) and
-1 − C%, as in Claim 1 in the proof of Theorem 7. As printed, the result does not sum to 1, or line
-11 looks for the smallest of no weights at all. The result is right only where nothing has to be
-done. How often that is depends on how weights and α are drawn, which is why there are three
-distributions.
+1 − C%, as in Claim 1 in the proof of Theorem 7. With Fig 3 as printed, the result does not sum to
+1, or line 11 looks for the smallest of no weights at all. The result of Fig 3 as printed is right
+only where no weight has to change. How often this is the case depends on how weights and α are
+drawn, which is why there are three distributions.
 
 That a point is the projection is also tested directly: points of the set on the line from it to u
 have to be farther from w. For the simplex the projection is computed in two ways: by Fig 3 with the

@@ -148,8 +148,9 @@ def _losses(setting: Setting, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np
 def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return labels of a target outside the set that the learner projects on.
 
-    The target is longer than the radius before the shift. If its weights are not negative, half of
-    the target on the other side of the shift is subtracted instead.
+    Before the shift, the target is longer than the radius. For targets without negative weights,
+    half of the other target (the one after or before the shift) is subtracted from the labels
+    instead.
     """
     middle = len(y) // 2
     other = np.sum(u[::-1] * X, axis=1)  # the target after the shift, and after it the one before
