@@ -139,7 +139,7 @@ def _compare(state, params, y, gain):
 
 
 def compare_in_bulk(state, params, x, y, m, beside):
-    """Record a row of a block in the bound; return TAKE."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     _compare(state, params, y, (y - m) * (y - m) / (1.0 + beside[0]))
     return TAKE
 

@@ -53,9 +53,9 @@ def forecast(params, m, chi):
 
 
 def turn(params, j, m, chi, y):
-    """Return the prediction of a row of a block, the factors h and k, and True to go on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
     h, k = moves(y - m, chi, 1.0)
     return forecast(params, m, chi), h, k, True

@@ -88,16 +88,16 @@ def init(params: ARCORParams, d: int) -> ARCORState:
 
 
 def turn(params, j, m, chi, y):
-    """Return the prediction of a row of a block, the factors h and k, and True to go on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
     h, k = moves(y - m, chi, params[0])
     return m, h, k, True
 
 
 def accept(state, params, x, y, m, beside):
-    """Return LEAVE for a row that needs a projection, RENEW for one with a reset, else TAKE."""
+    """Return LEAVE if a row of a block needs a projection, RENEW if it resets Σ, else TAKE."""
     if norm(state[1]) > params[1]:
         return LEAVE
     return fate(state, params, dot(x, x), beside)

@@ -47,9 +47,9 @@ def init(params: AROWRParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return the prediction of a row of a block, the factors h and k, and True to go on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
     r, _ = params
     h, k = moves(y - m, chi, r)

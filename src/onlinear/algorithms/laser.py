@@ -86,9 +86,9 @@ def drift(params):
 
 
 def turn(params, j, m, chi, y):
-    """Return the prediction of a row of a block, the factors h and k, and True to go on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
     h, k = moves(y - m, chi, 1.0)
     return forecast(params, m, chi), h, k, True
@@ -141,7 +141,7 @@ def _count(tally, notes, params, y, gain, chi):
 
 
 def accept(state, params, x, y, m, beside):
-    """Record a row of a block in the bound; return TAKE."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     chi = beside[0]
     _count(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
     return TAKE

@@ -60,9 +60,9 @@ def init(params: ONSParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return the prediction of a row of a block, h and k, and whether to go on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, whether to go on.
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As g = sx with s = 2(m − y), the
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As g = sx with s = 2(m − y), the
     update of Σ is Σ ← Σ − s²vvᵀ/(1 + s²χ).
     """
     gamma, _, _ = params
@@ -72,7 +72,7 @@ def turn(params, j, m, chi, y):
 
 
 def accept(state, params, x, y, m, beside):
-    """Return TAKE, or LEAVE for a row after which w has to be projected."""
+    """Return TAKE if a block can learn the row, or LEAVE if w has to be projected after it."""
     _, _, radius = params
     return TAKE if norm(state[1]) <= radius else LEAVE
 
@@ -118,7 +118,7 @@ def _count(tally, notes, params, x, y, gain, w):
 
 
 def count(state, params, x, y, m, beside):
-    """Record a row of a block in the bound; return TAKE."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     _count(state[0], state[1], params, x, y, (y - m) * (y - m) / (1.0 + beside[0]), state[3])
     return TAKE
 

@@ -125,10 +125,10 @@ def fade(state, r, X, start, rows):
 
 
 def turn(params, j, m, chi, y):
-    """Return the prediction of row j of a block, the factors h and k, and True to go on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. A block does not divide Σ by r,
-    so r^(j+1) replaces r in h and k.
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. A
+    block does not divide Σ by r, so r^(j+1) replaces r in h and k for row j of the block.
     """
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True

@@ -63,9 +63,9 @@ def init(params: WEMMParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return the prediction of a row of a block, the factors h and k, and True to go on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
     return m, 1.0, y - m, chi < 1.0
 
@@ -99,9 +99,10 @@ WEIGHT = 3  # in the tally: a_t
 
 
 def weigh(params, j, m, chi, y):
-    """Return 0, h and k for a row of a block of weight 1/(1 − χ), and whether to go on.
+    """Return 0, the factors h and k of a row's updates of the comparator, and whether to go on.
 
-    The block updates Σ ← Σ − h·vvᵀ and w ← w + k·v of the comparator, where v = Σx.
+    The row has the weight 1/(1 − χ). When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ
+    and w ← w + k·v, where v = Σx.
     """
     h, k = moves(y - m, chi, 1.0 - chi)
     return 0.0, h, k, chi < 1.0
@@ -115,7 +116,7 @@ def _count(tally, notes, e, chi):
 
 
 def accept(state, params, x, y, m, beside):
-    """Record a row of a block in the bound; return TAKE."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     _count(state[0], state[1], y - m, beside[0])
     return TAKE
 

@@ -203,9 +203,9 @@ def _belief(state):
 
 
 def _turn(params, j, m, chi, y):
-    """Return 0, the factors h and k of a row's update of the comparator, and True to go on.
+    """Return 0, the factors h and k of a row's updates of the comparator, and True (go on).
 
-    A block of rows updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
     h, k = moves(y - m, chi, 1.0)
     return 0.0, h, k, True

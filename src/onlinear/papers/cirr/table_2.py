@@ -4,10 +4,10 @@ The claim
 ---------
 The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels
 y = 10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1). Parameters are tuned on the first quarter,
-and the table has the errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as the best linear
-predictor in hindsight (BLUE, 2.63). ONS and OGD are a bit worse (2.66, 2.91), while AAR and ORR
-fail: 1.19·10⁵ and 4.73·10⁵. The paper says that its Theorems 3 and 5 indicate the failure of AAR
-and ORR, and that ORR gives very high weights because of outliers.
+and the table has the errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as the best
+linear predictor in hindsight (BLUE, 2.63). ONS and OGD are a bit worse (2.66, 2.91), while AAR and
+ORR fail: 1.19·10⁵ and 4.73·10⁵. The paper says that its Theorems 3 and 5 indicate the failure of
+AAR and ORR, and that ORR gives very high weights because of outliers.
 
 The text of the paper adds two experiments. With the four significant inputs alone, CIRR has an RMSE
 of 3.41 and OSLOG of 21.12; OGD and ONS are a bit worse when significant inputs are removed. After a
