@@ -161,7 +161,7 @@ class LearnerState(Estimator):
         self.n_skipped_ = count
 
     def _settle(self) -> None:
-        """Restore invariants of the state after columns were added to it."""
+        """Restore invariants, such as weights that sum to one, after columns were added."""
 
     def _forget(self) -> None:
         """Forget everything learnt."""

@@ -8,7 +8,7 @@ prediction are
 
 where ρ is the prior's variance in the round (1/b, plus 1/c per round for a drifting target), and r
 the noise variance that the learner assumes. m and χ are xᵀw and xᵀΣx of the linear learner. A round
-adds one row,
+adds one row to L and one entry to z,
 
     L ← [L 0; qᵀ √(χ + r)],   z ← [z; (y − m)/√(χ + r)]
 

@@ -12,14 +12,16 @@ of the other k weights. Only B_rr is factorised; v_r and v_s are computed altern
 
 With z = D^{−½}v, an iteration that moves z_s by δ leaves the residual −Fδ in the system Bz = √D b,
 F being the columns s of √D S √D without its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most
-n·small. As √D S √D is positive semi-definite and B = aI + √D S √D, FᵀB⁻¹F is at most aE(1 + √E)².
-So in the norm of M⁻¹, the error of v is at most about √(aE)‖δ‖, whatever the data. The iterations
-end when this bound is only rounding error compared with √(bᵀMb), the norm of v itself. The next
-iteration moves z_s by at most E‖δ‖, so two to four iterations are enough. If the iterations do not
-converge, or if too few weights are small, all weights count as large.
+n·small. In the norm of M⁻¹, the squared error of v is δᵀFᵀB⁻¹Fδ. As √D S √D is positive
+semi-definite and B = aI + √D S √D, FᵀB⁻¹F is at most aE(1 + √E)². So in this norm the error of v is
+at most about √(aE)‖δ‖, whatever the data. The iterations end when this bound is only rounding error
+compared with √(bᵀMb), the norm of v itself. The next iteration moves z_s by at most E‖δ‖, so two to
+four iterations are enough. If the iterations do not converge, or if too few weights are small, all
+weights count as large.
 
-An iteration costs n² + 2k² operations, the factorisation k³/3. A weight at the floor of 1e-12 is
-small, so if few inputs matter a round costs O(n²). Nothing is kept from one round to the next.
+An iteration costs n² + 2k² operations, the factorisation k³/3. A weight at the floor of 1e-12
+belongs to the small weights s, which are not factorised, so a round costs O(n²) if few inputs
+matter. Nothing is kept from one round to the next.
 
 A ``system`` is (√D, A, x, a, order, U). ``order`` holds the indices of the weights, those of r
 first, and U holds the Cholesky factor in its first k² entries; :func:`factorise` sets both.

@@ -1,4 +1,4 @@
-"""The forward algorithm (AAR, "aggregating algorithm for regression"): ridge divided by 1 + χ.
+"""The forward algorithm ("aggregating algorithm for regression"): ridge predictions over 1 + χ.
 
     ŷ  = xᵀw / (1 + χ)             χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
     w and Σ as in online ridge regression

@@ -77,7 +77,7 @@ def init(params: EGParams, d: int) -> EGState:
 def exponentiate(log_w, w, alpha, trial):
     """Set w from the log-weights ``trial``, normalised and raised to at least α/n.
 
-    Return FINE, or OVERFLOW if nothing was changed.
+    Return FINE, or OVERFLOW, in which case nothing is changed.
     """
     low, top = extremes(trial)
     if not finite(trial) or not math.isfinite(low - top):
@@ -168,7 +168,7 @@ def bound(state, params, x, y, work):
 
 
 def account(owner: str, params: EGAccount, copies: int) -> Account:
-    """Return the account that computes the bound; EG has one copy of the inputs, EG± two."""
+    """Return the account (state, step, parameters) of the bound; EG± has two copies of the inputs."""
 
     def begin(d: int) -> tuple[np.ndarray, ...]:
         p = np.full(copies * d, 1.0 / (copies * d))

@@ -62,8 +62,8 @@ def init(params: ONSParams, d: int) -> Gaussian:
 def turn(params, j, m, chi, y):
     """Return a row's prediction, the factors h and k of its updates of Σ and w, whether to go on.
 
-    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As g = sx with s = 2(m − y), the
-    update of Σ is Σ ← Σ − s²vvᵀ/(1 + s²χ).
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As
+    g = sx with s = 2(m − y), Σ becomes Σ − s²vvᵀ/(1 + s²χ).
     """
     gamma, _, _ = params
     s = 2.0 * (m - y)

@@ -168,7 +168,7 @@ def check_bound(state: tuple[np.ndarray, ...]) -> None:
     k = int(large)
     pivots = np.diagonal(factor.reshape(-1)[: k * k].reshape(k, k))
     if notes[ROWS] and not np.array_equal(np.sort(order), np.arange(order.size)):
-        raise ValueError("the order of the weights in the bound is none")
+        raise ValueError("the order of the weights in the bound is not a permutation")
     if not np.all(pivots > 0):
         raise ValueError("the factor in the bound has a diagonal that is not positive")
 

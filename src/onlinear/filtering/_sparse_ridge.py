@@ -235,7 +235,7 @@ class SparseRidge:
     def _products(
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
-        """Write k = Sx to ``out``, for the first n rows of S, a column for each of up to four x."""
+        """Write the products Sx to ``out``, for n rows of S; one column for each of up to four rows x."""
         if self._spreading:  # an interrupt has left something
             self._spread[:] = 0.0
         self._spreading = True
@@ -296,7 +296,7 @@ class SparseRidge:
         check_finite(arrays.values())
         sizes = (n * (n + 1) // 2, n, n + 1, values.size)
         if (L.size, z.size, starts.size, columns.size) != sizes:
-            raise ValueError(f"its header says {n} rows, but it holds others")
+            raise ValueError(f"its header says {n} rows, but its arrays have other sizes")
         check_counts("is the start of a row", starts)
         check_counts("is a column", columns, 0, d - 1)
         starts, columns = starts.astype(int), columns.astype(int)

@@ -71,7 +71,7 @@ class Running:
 
     @property
     def account(self) -> Account:
-        """The account that computes the least penalised loss row by row."""
+        """The account (initial state, step, parameters) that computes the least penalised loss."""
         return self._ledger.account
 
     @property

@@ -79,7 +79,7 @@ class BestDrifting(Running):
 
 
 def _account(owner: str, b: float, c: float) -> Account:
-    """Return the account that computes the least penalised loss row by row."""
+    """Return the account (initial state, step, parameters) of the least penalised loss."""
     prices = _prices(owner, b, c)
     return Account(
         owner, lambda d: (np.zeros(1), *gaussian(d, prices[0])), step, prices, (INDISTINCT,)

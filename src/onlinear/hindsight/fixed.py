@@ -96,7 +96,7 @@ class BestFixed(Running):
 
 
 def least_squares(owner: str, b: float) -> Account:
-    """Return the account that computes the least penalised loss row by row."""
+    """Return the account (initial state, step, parameters) of the least penalised loss."""
     price = checks.number(checks.asked(owner, b=b), "b", least=0)
 
     def init(d: int) -> tuple[np.ndarray, ...]:

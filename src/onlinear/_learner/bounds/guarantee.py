@@ -136,7 +136,7 @@ class Path:
 
 
 class Guarantee(NamedTuple):
-    """A proven bound: in words, as an account that computes it, and against a user's comparators.
+    """A proven bound: in words, how to compute it (``account``), and against a user's comparators.
 
     ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's
     comparators, both in words. ``price`` takes the user's comparators and the tally of each round.

@@ -56,14 +56,14 @@ def decaying_lead(log_T: float, kappa: float) -> float:
 
 
 def crossover(log_T: float) -> float:
-    """Return the κ up to which LASER's order is the smaller, or infinity if it always is."""
+    """Return the κ up to which LASER's bound has the smaller order (infinity if for every κ)."""
     if decaying_lead(log_T, STEEPEST) >= 0:
         return math.inf
     return float(brentq(lambda kappa: decaying_lead(log_T, kappa), 0.5, STEEPEST, xtol=1e-12))
 
 
 def only_laser() -> float:
-    """Return log₁₀ of the T up to which LASER's order is the smaller for every κ."""
+    """Return log₁₀ of the T up to which LASER's bound has the smaller order for every κ."""
     log_T = brentq(lambda log_T: decaying_lead(log_T, STEEPEST), 10.0, 30.0)
     return float(log_T) / math.log(10)
 

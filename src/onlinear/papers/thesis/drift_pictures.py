@@ -22,7 +22,7 @@ NAMES = {
 
 
 def crossover_picture() -> Picture:
-    """Draw the κ up to which LASER's order is the smaller, over the length of the stream."""
+    """Draw the κ up to which LASER's bound has the smaller order, over the length of the stream."""
     figure, axes = new(1, 1, 2.8)
     ax = axes[0, 0]
     first = only_laser()
