@@ -1,16 +1,17 @@
-"""Accuracy on real streams: squared error over that of the running mean, each row predicted first.
+"""Compare accuracy on real streams: the squared error over that of the running mean of the labels.
 
     python benchmarks/accuracy.py [--data FOLDER] [--only NAME ...] [--rows N | --quick]
                                   [--picture FILE]
 
 The folder has the data sets below, or any .csv or .csv.gz files of numbers with a header, in order
-of time, the target last. The first 100 rows are not scored. The contenders are in
-benchmarks/peers.py. All but Auto run both with x alone and with y_{t−1} added, and the better one
-counts (a y marks the latter); --lags 0 1 2 also tries y_{t−2}, which Auto() uses. Other libraries
-run at their defaults and, on separate lines ("tuned"), at the best setting of a printed grid,
-chosen in hindsight per data set. Takes most of an hour. --rows N uses the first N rows of each set,
-with grids and without trees: ten minutes for 5,000 rows. --quick uses 2,000 rows, no grids and no
-trees: a minute.
+of time, the target last. Each row is predicted before its label is learnt, and the first 100 rows
+are not scored. The learners are in benchmarks/peers.py. All but Auto run both with x alone and with
+y_{t−1} added to x, and the better of the two results counts (a y marks results with y_{t−1});
+--lags 0 1 2 also tries y_{t−2}, which Auto() uses. Other libraries run at their defaults and, on
+separate lines ("tuned"), at the best setting of a printed grid, chosen in hindsight per data set.
+The whole comparison takes most of an hour. --rows N uses the first N rows of each set, with grids
+and without trees, which takes ten minutes for 5,000 rows. --quick uses 2,000 rows, no grids and no
+trees, and takes a minute.
 """
 
 import argparse
@@ -49,7 +50,7 @@ Stream = tuple[np.ndarray, np.ndarray]
 
 
 class Score(NamedTuple):
-    """A relative squared error, infinite if the learner diverged, and what led to it."""
+    """A relative squared error (infinite if the learner diverged), and its lags and settings."""
 
     error: float
     lags: int
@@ -66,7 +67,10 @@ Rows = dict[str, dict[str, Score]]  # by learner, by set
 
 
 def find(folder: Path, only: Sequence[str]) -> dict[str, Path]:
-    """Return the known sets in the folder, or all tables if there is none; ``only`` selects."""
+    """Return the files of the known sets in the folder, or of all tables if it has no known set.
+
+    With ``only``, return the files of these sets.
+    """
     files = sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")])
     there = {path.name.removesuffix(".gz").removesuffix(".csv"): path for path in files}
     known = [name for name in SETS if name in there]
@@ -90,7 +94,7 @@ def read(path: Path, rows: int | None) -> Stream:
 
 
 def with_past(X: np.ndarray, y: np.ndarray, lags: int) -> np.ndarray:
-    """Return x with y_{t−1}, …, y_{t−lags}; before there are any, the first label."""
+    """Return X with the columns y_{t−1}, …, y_{t−lags}, filled with y_0 where there is none yet."""
     past = [np.r_[np.full(lag, y[0]), y[:-lag]] for lag in range(1, lags + 1)]
     return np.column_stack([X, *past])
 
@@ -127,7 +131,7 @@ def compare(
     length: int | None,
     tune: bool,
 ) -> Rows:
-    """Return the scores at the defaults and, if asked to tune, the best of the grids."""
+    """Return the scores at the defaults and, with ``tune``, the best scores of the grids."""
     rows: Rows = {}
     terminal = Console(stderr=True)
     with Progress(console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
@@ -235,7 +239,7 @@ def figures(rows: Rows, ranks: dict[str, float], whole: bool) -> list[tuple[str,
 
 
 def check_ridges(rows: Rows) -> None:
-    """Print the errors of the weighted ridges of x alone beside the published ones."""
+    """Print the errors of the weighted ridges on x alone, beside the published errors."""
     names = [name for name in rows["Auto()"] if name in SETS]
     timing.table(
         ("weighted ridge 1 / .999 / .99, x alone", "here", "published"),
@@ -267,7 +271,7 @@ RIGHT = 10.0  # larger errors, and diverged learners, are drawn at the edge
 
 
 def draw(rows: Rows, ranks: dict[str, float], file: Path) -> None:
-    """Draw a line for each set and a marker for each learner, at its best settings."""
+    """Draw a line for each data set, with a marker for each learner at its best settings."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -2,8 +2,8 @@
 
     python benchmarks/all.py [--repeats N] [--out docs/speed.md]
 
-Tables stay tables, other output is quoted. Without --repeats, each benchmark uses its own default.
-A picture of how costs grow is written next to the page.
+Tables are copied unchanged, and other output is put into code blocks. Without --repeats, each
+benchmark uses its own default. A picture of how costs grow is written next to the page.
 """
 
 import argparse
@@ -21,7 +21,7 @@ PICTURE = "growth.png"
 
 
 def machine() -> str:
-    """Return processor, cores and versions on one line."""
+    """Return the processor, its cores, and the versions of Python and packages, on one line."""
     cpu = platform.processor()
     if (info := Path("/proc/cpuinfo")).exists():
         models = [line for line in info.read_text().splitlines() if line.startswith("model name")]
@@ -41,7 +41,7 @@ def page(output: str) -> str:
 
 
 def run(name: str, repeats: int | None, picture: Path) -> str:
-    """Run a benchmark and return its section."""
+    """Run a benchmark; return its section of the page, in Markdown."""
     script = FOLDER / f"{name}.py"
     source = script.read_text(encoding="utf-8")
     options = ["--repeats", f"{repeats}"] if repeats and "--repeats" in source else []

@@ -2,10 +2,11 @@
 
     python benchmarks/arcor.py [--rows 20000] [--repeats 7]
 
-One thread, d = 20, and d = 100 with a tenth of the rows; each figure is typical of interleaved
-repeats. With radius = 0.1 every round ends outside the ball, and is projected. "auto", the default
-engine, takes the rows of both in bulk at d = 100. The resets are compared with those that the
-eigenvalues of Σ⁻¹ require, on the first rows.
+Everything runs in one thread, with d = 20 columns, and d = 100 with a tenth of the rows. Each
+figure is a typical value over interleaved repeats. With radius = 0.1, the weights are outside the
+ball in every round and have to be projected. At d = 100, the default engine "auto" takes the rows
+of both learners in bulk. On the first rows, the resets are compared with those that the eigenvalues
+of Σ⁻¹ require.
 """
 
 from functools import partial
@@ -24,7 +25,7 @@ CHECKED = 500  # rows whose resets are compared
 
 
 def share_projected(radius: float, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the share of rounds that end on the sphere."""
+    """Return the share of rounds after which ‖w‖ equals the radius, so that w was projected."""
     model, rounds = ol.ARCOR(radius=radius), 0
     for x, label in zip(X, y, strict=True):
         model.learn_one(x, label)
@@ -33,7 +34,7 @@ def share_projected(radius: float, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def resets_agree(X: np.ndarray, y: np.ndarray) -> bool:
-    """Whether ARCOR resets in the rounds where λ_max(Σ⁻¹) > i + 1, and no other."""
+    """Return whether ARCOR resets exactly in the rounds where λ_max(Σ⁻¹) > i + 1."""
     model, P, resets = ol.ARCOR(), np.eye(X.shape[1]), 0
     for x, label in zip(X, y, strict=True):
         model.learn_one(x, label)
@@ -46,7 +47,7 @@ def resets_agree(X: np.ndarray, y: np.ndarray) -> bool:
 
 
 def ratios(X: np.ndarray, y: np.ndarray, engine: Engine, repeats: int) -> tuple[float, float]:
-    """Return ARCOR's cost beside AROWR's, without and with the projection."""
+    """Return ARCOR's time over AROWR's, without and with the projection."""
     models = {"AROWR": ol.AROWR(), "free": ol.ARCOR(), "busy": ol.ARCOR(radius=0.1)}
 
     def run(name: str) -> None:

@@ -2,11 +2,13 @@
 
     python benchmarks/auto.py [--repeats 5] [--data FOLDER]
 
-Streams: loss after row 100, mean of three streams of 2,000 rows, compared with the best learner
-tuned in hindsight on raw rows, and the best LASER on standardized rows. Corrupted: the first 6,000
-rows of each data set of benchmarks/accuracy.py, with one label, or one entry of the first or a
-middle column, multiplied by 10⁶ at one of seven rows; the figure is the largest loss on the other
-rows, from row 100 on, divided by that without. Skipped if the folder of the sets does not exist.
+On the papers' streams, the loss after row 100 is the mean over three streams of 2,000 rows. This
+loss is compared with the losses of the best learner on raw rows and of the best LASER on
+standardized rows, both chosen in hindsight. For the corrupted number, the first 6,000 rows of each
+data set of benchmarks/accuracy.py are used, with one label, or one entry of the first or a middle
+column, multiplied by 10⁶ at one of seven rows. The figure is the largest loss on the other rows,
+from row 100 on, divided by the loss without corruption. This part is skipped if the folder of the
+data sets does not exist.
 """
 
 import warnings
@@ -40,7 +42,7 @@ Make = Callable[[], ol.Learner]
 
 
 def rivals() -> dict[str, Make]:
-    """Return the learners tuned on raw rows."""
+    """Return the learners, by name, from which the best on raw rows is chosen in hindsight."""
     made: dict[str, Make] = {}
     for c in SPEEDS:
         made[f"LASER, c = {c:.3g}"] = partial(ol.LASER, c=c, shrink=False)
@@ -96,12 +98,12 @@ def papers() -> list[tuple[str, float, str]]:
 
 
 def losses(X: np.ndarray, y: np.ndarray, labels: np.ndarray, lags: int) -> np.ndarray:
-    """Return the losses on labels y of an Auto that learns other labels."""
+    """Return the losses on the labels y of an Auto that learns the given ``labels`` instead."""
     return np.asarray((ol.replay(ol.Auto(lags=lags), X, labels).predictions - y) ** 2)
 
 
 def absurd(folder: Path) -> list[tuple[str, float, str]]:
-    """Return what one corrupted number costs in each set."""
+    """Return how much one corrupted number raises the loss on other rows, for each data set."""
     found = []
     for name, path in find(folder, list(SETS)).items():
         X, y = read(path, ROWS)

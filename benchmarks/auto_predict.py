@@ -1,11 +1,12 @@
-"""Benchmark Auto.predict: what to do with the last labels where rows come from anywhere.
+"""Compare ways in which Auto.predict could treat the last labels, for rows from anywhere.
 
     python benchmarks/auto_predict.py [--data FOLDER]
 
-The first 20,000 rows of each set. R² on the second half after ``fit`` on the first: the median, and
-the mean with each at least −1. Then the squared error of the next 1, 10, 100 and 1,000 rows,
-predicted at 40 places (20 in sets of at most 2,500 rows), divided by the variance of y: the
-geometric mean. The sets are described in benchmarks/accuracy.py, except the last eight of NAMES.
+The first 20,000 rows of each data set are used. The first figures are the median and the mean over
+the sets of R² on the second half after ``fit`` on the first; in the mean, R² counts as −1 if it is
+lower. The other figures are the squared errors of the next 1, 10, 100 and 1,000 rows, predicted at
+40 places (20 in sets of at most 2,500 rows) and divided by the variance of y, as geometric means
+over the sets. The sets are described in benchmarks/accuracy.py, except the last eight of NAMES.
 """
 
 import argparse
@@ -29,14 +30,18 @@ Predict = Callable[[ol.Auto, np.ndarray], np.ndarray]
 
 
 def with_weights(model: ol.Auto, V: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Predict with other weights of the ridges that combine the experts."""
+    """Predict with V in place of the weights of the ridges that combine the experts."""
     view = object.__new__(ol.Auto)
     view.__dict__.update(model.__dict__, _state=model._state._replace(V=V), _call=None)
     return view._run(X, None, learn=False)[0]
 
 
 def conditional(model: ol.Auto, X: np.ndarray) -> np.ndarray:
-    """Predict with the ridges' weights given that those of the past are 0: v₁ − T₁₂T₂₂⁻¹v₂."""
+    """Predict with the ridges' weights under the condition that past labels have weight 0.
+
+    With weights v₁ of the experts, v₂ of the past, and blocks T_ij of the ridge's matrix T, these
+    weights are v₁ − T₁₂T₂₂⁻¹v₂.
+    """
     state = model._state
     k = state.rounds.size + 1
     V = np.zeros_like(state.V)
@@ -46,7 +51,7 @@ def conditional(model: ol.Auto, X: np.ndarray) -> np.ndarray:
 
 
 def slowest(model: ol.Auto, X: np.ndarray) -> np.ndarray:
-    """Predict with the slowest expert: p̄ + (p_k − p̄)."""
+    """Predict with the expert that adapts most slowly: p̄ + (p_k − p̄)."""
     V = np.zeros_like(model._state.V)
     V[:, SLOWEST] = 1.0
     return with_weights(model, V, X)
@@ -65,7 +70,7 @@ OTHERS: dict[str, Callable[[], ol.Learner]] = {
 
 
 def halves(X: np.ndarray, y: np.ndarray) -> list[float]:
-    """Return R² on the second half: of each way, and of other learners."""
+    """Return R² on the second half of the rows, for each way of predicting and other learners."""
     half = len(y) // 2
     X, rest, y, truth = X[:half], X[half:], y[:half], y[half:]
     model = ol.Auto().fit(X, y)
@@ -75,7 +80,7 @@ def halves(X: np.ndarray, y: np.ndarray) -> list[float]:
 
 
 def next_rows(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the relative error of the next rows, for each number of rows and each way."""
+    """Return the relative error of the next rows, for each number of rows and way of predicting."""
     short, far = len(y) <= 2500, AHEAD[-1]
     start, places = (0.3, 20) if short else (0.4, 40)
     model, learnt, errors = ol.Auto(), 0, np.zeros((len(AHEAD), len(WAYS)))

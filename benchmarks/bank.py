@@ -1,9 +1,10 @@
-"""A bank against its learners apart: replay and row by row, one thread and two.
+"""Time a bank against its learners run one after the other: in replays, row by row, by threads.
 
     python benchmarks/bank.py [--repeats 7]
 
-LASERs of K settings on the same rows. Each figure is typical of interleaved repeats, so that a busy
-moment of the machine does not affect a single contender; two threads need two idle cores.
+The learners are LASERs with K different settings, on the same rows. Each figure is a typical value
+over interleaved repeats, so that a busy moment of the machine affects all contenders alike. Two
+threads need two idle cores.
 """
 
 from collections.abc import Sequence

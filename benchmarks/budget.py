@@ -1,10 +1,11 @@
-"""What a budget costs: the loss of kernel learners that keep n examples, over that of keeping all.
+"""Measure what a budget costs: the losses of kernel learners that keep n examples, or all.
 
     python benchmarks/budget.py
 
-Two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square: in one f is fixed, in the
-other it drifts. Over the budget, the oldest example is dropped. For comparison, at the same cost
-per round, Nyström features with as many landmarks, which use all rows, in fewer directions.
+There are two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square. In one stream f
+is fixed, in the other it drifts. Beyond the budget, the oldest example is dropped. Nyström features
+with as many landmarks are shown for comparison: they cost the same per round, and use all rows but
+in fewer directions.
 """
 
 import numpy as np

@@ -2,11 +2,12 @@
 
     python benchmarks/certificate_cost.py [--rows 20000] [--repeats 20] [LEARNER ...]
 
-d = 20, and d = 100 with a quarter of the rows; again a quarter of the rows for learners of O(d³)
-per round, and five times as many for O(d). Each figure is the median of the ratios of consecutive
-runs. The certificate includes the replay. With a second core, the bound is computed in another
-thread; "one core" is without. Learners of O(d) per round are also timed with a given comparator:
-finding the best one in hindsight costs O(d²) per round for any learner.
+Streams have d = 20 columns, and d = 100 with a quarter of the rows. Learners that cost O(d³) per
+round get a quarter of these rows, and learners that cost O(d) five times as many. Each figure is
+the median of the ratios of consecutive runs. The time of a certificate includes the time of its
+replay. With a second core, the bound is computed in another thread; "one core" is measured without
+the second core. Learners of O(d) per round are also timed with a given comparator, since finding
+the best one in hindsight costs O(d²) per round for any learner.
 """
 
 import os
@@ -60,7 +61,7 @@ def one_core() -> Iterator[None]:
 
 
 def ratios(name: str, rows: int, d: int, repeats: int) -> dict[str, float]:
-    """Return certificate / replay, with the best comparator and with a given one."""
+    """Return a certificate's time over a replay's, for the best and for a given comparator."""
     rows = rows // 4 if name in CUBIC else 5 * rows if name in LINEAR else rows
     X, y = stream(rows, d)
     kind: Any = ol.LEARNERS[name]

@@ -1,9 +1,10 @@
-"""`onlinear run` on a large CSV, against reading the same file with pyarrow alone.
+"""Time `onlinear run` on a large CSV file, against reading the same file with pyarrow alone.
 
     python benchmarks/files.py [--gigabytes 2] [--columns 20] [--digits 17] [--folder DIR]
 
-The file is generated (a drifting target, numbers of 17 digits by default) and removed. Each
-contender is a separate process, timed from start to end; shares are of rows per second.
+The file is generated (a drifting target, numbers of 17 digits by default) and removed at the end.
+Each program is a separate process, timed from start to end. The shares in the table are rows per
+second as a share of those of pyarrow.
 """
 
 import os
@@ -25,7 +26,7 @@ WHOLE = "rows = csv.read_csv(path).num_rows"
 
 
 class Cost(NamedTuple):
-    """Seconds and megabytes of a process."""
+    """The seconds and the peak memory, in megabytes, of a process."""
 
     seconds: float
     memory: float
@@ -50,7 +51,7 @@ def generate(path: Path, size: float, d: int, digits: int) -> int:
 
 
 def cost(command: list[str]) -> Cost:
-    """Return the time and memory of a process."""
+    """Run a command; return the time and the peak memory of its process."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -2,9 +2,10 @@
 
     python benchmarks/growth.py [--repeats 9] [--plot growth.png]
 
-One thread, typical times of interleaved repeats. Each exponent is the slope of a straight line
-through the times, both axes logarithmic. Against d and n it is the time of a row; against T that of
-the whole replay. The rows have norm about 1 at every width, so ARCOR's resets are equally rare.
+Everything runs in one thread, and times are typical of interleaved repeats. Each exponent is the
+slope of a straight line through the times, both axes logarithmic. For the width d and the number n
+of examples, the time is that of a row; for the number T of rounds, that of the whole replay. The
+rows have norm about 1 at every width, so ARCOR's resets are equally rare.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ ROUNDS = 200  # a run, of a learner that keeps examples
 
 
 class Sweep(NamedTuple):
-    """What is timed at each size: ``at(size)`` returns (rows, what runs over them)."""
+    """A measurement at several sizes; ``at(size)`` returns (rows, a function that runs them)."""
 
     name: str
     against: str
@@ -44,7 +45,7 @@ def replay(kind: Any, X: np.ndarray, y: np.ndarray, engine: Any) -> None:
 
 
 def of_width(kind: Any, engine: Any, numbers: int, d: int) -> tuple[int, timing.Run]:
-    """Return a replay of about ``numbers``/d² rows, in bulk at least 4d."""
+    """Return a number of rows, about ``numbers``/d² (in bulk at least 4d), and their replay."""
     rows = max(numbers // d**2, 1 if engine == "rank-one" else 4 * d)
     return rows, partial(replay, kind, *stream(rows, d), engine)
 
@@ -54,7 +55,7 @@ def of_rounds(kind: Any, d: int, rows: int) -> tuple[int, timing.Run]:
 
 
 def of_examples(n: int) -> tuple[int, timing.Run]:
-    """Return rounds of a learner that has n examples and keeps as many."""
+    """Return a number of rounds, and their replay by a learner that keeps n examples."""
     X, y = stream(n + ROUNDS, 8)
     model = ol.KernelAAR(budget=n).fit(X[:n], y[:n])
     return ROUNDS, lambda: ol.replay(model, X[n:], y[n:])

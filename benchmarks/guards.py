@@ -2,10 +2,10 @@
 
     python benchmarks/guards.py [--rows 20000] [--repeats 30]
 
-Threads and signals: ``predict_one`` and ``learn_one`` against methods that check the row in the
-same way and call the compiled round, with no look at other calls. The check
-(:mod:`onlinear._engine.number_range`): a replay against one that is compiled without it. Each
-figure is the share of the time of a round.
+For threads and signals, ``predict_one`` and ``learn_one`` are compared with methods that check the
+row in the same way and call the compiled round, but do not check for other calls. For the check of
+numbers (:mod:`onlinear._engine.number_range`), a replay is compared with one that is compiled
+without this check. Each figure is the additional time as a share of the time of a round.
 """
 
 from math import nan
@@ -25,7 +25,7 @@ LIMIT = "≤ 0.05"
 
 
 def unprotected(kind: Any) -> Any:
-    """Return a learner class whose rounds check the row, then run, whatever other calls do."""
+    """Return a learner class whose rounds check the row, but not for other running calls."""
 
     def predict_one(self: Any, x: np.ndarray) -> float:
         state, params, work = self._call or self._prepare()
@@ -64,13 +64,13 @@ def rounds(model: Any, X: np.ndarray, y: list[float]) -> timing.Run:
 
 
 class Unchecked(Step):
-    """A step whose rounds do not check numbers."""
+    """A step whose compiled rounds do not check for numbers of extreme size."""
 
     _guarded = False
 
 
 def unchecked(kind: Any) -> Any:
-    """Return a learner class whose compiled rounds do not check numbers."""
+    """Return a learner class whose compiled rounds do not check for numbers of extreme size."""
     step = kind.algorithm.step
     other = Unchecked.__new__(Unchecked)
     vars(other).update({k: v for k, v in vars(step).items() if k not in ("one", "chunk")})

@@ -3,14 +3,14 @@
     python benchmarks/hostile_numbers.py [--streams 100000] [--seed 0] [--processes 2]
 
 Every stream has a learner with parameters of any admitted size, alone or in a wrapper, and a few
-rows of one family: subnormal numbers, 1e±154, 1e±300, likelihoods, columns that wake up, sentinels,
-alternating scales, tiny and huge labels. Every round must end within 100 times its usual time, and
-leave a finite state with a positive definite Σ, or refuse the row in words; a state file must give
-back the same bits. One stream in a hundred is Auto's: its squared error after a hostile row must
-be at most 1.2 times that of a copy that never saw the row (hostile labels are at least 30, a
-hundred σ of the noise, and rows below 1e3 have their true label). Σ is compared with the largest
-variances it has had. A stream that does not end is reported and abandoned. ``--only SEED`` runs one
-stream in this process.
+rows of one family: subnormal numbers, 1e±154, 1e±300, likelihoods, columns that are constant at
+first, sentinels, alternating scales, tiny and huge labels. Every round must end within 100 times
+its usual time. A round must leave a finite state with a positive definite Σ, or refuse the row with
+an error message. A state file must restore the same bits. One stream in a hundred tests Auto: its
+squared error after a hostile row must be at most 1.2 times that of a copy that never saw the row
+(hostile labels are at least 30, a hundred σ of the noise, and rows below 1e3 have their true
+label). The tolerance for rounding errors of Σ is a share of the largest variances that Σ has had. A
+stream that does not end is reported and abandoned. ``--only SEED`` runs one stream in this process.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def outcome(seed: int, folder: Path) -> tuple[str, str, list[str], int]:
 
 
 def work(results: Connection, seeds: range) -> None:
-    """Run streams in a process of its own."""
+    """Run the streams of some seeds, and send their outcomes to the parent process."""
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             try:
@@ -52,7 +52,7 @@ def work(results: Connection, seeds: range) -> None:
 
 
 class Crew:
-    """Processes that share the streams; one whose stream does not end is replaced."""
+    """Processes that share the streams; a process whose stream does not end is replaced."""
 
     def __init__(self, first: int, streams: int, processes: int) -> None:
         shares = [range(first + k, first + streams, processes) for k in range(processes)]

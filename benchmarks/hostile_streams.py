@@ -2,11 +2,12 @@
 
     python benchmarks/hostile_streams.py [--streams 1000] [LEARNER ...]
 
-Random, rotating, switching, collinear, heavy-tailed, bursting and repeated rows; in every second
+Rows are random, rotating, switching, collinear, heavy-tailed, bursting or repeated. In every second
 cycle through these kinds, the labels come from an adversary who sees each prediction. Each stream
-is certified against the best predictor in hindsight and against a given one (for bounds with drift,
-a moving one) that the theorem admits. "Ended" counts streams on which the bound ended early, as it
-says, because double precision was exhausted. "Nearest" is how close the loss came to the ceiling.
+is certified against the best predictor in hindsight and against a given predictor that the theorem
+admits (a moving one for bounds with drift). "Ended" counts streams on which the certificate ended
+early, and said so, because double precision did not suffice. "Nearest" is the largest quotient of
+loss and upper bound.
 """
 
 import argparse

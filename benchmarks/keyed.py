@@ -1,10 +1,10 @@
-"""A model for each of a million keys: events a second, memory, and with a tenth of the memory.
+"""Measure a Keyed of a million models: events per second, memory, and with a tenth of the memory.
 
     python benchmarks/keyed.py [--repeats 5] [--keys 1000000] [--events 10000000]
 
-LASERs of eight inputs; the keys of events are random. "Keys mapped" is a replay without looking up
-the keys, but with the undo log. Two threads need two idle cores. Memory is by how much the process
-grows while it learns rows that are already in memory.
+The models are LASERs of eight inputs; the keys of events are random. "Keys mapped" is a replay
+without looking up the keys, but with the undo log. Two threads need two idle cores. Memory is
+measured as the growth of the process while it learns rows that are already in memory.
 """
 
 import gc
@@ -49,7 +49,7 @@ def model() -> ol.Learner:
 
 
 def memory(what: str = "VmRSS") -> float:
-    """Return bytes this process has in memory, or had at most (VmHWM)."""
+    """Return the bytes that this process has in memory (VmRSS), or had at most (VmHWM)."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(what):
             return 1024.0 * int(line.split()[1])
@@ -57,7 +57,7 @@ def memory(what: str = "VmRSS") -> float:
 
 
 def parts(rows: int, count: int) -> list[slice]:
-    """Return the rows in so many parts."""
+    """Divide the rows into ``count`` parts; return their slices."""
     return [slice(a, b) for a, b in pairwise(rows * k // count for k in range(count + 1))]
 
 
@@ -74,7 +74,7 @@ def touched(place, slots, bench):  # type: ignore[no-untyped-def]
 
 
 def mapped(keyed: ol.Keyed, table: EventTable, slots: np.ndarray, events: np.ndarray) -> Outcome:
-    """Replay rows whose keys have been found."""
+    """Replay events whose keys have been looked up before."""
     rows = len(events)
     keyed._models.stamp += 1.0
     store = keyed._models.store
@@ -93,7 +93,7 @@ def cache(keyed: ol.Keyed) -> RecordCache:
 
 
 def by_dict(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[int, ol.Learner]:
-    """Do the same with a dict that has a learner of this package for each key."""
+    """Predict and learn events with a dict that holds a separate learner for each key."""
     models: dict[int, ol.Learner] = {}
     for key, x, label in zip(keys.tolist(), X, y.tolist(), strict=True):
         own = models.get(key)
@@ -111,7 +111,7 @@ def one_by_one(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) 
 
 
 def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[ol.Keyed, float]:
-    """Learn the stream; return the models and the peak memory needed."""
+    """Learn the stream; return the ``Keyed`` and the peak memory needed."""
     small = ol.Keyed(model())
     small.replay(keys[:1000], X[:1000], y[:1000])  # compiles
     del small
@@ -125,7 +125,7 @@ def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[ol.Keyed, flo
 
 
 def same(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> bool:
-    """Whether the models of some keys have the bits of learners run alone."""
+    """Return whether the models of some keys have the same bits as learners run alone."""
     for key in keys[:200].tolist():
         (rows,) = np.nonzero(keys == key)
         alone = model()

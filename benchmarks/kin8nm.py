@@ -1,9 +1,9 @@
-"""Kernels on kin8nm: squared error of the linear learners, of a kernel, and of features.
+"""Compare linear learners, a kernel learner and feature maps by squared error, on kin8nm.
 
     python benchmarks/kin8nm.py [--data FOLDER]
 
-The folder has kin8nm.csv.gz, 8,192 rows of eight joint angles of a robot arm and the distance of
-its hand (OpenML 189, from the Delve archive). The target is fixed and not linear. Each learner
+The folder must have kin8nm.csv.gz: 8,192 rows of eight joint angles of a robot arm and the distance
+of its hand (OpenML 189, from the Delve archive). The target is fixed and not linear. Each learner
 predicts every row before it sees the label; .7 is subtracted from the labels, and a column of ones
 is added for the linear learners.
 """

@@ -2,11 +2,12 @@
 
     python benchmarks/limit.py [--repeats 11]
 
-One thread, all in one process, typical times of interleaved repeats. A row is counted as 3d²
-floating-point operations; the rate of dgemm is that of NumPy's product of two d × d matrices. The
-loops are those of benchmarks/loops.py; LASER is compared with a NumPy loop of LASER's round, which
-adds I/c to Σ, AAR with one of recursive least squares. "Copies of Σ" is the time of a row over that
-of copying a d × d matrix, which reads and writes as much as a round that updates Σ must.
+Everything runs in one thread of one process, and times are typical of interleaved repeats. A row is
+counted as 3d² floating-point operations; the rate of dgemm is that of NumPy's product of two d × d
+matrices. The loops are those of benchmarks/loops.py: LASER is compared with a NumPy loop of LASER's
+round, which adds I/c to Σ, and AAR with a NumPy loop of recursive least squares. "Copies of Σ" is
+the time of a row divided by the time to copy a d × d matrix; a round that updates Σ must read and
+write as much as such a copy.
 """
 
 from functools import partial
@@ -34,7 +35,7 @@ def replay(kind: type[ol.Learner], X: np.ndarray, y: np.ndarray, engine: Engine)
 
 
 def engines(X: np.ndarray, y: np.ndarray, fewer: int) -> Contenders:
-    """Return both learners with both engines; row by row on fewer rows."""
+    """Return replays of both learners with both engines; "rank-one" gets fewer rows."""
     table: Contenders = {}
     for name, kind in LEARNERS.items():
         table[f"{name} bulk"] = len(X), partial(replay, kind, X, y, "bulk")
@@ -48,7 +49,7 @@ def copy(size: tuple[int, ...]) -> timing.Run:
 
 
 def at(d: int, repeats: int) -> dict[str, float]:
-    """Return µs per row, per product and per copy of Σ; slow loops get fewer rows."""
+    """Return, by name, the µs per row, per matrix product and per copy of Σ at the width d."""
     rows, some, few = max(4 * d, 10**9 // d**2), max(200, 4 * 10**8 // d**2), 48 + 10**8 // d**2
     X, y = timing.stream(rows, d)
     A, B = np.random.default_rng(1).normal(size=(2, d, d))
@@ -66,7 +67,7 @@ def at(d: int, repeats: int) -> dict[str, float]:
 
 
 def compare(name: str, d: int, cost: dict[str, float]) -> dict[str, float]:
-    """Return a learner's figures in bulk."""
+    """Return the figures of a learner's bulk replay: its time, and ratios to other times."""
     bulk = cost[f"{name} bulk"]
     return {
         "µs/row": bulk,
@@ -80,7 +81,7 @@ def compare(name: str, d: int, cost: dict[str, float]) -> dict[str, float]:
 
 
 def crossover(gains: dict[int, float]) -> float:
-    """Return the smallest width from which bulk is faster."""
+    """Return the smallest width from which on bulk replays are faster than rank-one replays."""
     won: float = np.inf
     for d in sorted(gains, reverse=True):
         if gains[d] <= 1:

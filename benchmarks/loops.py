@@ -1,4 +1,4 @@
-"""Recursive least squares without checks, as baselines: all predict the same as Ridge(b=1).
+"""Loops of recursive least squares without checks, as baselines; they predict like Ridge(b=1).
 
 v = Σx,  χ = xᵀv,   w ← w + v (y − xᵀw) / (1 + χ),   Σ ← Σ − vvᵀ / (1 + χ),   Σ₀ = I
 """
@@ -12,7 +12,7 @@ from onlinear._numerics.linalg import dot, subtract_square_and_multiply
 
 
 def as_written(X: np.ndarray, y: np.ndarray, drift: float = 0.0) -> np.ndarray:
-    """The equations in NumPy; with a drift they are LASER's (not shrunk), c = 1/drift."""
+    """Return predictions by the equations in NumPy; a drift gives LASER's, with c = 1/drift."""
     rows, d = X.shape
     w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
     step = drift * np.eye(d)
@@ -29,7 +29,7 @@ def as_written(X: np.ndarray, y: np.ndarray, drift: float = 0.0) -> np.ndarray:
 
 
 def careful(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The same in NumPy, in place and with one temporary matrix, kept."""
+    """Return the predictions by NumPy operations in place, with one temporary matrix."""
     rows, d = X.shape
     w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
     v, u, square = np.empty(d), np.empty(d), np.empty((d, d))
@@ -47,7 +47,7 @@ def careful(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @njit(error_model="numpy")
 def compiled(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The same as plain loops, compiled."""
+    """Return the predictions by plain loops that Numba compiles."""
     rows, d = X.shape
     w, v, S, predictions = np.zeros(d), np.zeros(d), np.eye(d), np.empty(rows)
     for t in range(rows):
@@ -90,9 +90,9 @@ def _fused(X: np.ndarray, y: np.ndarray, S: np.ndarray) -> np.ndarray:
 
 
 def fused(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The fastest row-by-row loop: one pass over Σ updates it and computes the next Σx.
+    """Return the predictions by the fastest loop: one pass over Σ updates it and computes Σx.
 
-    It has the bits of the rank-one engine, as every sum is taken in the same order.
+    The result has the same bits as the rank-one engine, as every sum is taken in the same order.
     """
     d = X.shape[1]
     flat = np.zeros(d * d + 8)

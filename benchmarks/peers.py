@@ -1,9 +1,9 @@
-"""The contenders of accuracy.py; each predicts a row, then learns it, in order.
+"""The learners that accuracy.py compares; each predicts every row before it learns the row.
 
-Other libraries get what a careful user would give them: rows standardized on arrival with running
-statistics (like scalers that learn a row before they transform it), a column of ones where they
-have no intercept, and labels scaled by the first hundred, which are not scored. The learners of
-onlinear and the exponentially weighted ridges do their own scaling.
+Other libraries get the input that a careful user would give them: rows standardized on arrival with
+running statistics (like scalers that learn a row before they transform it), a column of ones where
+they have no intercept, and labels scaled by the first hundred labels, which are not scored. The
+learners of onlinear and the exponentially weighted ridges do their own scaling.
 """
 
 import math
@@ -58,7 +58,10 @@ def ours(new: Callable[[], ol.Learner]) -> Run:
 
 @njit(cache=True)
 def _weighted_ridge(X, y, forgetting, penalty):  # type: ignore[no-untyped-def]
-    """Ridge on the weighted history, scaled by the whole history, solved anew at every row."""
+    """Return the predictions of ridge regression on exponentially weighted rows.
+
+    Columns are scaled by the deviations of all rows so far, and the system is solved at every row.
+    """
     rows, d = X.shape
     n, middle, mean = 0.0, 0.0, np.zeros(d)
     C, c = np.zeros((d, d)), np.zeros(d)  # weighted sums of δδᵀ and δε, about the weighted means
@@ -104,7 +107,7 @@ def on_arrival(X: np.ndarray) -> np.ndarray:
 
 
 def row_by_row(make: Callable[[int, Settings], Play], ones: bool = False) -> Run:
-    """Return a run of ``make(d, settings)``, up to a prediction that is not a number."""
+    """Return a function that runs ``make(d, settings)`` until a prediction is not finite."""
 
     def run(settings: Settings, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         Z = on_arrival(X)

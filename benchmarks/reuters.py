@@ -1,10 +1,10 @@
-"""Filters on Reuters-21578: time per topic, and memory.
+"""Measure the time per topic and the memory of the filters on Reuters-21578.
 
     python benchmarks/reuters.py [--data FOLDER]
 
-Their F-measures are on the page of ``onlinear paper filtering-fig-1``; stories, topics and filters
-are the same. The collection is looked for in the folder, then as ``onlinear.streams.load`` does,
-which fetches it if need be.
+The F-measures of the filters are on the page of ``onlinear paper filtering-fig-1``; stories, topics
+and filters are the same there. The stories are looked for in the folder, then by
+``onlinear.streams.load``, which downloads them if necessary.
 """
 
 import argparse

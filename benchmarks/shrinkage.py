@@ -1,9 +1,10 @@
 """Time CIRR and OSLOG against a textbook factorisation of the whole matrix in every round.
 
-    python benchmarks/shrinkage.py [--rows 600] [--repeats 5] [N ...]
+    python benchmarks/shrinkage.py [--rows 600] [--repeats 3] [N ...]
 
-One process, one thread, typical of interleaved repeats. The rows are Gaussian; the target has n
-nonzero weights (dense), or ten (sparse). Four implementations of the same step:
+Everything runs in one thread of one process, and times are typical of interleaved repeats. The rows
+are Gaussian; the target has n nonzero weights (dense), or ten (sparse). Four implementations of the
+same step are compared:
 
 - ``textbook``: aI + √D (S + xxᵀ) √D factorised row by row, as up to version 0.3;
 - ``LAPACK``: the same by NumPy and the blocked factorisation of LAPACK (dpotrf, dpotrs);
@@ -11,10 +12,10 @@ nonzero weights (dense), or ten (sparse). Four implementations of the same step:
 - ``fast``: the current step.
 
 ``difference`` is the largest difference between the predictions of textbook and fast, relative to
-the largest prediction. The penalty is one at which the textbook step itself is reproducible:
-``moved`` is its difference when the labels change by a relative 2e-16. ``one round`` is the largest
-difference of the weights after one round from the same state, relative to the largest weight, with
-a = 1, which includes chaotic rounds.
+the largest prediction. The penalty is chosen so that the textbook step itself is reproducible:
+``moved`` is the difference in its predictions when the labels change by a relative 2e-16. ``one
+round`` is the largest difference of the weights after one round from the same state, relative to
+the largest weight. ``one round`` is measured with the penalty a = 1, where some rounds are chaotic.
 """
 
 import math
@@ -45,7 +46,7 @@ NOISE = 0.1
 
 @kernel
 def factorise(w: Any, A: Any, x: Any, a: float, floor: float, root: Any, U: Any) -> None:
-    """root ← √D, U ← the factor of aI + √D (S + xxᵀ) √D."""
+    """Write √D to ``root``, and the Cholesky factor of aI + √D (S + xxᵀ) √D to U."""
     n = w.size
     for i in range(n):
         root[i] = math.sqrt(max(abs(w[i]), floor))
@@ -66,7 +67,7 @@ def factorise(w: Any, A: Any, x: Any, a: float, floor: float, root: Any, U: Any)
 
 @kernel
 def halve(root: Any, U: Any, b: Any, out: Any) -> None:
-    """out ← U⁻ᵀ√D b."""
+    """Write U⁻ᵀ√D b to ``out``."""
     n = b.size
     for k in range(n):
         out[k] = root[k] * b[k]
@@ -79,7 +80,7 @@ def halve(root: Any, U: Any, b: Any, out: Any) -> None:
 
 @kernel
 def learn(state: Any, root: Any, U: Any, x: Any, y: float, z: Any) -> None:
-    """S ← S + xxᵀ, b ← b + yx, w ← Mb."""
+    """Learn a row: S ← S + xxᵀ, b ← b + yx, w ← Mb."""
     t, w, A, b = state
     n = x.size
     add_square(x, A)
@@ -96,7 +97,7 @@ def learn(state: Any, root: Any, U: Any, x: Any, y: float, z: Any) -> None:
 
 
 def textbook_cirr(state: Any, params: Any, x: Any, y: float, work: Any) -> tuple[float, int]:
-    """One round of CIRR."""
+    """Run one round of CIRR: predict the label of x, then learn y unless y is NaN."""
     _, w, A, b = state
     a, floor, _ = params
     root, p, z, U = work[0], work[1], work[2], work[3:]
@@ -110,7 +111,7 @@ def textbook_cirr(state: Any, params: Any, x: Any, y: float, work: Any) -> tuple
 
 
 def textbook_oslog(state: Any, params: Any, x: Any, y: float, work: Any) -> tuple[float, int]:
-    """One round of OSLOG."""
+    """Run one round of OSLOG: predict the label of x, then learn y unless y is NaN."""
     t, w, A, _ = state
     a, floor, eager, _, clip = params
     root, z, U = work[0], work[1], work[2:]
@@ -147,7 +148,7 @@ TEXTBOOK = {"CIRR": textbook_cirr, "OSLOG": textbook_oslog}
 
 
 def steps(name: str) -> dict[str, Step]:
-    """Return three implementations of a learner's step."""
+    """Return three compiled implementations of a learner's step, by name."""
     fast: Step = ol.LEARNERS[name].algorithm.step
     whole = FunctionType(
         fast.function.__code__, {**fast.function.__globals__, "SMALL": -1.0}, "whole"

@@ -4,8 +4,9 @@
 
 A timer interrupts learning, replays, saving, models by key (also spilled to disk) and delayed
 labels, with one, two or three signals some microseconds apart, each of which raises
-KeyboardInterrupt. Afterwards the object must equal the one before the call, or the one after it,
-and a file must hold one of the two. Exits with 1 if one does not.
+KeyboardInterrupt. Afterwards the object must be as before the call, or as after a complete call,
+and a file must hold one of these two states. The script exits with 1 if an object or a file is in
+any other state.
 """
 
 import argparse
@@ -30,7 +31,7 @@ KEYS = [f"k{i % 40}" if i % 3 else i % 150 for i in range(3000)]
 
 
 class Case(NamedTuple):
-    """An object, and a call of it; ``tell`` says all there is to know of the object."""
+    """An object, and a call of it; ``tell`` returns the complete state of the object."""
 
     name: str
     make: Callable[[], Any]
@@ -44,14 +45,14 @@ def tell_file(model: Any) -> object:
 
 
 def tell_keyed(keyed: ol.Keyed) -> object:
-    """Return everything except the numbers of the runs."""
+    """Return the counts, keys, models and statistics of a ``Keyed``, as text."""
     counts = len(keyed), keyed.events_, keyed.n_skipped_, keyed.late_
     models = [keyed[key]._record.tobytes() for key in keyed]  # type: ignore[union-attr]
     return repr((counts, list(keyed), models, keyed.statistics()))
 
 
 def tell_saved(model: Any) -> object:
-    """Return the file that saving replaces."""
+    """Return the contents of the file that saving replaces."""
     return Path("kept.onl").read_bytes()
 
 
@@ -130,7 +131,7 @@ class Interrupter:
         raise KeyboardInterrupt
 
     def run(self, act: Callable[[], object], within: float, signals: int) -> None:
-        """Act, and interrupt it within so many seconds."""
+        """Call ``act``, and interrupt it at a random moment of the next ``within`` seconds."""
         self._left = signals
         try:
             signal.setitimer(signal.ITIMER_REAL, float(self._rng.uniform(1e-6, within)))
@@ -149,7 +150,7 @@ class Interrupter:
 def try_case(
     case: Case, interrupter: Interrupter, rng: np.random.Generator, runs: int
 ) -> Counter[str]:
-    """Run a case so many times; return how many calls were done, not begun, or neither."""
+    """Run a case ``runs`` times; return how many calls were done, not begun, or neither."""
     start = case.make()
     case.act(copy.deepcopy(start))  # compile
     start.save("kept.onl")

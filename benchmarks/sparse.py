@@ -1,4 +1,4 @@
-"""Sparse rows: a replay of NLMS on ten entries per row, and on the same rows as a dense array.
+"""Time a replay of NLMS on sparse rows of ten entries, and on the same rows as a dense array.
 
 python benchmarks/sparse.py
 """

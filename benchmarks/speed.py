@@ -2,10 +2,11 @@
 
     python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 9]
 
-One thread; --rows is for d = 20, and wider rows are fewer. Each figure is typical of interleaved
-repeats. Libraries that are not installed are reported as missing. Absolute times mean little; the
-ratios are the result. The loops are those of benchmarks/loops.py: straightforward NumPy, optimized
-NumPy, and compiled; "rank-one" is the engine that a replay uses for narrow rows.
+Everything runs in one thread. --rows is for d = 20; streams of wider rows are shorter. Each figure
+is a typical value over interleaved repeats. Libraries that are not installed are reported as
+missing. Absolute times mean little; the ratios are the result. The loops are those of
+benchmarks/loops.py: straightforward NumPy, optimized NumPy, and compiled. "rank-one" is the engine
+with which a replay takes narrow rows one by one.
 """
 
 import os
@@ -37,7 +38,7 @@ TARGETS: dict[str, dict[int, str]] = {  # for the ratio of times to LASER's, by 
 
 
 def replays(X: np.ndarray, y: np.ndarray) -> dict[str, Run]:
-    """Return a replay of the stream by every learner, within its domain."""
+    """Return, by name, a replay of the stream by each learner, with settings that it accepts."""
     longest = float(np.max(np.sum(X * X, axis=1)))
     reach = float(np.max(np.abs(X)))
     settings: dict[str, dict[str, float]] = {
@@ -111,7 +112,7 @@ def sklearn(X: np.ndarray, y: np.ndarray) -> Run:
 
 
 def contenders(rows: int, d: int) -> dict[str, tuple[int, Run]]:
-    """Return name → (rows it runs over, what to time); slow ones get fewer rows."""
+    """Return, by name, the number of rows and the function to time; slow ones get fewer rows."""
     X, y = timing.stream(rows, d)
     few = min(rows, max(200, rows // 20))
     table: dict[str, tuple[int, Run]] = {name: (rows, run) for name, run in replays(X, y).items()}
@@ -170,7 +171,7 @@ def first_call(repeats: int) -> float:
 
 
 def projections(n: int) -> dict[str, tuple[int, Run]]:
-    """Return EG's projection of n weights, and the same by sorting them with NumPy."""
+    """Return two functions to time: EG's projection of n weights, and one that sorts them."""
     w = np.random.default_rng(0).dirichlet(np.ones(n))
     floor = 0.5 / n
 

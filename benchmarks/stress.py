@@ -2,11 +2,11 @@
 
     python benchmarks/stress.py [--rounds 10000000] [--learner LASER ...]
 
-Every second-order learner is run at d = 8 on a stationary stream and on a degenerate one (a
-constant column, a zero one, two equal ones, scales of 1e8 and 1e-8, runs of zero rows, a column
-that is zero for long). After each block the predictions must be finite and Σ exactly symmetric and
-positive definite (its eigenvalues, scaled to a unit diagonal). The memory of the process is read
-after the first and the last block.
+Every second-order learner is run with d = 8 columns on a stationary stream and on a degenerate one.
+The degenerate stream has a constant column, a zero column, two equal columns, scales of 1e8 and
+1e-8, runs of zero rows, and a column that is zero for long. After each block the predictions must
+be finite, and Σ must be exactly symmetric and positive definite (by its eigenvalues, scaled to a
+unit diagonal). The memory of the process is read after the first and the last block.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def degenerate(rng: np.random.Generator, rows: int, block: int) -> tuple[np.ndar
 
 
 def worst_eigenvalue(model: ol.Learner) -> float:
-    """Return the smallest eigenvalue of Σ scaled to a unit diagonal, -1 if not symmetric."""
+    """Return the least eigenvalue of Σ scaled to a unit diagonal, or -1 if Σ is not symmetric."""
     S = getattr(model, "covariance_", None)
     if S is None:  # the shrinkage learners keep no Σ
         return float("nan")

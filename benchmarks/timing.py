@@ -1,6 +1,6 @@
 """Helpers of the benchmarks: one thread, a stream, typical times, tables in Markdown.
 
-A benchmark imports it before NumPy, which reads the number of threads when it is loaded.
+A benchmark imports this module before NumPy, which reads the number of threads when it is loaded.
 """
 
 import argparse
@@ -18,7 +18,7 @@ Run = Callable[[], Any]
 
 
 def parser(doc: str | None, repeats: int) -> argparse.ArgumentParser:
-    """Return an argument parser with --repeats and a script's docstring."""
+    """Return an argument parser with the option --repeats, and a docstring as description."""
     options = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -27,14 +27,14 @@ def parser(doc: str | None, repeats: int) -> argparse.ArgumentParser:
 
 
 def stream(rows: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return normal rows, and labels of a fixed predictor with noise."""
+    """Return normally distributed rows, and labels of a fixed linear predictor with noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
     return X, X @ rng.normal(size=d) + rng.normal(size=rows)
 
 
 def again(times: int, run: Run) -> Run:
-    """Return a run that repeats another, which is too short to time."""
+    """Return a function that calls ``run`` several times, if one call is too short to time."""
 
     def repeated() -> None:
         for _ in range(times):
@@ -44,7 +44,7 @@ def again(times: int, run: Run) -> Run:
 
 
 def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
-    """Return the seconds of each in interleaved repeats; a first round only warms up."""
+    """Return the seconds of each contender in interleaved repeats; a first repeat is dropped."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeats + 1):
         for name, run in contenders.items():
@@ -55,10 +55,10 @@ def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
 
 
 def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
-    """Return the seconds of each at the machine's best speed, with stable ratios.
+    """Return the seconds of each contender at the machine's best speed, with stable ratios.
 
-    A machine's speed varies, but slowly. In each repeat, times are divided by their geometric mean;
-    the median of this over the repeats, times the smallest such mean, is the result.
+    A machine's speed varies, but slowly. In each repeat, times are divided by their geometric mean.
+    The result is the median of these quotients over the repeats, times the smallest geometric mean.
     """
     times = each(contenders, repeats)
     speed = np.exp(np.mean([np.log(several) for several in times.values()], axis=0))
@@ -68,7 +68,7 @@ def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
 
 
 def microseconds(contenders: Mapping[str, tuple[int, Run]], repeats: int) -> dict[str, float]:
-    """Return the typical µs per row, given name → (rows, a run over them)."""
+    """Return the typical µs per row of each contender, a number of rows and a function."""
     times = typical({name: run for name, (_, run) in contenders.items()}, repeats)
     return {name: times[name] / rows * 1e6 for name, (rows, _) in contenders.items()}
 
@@ -104,7 +104,7 @@ def verdict(value: float, target: str) -> str:
 
 
 def targets(figures: Iterable[tuple[str, float, str]]) -> None:
-    """Print figures against their targets; an empty target is none."""
+    """Print a table of figures, their targets (may be empty), and whether they are met."""
     table(
         ("", "measured", "target", "verdict"),
         [

@@ -3,7 +3,8 @@
     ŷ  = xᵀw,  w₁ = 0
     w ← w + η (y − xᵀw) x                      for rows with η‖x‖² < 2
 
-The bound. Let u be any weights, e = y − xᵀw, v = y − xᵀu, and w' the weights after the round. Then
+For the bound, let u be any weights, e = y − xᵀw, v = y − xᵀu, and w' the weights after the round.
+Then
 
     ‖u − w‖² − ‖u − w'‖² = η(2 − η‖x‖²) e² − 2η ev ≥ η(2 − η‖x‖² − a) e² − η v²/a
 
@@ -70,7 +71,7 @@ def init(params: LMSParams, d: int) -> LMSState:
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w = state
     (eta,) = params
     m = dot(w, x)
@@ -95,7 +96,7 @@ TOO_LONG = "needs eta·‖x‖² < 2, or its steps overshoot, got eta·‖x‖²
 
 @Tally
 def bound(state, params, x, y, work):
-    """Update the bound with a row; it sees rows and labels, never the learner."""
+    """Update the bound with a row and its label; it never uses the learner's state."""
     tally, notes, t, w, S, sums = state
     (eta,) = params
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)  # min over u of Σ v² + ‖u‖²/η

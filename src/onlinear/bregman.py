@@ -4,8 +4,8 @@
     unnormalised_entropy    D(u, w) = Σ u_i ln(u_i/w_i) + w_i − u_i       u, w ≥ 0
     relative_entropy        D(u, w) = Σ u_i ln(u_i/w_i)                   on the simplex
 
-with 0·ln 0 = 0, and ∞ where w_i = 0 < u_i. A projection of w on a set is its nearest point,
-argmin over v of D(v, w).
+with 0·ln 0 = 0, and ∞ where w_i = 0 < u_i. The projection of w on a set is the set's point nearest
+to w, argmin over v of D(v, w).
 """
 
 import math
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def squared(u: Any, w: Any) -> float:
-    """Return half the squared Euclidean distance.
+    """Return half the squared Euclidean distance of u and w.
 
     >>> squared([1.0, 2.0], [0.0, 0.0])
     2.5
@@ -56,7 +56,7 @@ def relative_entropy(u: Any, w: Any) -> float:
 
 
 def project_ball(w: Any, radius: float) -> np.ndarray:
-    """Return the nearest point with ‖v‖₂ ≤ radius, in squared distance.
+    """Return the point v with ‖v‖₂ ≤ radius that is nearest to w in squared distance.
 
     >>> project_ball([3.0, 4.0], 1.0)
     array([0.6, 0.8])
@@ -69,7 +69,7 @@ def project_ball(w: Any, radius: float) -> np.ndarray:
 
 
 def project_box(w: Any, alpha: float) -> np.ndarray:
-    """Return the nearest point of [α/n, n/α]ⁿ in unnormalised entropy: each w_i is clipped.
+    """Return the point of [α/n, n/α]ⁿ nearest to w in unnormalised entropy: each w_i is clipped.
 
     >>> project_box([0.01, 1.0], 0.5)
     array([0.25, 1.  ])
@@ -80,11 +80,11 @@ def project_box(w: Any, alpha: float) -> np.ndarray:
 
 
 def project_simplex(w: Any, alpha: float) -> np.ndarray:
-    """Return the nearest point of [α/n, 1]ⁿ ∩ simplex in relative entropy.
+    """Return the point of [α/n, 1]ⁿ ∩ simplex nearest to w in relative entropy.
 
-    The smallest weights are raised to α/n and the others scaled so that the sum is one; as few as
-    possible are raised. Misprint resolved: lines 8 and 15 of Figure 3 have an α/n too many in their
-    denominators.
+    The smallest weights are raised to α/n, as few as possible, and the others are scaled so that
+    the sum is one. Misprint resolved: lines 8 and 15 of Herbster & Warmuth's Figure 3 have an α/n
+    too many in their denominators.
 
     >>> project_simplex([0.9, 0.06, 0.03, 0.01], 0.4)
     array([0.7, 0.1, 0.1, 0.1])
@@ -100,12 +100,13 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
 
 @kernel
 def lift_simplex(w, alpha):
-    """Project w in place as :func:`project_simplex` does; return whether it had to move.
+    """Project w in place as :func:`project_simplex` does; return whether w has changed.
 
     Raising some weights scales the others down, which may bring more of them below α/n: these are
-    raised too, until none is below. Each pass is O(n), and a few suffice, though up to n passes are
-    possible. A sort, or the medians of Figure 3, have a better worst case; ``benchmarks/speed.py``
-    times the sort: slower for hundreds of weights, equally fast at a million.
+    raised too, until none is below. Each pass costs O(n), and a few passes suffice, though up to n
+    are possible. A sort, or the medians of Figure 3, have a better worst case.
+    ``benchmarks/speed.py`` times the sort, which is slower for hundreds of weights and equally fast
+    at a million.
     """
     n = w.size
     floor = alpha / n

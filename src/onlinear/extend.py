@@ -38,7 +38,7 @@ copy, with a regret bound.
 The learner
     ``Algorithm`` (``init``, ``step``, the rules that rows must obey), ``Learner``, and
     ``SecondOrder`` for learners whose state has a matrix S = Σ. A class with ``_poor_score = True``
-    may have R² < 0.5 on scikit-learn's test data; without it, ``check_regressors_train`` of
+    may have R² < 0.5 on scikit-learn's test data; otherwise ``check_regressors_train`` of
     ``check_estimator`` fails there, with an ``AssertionError`` that has no text.
 The step
     ``Step`` turns a function into a step, which returns a value and ``FINE``, ``OVERFLOW``, or
@@ -49,11 +49,11 @@ Checks of parameters
     a parameter and return it; ``asked`` lets them check the arguments of a function, too.
 States
     ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
-    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale the latter.
+    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale a ``Gaussian`` state.
 Second-order rounds
     ``covariance_times`` sets work[0] to Σx, and ``learn`` updates w and Σ. ``learn_later`` is
     faster where Σ is large: it defers the update of Σ to the next round, or to ``settle``.
-    ``moves`` returns the same update as the two numbers that ``Bulk`` needs.
+    ``moves`` returns the two numbers with which ``Bulk`` makes the same update as ``learn``.
 Linear algebra
     ``kernel`` compiles a function that steps call. Vectors: ``dot``, ``norm``, ``axpy``, ``scale``,
     ``extremes``, ``finite``; numbers: ``clipped``; symmetric matrices: ``symv``, ``add_square``,
@@ -63,11 +63,11 @@ Bounds
     ``Guarantee`` states a theorem, ``unknown`` that there is none. ``Account`` says how the bound
     is updated: by a ``Tally``, a step that sees rows and labels only and computes ``COMPARATOR``,
     ``FACTOR`` and ``EXTRA`` of loss ≤ factor · comparator + extra. ``tallied`` and
-    ``competitor`` create its state, ``compete`` adds a row to the best predictor in hindsight,
-    ``enter`` writes the three numbers, ``broke`` notes that a hypothesis failed, and ``lose`` that
-    double precision is exhausted. ``Path`` is a sequence of predictors given as comparator;
-    ``STAYS`` says that it must not change. ``inside_ball`` and ``cut_to`` are for comparators in a
-    ball.
+    ``competitor`` create the state of a tally, ``compete`` adds a row to the best predictor in
+    hindsight, ``enter`` writes the three numbers, ``broke`` notes that a hypothesis of the theorem
+    fails, and ``lose`` that double precision does not suffice. ``Path`` is a sequence of predictors
+    given as comparator; ``STAYS`` says that the comparator must not change. ``inside_ball`` and
+    ``cut_to`` are for comparators in a ball.
 """
 
 from onlinear._engine.bulk import Bulk

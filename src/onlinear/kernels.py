@@ -5,8 +5,8 @@
     RBF(gamma=None)                         K(x, z) = exp(−gamma·‖x − z‖²)
 
 A custom kernel is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row x,
-and returns the n values K(z_i, x). It is called from Python once per round (twice by ``KernelGD``
-with a budget); the three above are compiled.
+and returns the n values K(z_i, x). A custom kernel is called from Python once per round (twice by
+``KernelGD`` with a budget); the three kernels above are compiled.
 """
 
 import math
@@ -33,7 +33,7 @@ RowKernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class Kernel:
     """A compiled kernel; its parameters are checked at first use.
 
-    Calling it gives the values K(z_i, x) for rows Z and one row x.
+    Calling a kernel with rows Z and one row x gives the values K(z_i, x).
     """
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
@@ -54,7 +54,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """K(x, z) = xᵀz: a kernel learner then equals the linear one.
+    """K(x, z) = xᵀz: with it, a kernel learner equals the linear learner.
 
     >>> from onlinear.kernels import Linear
     >>> Linear()([[1.0, 2.0], [0.0, 1.0]], [3.0, 4.0])
@@ -62,13 +62,13 @@ class Linear(Kernel):
     """
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return the parameters for compiled code."""
+        """Return kind, gamma, coef0 and degree for compiled code."""
         return float(LINEAR), 1.0, 0.0, 1.0
 
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """K(x, z) = (gamma·xᵀz + coef0)^degree: all products of up to ``degree`` inputs.
+    """K(x, z) = (gamma·xᵀz + coef0)^degree: its features are all products of ≤ ``degree`` inputs.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Polynomial(Kernel):
     gamma: float = 1.0
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return the parameters for compiled code."""
+        """Return kind, gamma, coef0 and degree for compiled code."""
         return (
             float(POLYNOMIAL),
             number(self, "gamma", above=0),
@@ -120,7 +120,7 @@ class RBF(Kernel):
     gamma: float | None = None
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return the parameters for compiled code."""
+        """Return kind, gamma, coef0 and degree for compiled code."""
         gamma = 1.0 / d if self.gamma is None else number(self, "gamma", above=0)
         return float(GAUSSIAN), gamma, 0.0, 1.0
 
@@ -146,13 +146,13 @@ def similarity(form, z, x):
 
 @kernel
 def similarities(form, Z, n, x, out):
-    """out_i ← K(z_i, x) for the first n rows of Z."""
+    """Write K(z_i, x) to out[i] for the first n rows z_i of Z."""
     for i in range(n):
         out[i] = similarity(form, Z[i], x)
 
 
 def checked(owner: Any, name: str = "kernel") -> Kernel | RowKernel:
-    """Return a kernel given as a parameter; raise if it is not one."""
+    """Return the kernel given as a parameter of ``owner``; raise an error if it is no kernel."""
     given = getattr(owner, name)
     if isinstance(given, type) or not callable(given):
         raise ValueError(
@@ -168,7 +168,7 @@ def numbers(given: Kernel | RowKernel, d: int) -> tuple[float, float, float, flo
 
 
 def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return K(z_i, x) computed by a custom kernel; raise unless they are n finite numbers."""
+    """Return the values K(z_i, x) of a custom kernel; raise unless they are n finite numbers."""
     values = np.asarray(given(Z, x), dtype=np.float64)
     if values.shape != (len(Z),):
         raise ValueError(
@@ -188,10 +188,10 @@ _registered: dict[str, RowKernel] = {}
 
 
 def register(function: RowKernel) -> RowKernel:
-    """Register a custom kernel, so that learners that use it can be saved and loaded; a decorator.
+    """Register a custom kernel, as a decorator, so that its learners can be saved and loaded.
 
-    A kernel is registered by its module and name. State files contain only that name; loading uses
-    only kernels that are registered in this process.
+    A kernel is registered by its module and name. State files contain only this name, and loading
+    uses only kernels that are registered in this process.
 
     >>> import numpy as np
     >>> from onlinear import kernels

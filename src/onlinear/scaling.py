@@ -56,7 +56,7 @@ def _standardized(learner: Any, first: int) -> Step:
         return -(-numbers // d)
 
     def step(state, params, x, y, work):
-        """One round."""
+        """Predict the label of x, then learn y unless y is NaN."""
         own, mean, spread, units = state[:-5], state[-5], state[-4], state[-3:]
         numbers, fresh = params[:-1], params[-1]
         d, wide = x.size, x.size + first
@@ -113,23 +113,25 @@ class Standardized(Nested, Learner):
     CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary it is
     added with the prior. Costs O(d²) per round, like the learner.
 
-    The learner given only says which class and parameters to use; it does not learn. Change its
-    parameters with ``set_params(learner__c=10.0)``. No regret bound is known. Labels are not
-    centred, so the intercept has to learn their mean: a learner that shrinks its predictions, as
-    LASER does unless ``shrink=False``, shrinks the intercept too. WEMM needs b above the largest
-    ‖u‖² of a standardized row u, which can be as large as the number of rows seen, and refuses
-    rows beyond it; ONS also assumes rows of bounded length. Unlike Auto, it does not clip outliers.
+    The given learner only says which class and parameters to use; it does not learn itself. Change
+    the parameters of the learner with ``set_params(learner__c=10.0)``. No regret bound is known for
+    Standardized. Labels are not centred, so the intercept has to learn their mean: a learner that
+    shrinks its predictions, as LASER does unless ``shrink=False``, shrinks the intercept too. WEMM
+    needs b above the largest ‖u‖² of a standardized row u, which can be as large as the number of
+    rows seen, and refuses rows beyond it; ONS also assumes rows of bounded length. Unlike Auto,
+    Standardized does not clip outliers.
 
     Parameters
     ----------
     learner : Learner
         A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
-        CIRR or OSLOG. Its ``on_bad`` is ignored.
+        CIRR or OSLOG. The ``on_bad`` of this learner is ignored.
     intercept : bool, default True
-        Whether to fit an intercept. If not, columns are not centred, and are divided by the root of
-        their mean square.
+        Whether to fit an intercept. Without an intercept, columns are not centred, and are divided
+        by the root of their mean square.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -150,7 +152,7 @@ class Standardized(Nested, Learner):
     _poor_score: ClassVar[bool] = True
 
     def _inner(self) -> Learner:
-        """Return the learner; raise if it cannot be standardized."""
+        """Return the learner; raise an error if its rows cannot be standardized."""
         learner = self.learner
         if not isinstance(learner, Learner) or learner.algorithm.follows is None:
             got = f"learner={learner!r}" if isinstance(learner, Learner) else described(learner)
@@ -247,6 +249,6 @@ class Standardized(Nested, Learner):
     @property
     @atomic
     def intercept_(self) -> float:
-        """The intercept, in the units of the labels; 0 without one."""
+        """The intercept, in the units of the labels; 0 if none is fitted."""
         state = self._learnt()
         return float(state.w[0] - self._slopes() @ state.centre) if self._first() else 0.0

@@ -36,23 +36,24 @@ class Learner(LearnerState):
     """A linear predictor that learns online: predict a row, see its label, learn it, next row.
 
     A subclass declares its parameters as fields, its ``algorithm``, and a method ``_params`` that
-    checks the fields and converts them to the numbers its step takes. They are checked at first
-    use, not when they are set, so that scikit-learn's tools may set parameters one by one.
+    checks the fields and converts them to the numbers its step takes. Parameters are checked at
+    their first use, not when they are set, so that scikit-learn's tools may set them one by one.
     """
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return the learner's guarantee; without ``search``, it does not compute a comparator."""
+        """Return the learner's regret bound; without ``search``, no best comparator is computed."""
         return unknown(type(self).__name__, type(self).__name__)
 
     def _local(self) -> bool:
-        """Whether a round uses the state only in the columns where x is not zero.
+        """Return whether a round uses the state only in the columns where x is not zero.
 
-        The state is then t and one or two vectors, and sparse rows are learnt in O(nnz).
+        The state of such a learner is t and one or two vectors, and it learns sparse rows in
+        O(nnz).
         """
         return False
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file: versioned, checksummed, no pickle, all or nothing.
+        """Write the learner to a versioned file with a checksum (no pickle), all or nothing.
 
         >>> import onlinear as ol
         >>> model = ol.Ridge(b=2.0)
@@ -67,7 +68,7 @@ class Learner(LearnerState):
     # --- the round ----------------------------------------------------------------------------
 
     def predict_one(self, x: Any) -> float:
-        """Predict the label of one row (a vector, or a sparse 1 × d); never changes the learner.
+        """Predict the label of one row, a vector or a sparse 1 × d matrix; change nothing.
 
         >>> import onlinear as ol
         >>> ol.LASER().predict_one([1.0, 2.0])  # nothing learnt yet
@@ -103,7 +104,7 @@ class Learner(LearnerState):
         return value
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn the label of one row (a vector, or a sparse 1 × d).
+        """Learn the label of one row, a vector or a sparse 1 × d matrix.
 
         >>> import onlinear as ol
         >>> model = ol.Ridge()
@@ -148,7 +149,7 @@ class Learner(LearnerState):
 
     @atomic
     def remember(self, x: Any) -> np.ndarray:
-        """Return what to keep of a row until its label arrives: see :meth:`learn_late`.
+        """Return an array to keep until the row's label arrives, for :meth:`learn_late`.
 
         >>> import onlinear as ol
         >>> model = ol.Ridge()
@@ -166,22 +167,22 @@ class Learner(LearnerState):
         return self._ticket(x)
 
     def _ticket(self, x: Any) -> np.ndarray:
-        """Return what to keep of a row that can be predicted."""
+        """Return the array that :meth:`remember` returns, for a row that can be predicted."""
         if checks.sparse(x):
             return np.array(checks.sparse_row(x, None)[0])
         return np.array(checks.row(x, None, self._names))
 
     def learn_late(self, kept: Any, y: Any) -> None:
-        """Learn a delayed label, given what :meth:`remember` returned for its row.
+        """Learn a delayed label, given the array that :meth:`remember` returned for its row.
 
-        A learner whose predictions depend on the last labels (Auto) uses those it had at the time
-        of :meth:`remember`. If nothing was learnt in between, this equals :meth:`learn_one`, bit
-        for bit.
+        A learner whose predictions depend on the last labels (Auto) uses the last labels as they
+        were when :meth:`remember` was called. If nothing was learnt in between, the result equals
+        that of :meth:`learn_one`, bit for bit.
         """
         self._learn_one(kept, y)
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
-        """Return x as a vector of this shape; an empty array for a sparse row. Takes no lock."""
+        """Return x as a vector of this shape, an empty array if x is sparse; take no lock."""
         return NO_ROW if checks.sparse(x) else checks.row(x, shape[0], self._names)
 
     def _row(self, x: Any) -> np.ndarray | Rows:
@@ -192,7 +193,7 @@ class Learner(LearnerState):
         return row if self._local() else row[0]
 
     def _sparse_round(self, x: Rows, y: float, *, labelled: bool) -> float:
-        """Run one round of a local learner on a sparse row; return the prediction, or NaN."""
+        """Run one round on a sparse row without making it dense; return the prediction, or NaN."""
 
         def refused(outcome: Outcome) -> None:
             if self.on_bad == "raise":
@@ -334,7 +335,7 @@ class Learner(LearnerState):
     @property
     @atomic
     def coef_(self) -> np.ndarray:
-        """The weights w, a copy."""
+        """A copy of the weights w."""
         return self._learnt().w.copy()  # type: ignore[no-any-return]
 
     @property
@@ -357,7 +358,7 @@ class SecondOrder(Learner):
     @property
     @atomic
     def covariance_(self) -> np.ndarray:
-        """The matrix Σ, a copy."""
+        """A copy of the matrix Σ."""
         return self._learnt().S.copy()  # type: ignore[no-any-return]
 
 
@@ -365,17 +366,17 @@ def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None =
     """Return the learner (with its feature map, if any) or filter that was saved to a state file.
 
     A file that is truncated, altered, or not a state file is refused with a
-    :class:`onlinear.StateFileError`. So is a state that no sequence of rounds leads to, as far as
-    that can be checked. Nothing in a file is ever executed. A custom learner is found by the name
-    of its module and class, so import or define it first.
+    :class:`onlinear.StateFileError`. A state that no sequence of rounds can produce is refused as
+    well, as far as this can be checked. Nothing in a file is ever executed. A custom learner is
+    found by the name of its module and class, so import or define it first.
 
     Parameters
     ----------
     path : path
-        A regular file.
+        The state file, which must be a regular file.
     spill : path or None, default None
         The folder in which a :class:`onlinear.Keyed` keeps models that do not fit in memory; None
-        means the folder for temporary files. It is never taken from the file.
+        means the folder for temporary files. This folder is never taken from the state file.
     """
     if spill is not None and not Path(spill).is_dir():
         raise ValueError(f"load needs spill to be a folder that exists, got {spill!r}")

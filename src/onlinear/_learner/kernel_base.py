@@ -1,8 +1,8 @@
 """The base class of kernel learners, whose state grows with the examples they keep.
 
-The state is one flat record, as for all learners; its arrays have room for some number of examples.
-When they are full, they grow by a quarter. So most rounds copy nothing, and the size of the arrays
-depends only on the number of examples.
+The state is one flat array, as for all learners, with room for some number of examples. When there
+are more examples, the room grows by a quarter. So most rounds copy nothing, and the size of the
+state depends only on the number of examples.
 """
 
 import bisect
@@ -70,7 +70,7 @@ class KernelLearner(Learner):
         return self._step.work(self._room)
 
     def _make_room(self) -> None:
-        """Enlarge the state; the old contents of each array become the beginning of the new one."""
+        """Enlarge the arrays of the state; each new array begins with the contents of the old."""
         old, room = self._state, self._room
         d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
         checks.holds(type(self).__name__, room, self._size(d, room))
@@ -127,7 +127,7 @@ class KernelLearner(Learner):
         return Prepared(self.algorithm.step, self._before)
 
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
-        """Evaluate a custom kernel and write the values into the scratch."""
+        """Evaluate a custom kernel and write its values to ``work``, where the step reads them."""
         n = int(state[1][0])
         Z = state[-1][:n]
         given = kernels.evaluated(self.kernel, np.vstack([Z, x]), x)
@@ -165,13 +165,13 @@ class KernelLearner(Learner):
     @property
     @atomic
     def examples_(self) -> np.ndarray:
-        """The examples z_i kept, oldest first, a copy."""
+        """A copy of the examples z_i that are kept, oldest first."""
         state = self._learnt()
         return state.Z[: int(state.n[0])].copy()  # type: ignore[no-any-return]
 
 
 class DualLearner(KernelLearner):
-    """A second-order learner in dual form."""
+    """A second-order kernel learner: it keeps a Cholesky factor of a Gram matrix instead of Σ."""
 
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
@@ -190,12 +190,12 @@ class DualLearner(KernelLearner):
     @property
     @atomic
     def dual_coef_(self) -> np.ndarray:
-        """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``; O(n²)."""
+        """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``; costs O(n²)."""
         return coefficients(self._learnt())
 
 
 def check_fixed(needs: str, model: Any) -> None:
-    """Refuse what is not a learner, or has a state that grows; the error begins with ``needs``."""
+    """Refuse a model that is no learner or whose state grows; the error begins with ``needs``."""
     if not isinstance(model, Learner):
         raise TypeError(f"{needs}, got {checks.described(model)}")
     if isinstance(model, KernelLearner):

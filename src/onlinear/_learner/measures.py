@@ -37,7 +37,7 @@ def _times(value: float, k: int) -> float:
 
 
 def _errors(y: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return (y − ŷ)/2^k, and k."""
+    """Return the errors (y − ŷ)/2^k, and the k of :func:`_scaled`."""
     (y, predictions), k = _scaled(y, predictions)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return y - predictions, k
@@ -88,7 +88,7 @@ def quartiles_of_error(y: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 def r_squared(y: np.ndarray, predictions: np.ndarray, weight: np.ndarray | None = None) -> float:
     """Return R² = 1 − SSE/SST: 1 is perfect, 0 is as good as the mean of the labels.
 
-    If the labels are all the same, so that SST = 0, it is 1 if every prediction is exact and
+    If the labels are all the same, so that SST = 0, then R² is 1 if every prediction is exact and
     otherwise 0, as in scikit-learn.
     """
     if weight is not None:

@@ -3,7 +3,8 @@
     Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each contains the prior bI, which is counted once
     w = Σ (Σ₁⁻¹w₁ + … + Σ_k⁻¹w_k)
 
-This is exact: the sums Σ xxᵀ and Σ yx determine such a learner, in whatever order the rows came.
+The merged learner is exact: the sums Σ xxᵀ and Σ yx determine a learner without drift, in whatever
+order the rows came.
 """
 
 from collections.abc import Iterable
@@ -22,10 +23,10 @@ Model = TypeVar("Model", bound=SecondOrder)
 def merge(models: Iterable[Model]) -> Model:
     """Return one learner that has learnt the rows of several learners of the same kind.
 
-    Up to rounding it equals a learner that learnt all rows itself, so rows of several machines or
-    days can be learnt separately and merged. The given learners do not change. (If columns are
-    nearly collinear, rounding affects the weights, the more so the more learners there are; it
-    affects the predictions much less.)
+    Up to rounding, the merged learner equals one that learnt all rows itself, so rows of several
+    machines or days can be learnt separately. The given learners do not change. (If columns are
+    nearly collinear, rounding errors of the weights grow with the number of learners; those of the
+    predictions are much smaller.)
 
     Parameters
     ----------

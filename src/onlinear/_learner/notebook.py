@@ -47,7 +47,7 @@ class Text(str):
 
 
 def facts_page(title: str, facts: Mapping[str, Any], *more: str) -> str:
-    """Return a title, a table of facts (without those that are None), and parts beside it."""
+    """Return HTML: a title, a table of the ``facts`` that are not None, and parts beside it."""
     rows = "".join(
         f'<tr><th style="{CELL};text-align:left;font-weight:normal">{escape(name)}</th>'
         f'<td style="{CELL}">{_shown(value)}</td></tr>'
@@ -62,7 +62,7 @@ def facts_page(title: str, facts: Mapping[str, Any], *more: str) -> str:
 
 
 def model_page(model: Any) -> str:
-    """Return the parameters of a learner and what it has learnt, with a table of coefficients."""
+    """Return HTML with the parameters of a learner, how much it has learnt, its coefficients."""
     learnt = model.__sklearn_is_fitted__()
     facts: dict[str, Any] = {
         name: repr(value) for name, value in model.get_params(deep=False).items()
@@ -79,7 +79,7 @@ def model_page(model: Any) -> str:
 
 
 def models_page(bank: Any) -> str:
-    """Show the learners of a bank in a notebook; if there are many, only the first ones."""
+    """Return HTML that lists the learners of a bank; if there are many, only the first ones."""
     shown = {f"learner {k}": repr(model) for k, model in enumerate(bank._models[:MOST])}
     rest = len(bank) - len(shown)
     facts = {**shown, "and": f"{rest:,} more" if rest else None}
@@ -87,7 +87,7 @@ def models_page(bank: Any) -> str:
 
 
 def _coefficients(weights: np.ndarray, names: Any, intercept: float | None) -> str:
-    """Return a table of coefficients; if there are many, only the largest ones."""
+    """Return an HTML table of coefficients; if there are many, only the largest ones."""
     largest = np.argsort(-np.abs(weights), kind="stable")[:MOST]
     rows = [("intercept", intercept)] if intercept is not None else []
     for j in sorted(largest.tolist()):
@@ -106,12 +106,12 @@ def _coefficients(weights: np.ndarray, names: Any, intercept: float | None) -> s
 def certificate_page(
     title: str, facts: Mapping[str, Any], curves: Mapping[str, np.ndarray], first: int
 ) -> str:
-    """Return the figures of a certificate, and a chart of loss, comparator and ceiling."""
+    """Return HTML with the numbers of a certificate, and a chart of loss, comparator and bound."""
     return facts_page(title, facts, _curves(curves, first))
 
 
 def _curves(curves: Mapping[str, np.ndarray], first: int) -> str:
-    """Return a chart of curves over the rounds; a ceiling far above the loss is cut."""
+    """Return an SVG chart of curves over the rounds; a bound far above the loss is cut off."""
     rounds = next(iter(curves.values())).size
     at = np.unique(np.linspace(0, rounds - 1, POINTS).astype(int))
     drawn = {name: np.asarray(curve)[at] for name, curve in curves.items()}
@@ -138,7 +138,7 @@ def _highest(curve: np.ndarray) -> float:
 
 
 def run_page(losses: np.ndarray, skipped: int, measures: Mapping[str, float]) -> str:
-    """Return the measures of a run and a chart of its error, given its squared errors."""
+    """Return HTML with the measures of a replay and a chart of its error over time."""
     note = f", {skipped:,} skipped" if skipped else ""
     return facts_page(f"Replay of {losses.size:,} rows{note}", measures, _picture(losses))
 
@@ -149,7 +149,7 @@ def bank_page(
     skipped: np.ndarray,
     measures: Mapping[str, np.ndarray],
 ) -> str:
-    """Return a table of a bank's learners, the best in bold; if there are many, only the best."""
+    """Return an HTML table of a bank's learners, the best in bold; of many, only the best ones."""
     first = next(iter(measures.values()))
     order = np.argsort(np.where(np.isnan(first), np.inf, first), kind="stable")
     shown = sorted(order[:MOST].tolist())
@@ -179,19 +179,19 @@ def _short(text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a number with four digits, a count in full, or a text, escaped and not too long."""
+    """Return a value as text: a float with four digits, an int in full, others escaped and cut."""
     if isinstance(value, float):
         return _figure(value)
     return f"{value:,}" if type(value) is int else escape(_short(str(value)))
 
 
 def _figure(value: float) -> str:
-    """Return a number with four digits."""
+    """Return a number as text with four digits."""
     return f"{value:.4g}".replace("-", "−") if not math.isnan(value) else "–"
 
 
 def _binned(losses: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the positions of the bins of rows, the root mean square of each, and their size."""
+    """Divide the rows into bins; return their positions, their RMSEs, and the size of a bin."""
     size = max(1, -(-losses.size // POINTS))
     starts = np.arange(0, losses.size, size)
     known = np.isfinite(losses)
@@ -221,7 +221,7 @@ def _picture(losses: np.ndarray) -> str:
 
 
 def _chart(paths: str, top: str, ends: tuple[str, str], what: str) -> str:
-    """Return an SVG with axes around paths: the highest value, the ends, and what is drawn."""
+    """Return an SVG chart of paths with axes: the highest value, both ends, and a caption."""
     label = 'fill="currentColor" font-size="11" font-family="sans-serif"'
     bottom = TOP + HEIGHT
     return (

@@ -44,7 +44,7 @@ class Parameters(Guarded):
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; a parameter takes effect, checked, in the next round."""
+        """Set an attribute; the next round checks and uses the new value of a parameter."""
         if name in self._parameters:
             self._set_parameter(name, value)
         else:

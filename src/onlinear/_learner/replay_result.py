@@ -19,8 +19,8 @@ QUARTILES = ("lower quartile of y − ŷ", "median", "upper quartile")
 class Replay:
     """The result of a replay: predictions and labels row by row, and error measures.
 
-    Measures leave out bad rows that were skipped; they are NaN if no row is left. ``run[rows]`` is
-    the replay of some rows only, ``rows`` being a slice, a mask or an array of row numbers:
+    Measures leave out bad rows that were skipped; a measure is NaN if no row is left. ``run[rows]``
+    is the replay of some rows only, ``rows`` being a slice, a mask or an array of row numbers:
     ``run[100:].rmse`` is the error after the first hundred rows.
 
     Attributes
@@ -100,9 +100,9 @@ class Replay:
     def r2(self) -> float:
         """R² = 1 − SSE/SST: 1 is perfect, 0 is as good as the mean of the labels.
 
-        If the labels are all the same it is 1 if every prediction is exact and otherwise 0, as in
-        scikit-learn and in ``score``. It is not the R² of Jamil & Bouchachia, which is
-        ``correlation2``: that one forgives predictions that are off by a constant or a factor.
+        If the labels are all the same, R² is 1 if every prediction is exact and otherwise 0, as in
+        scikit-learn and in ``score``. The R² of Jamil & Bouchachia is a different measure,
+        ``correlation2``: it forgives predictions that are off by a constant or a factor.
         """
         return measures.r_squared(*self._scored)
 
@@ -110,7 +110,7 @@ class Replay:
     def correlation2(self) -> float:
         """Squared correlation of predictions and labels: the R² of Jamil & Bouchachia's tables.
 
-        NaN if the predictions or the labels are all the same.
+        The squared correlation is NaN if the predictions or the labels are all the same.
         """
         return measures.squared_correlation(*self._scored)
 
@@ -118,7 +118,7 @@ class Replay:
     def error_quartiles(self) -> np.ndarray:
         """Quartiles of the errors y − ŷ, with their sign: lower, median, upper.
 
-        They are LQE, MQE and UQE of Jamil & Bouchachia's tables.
+        The three quartiles are the LQE, MQE and UQE of Jamil & Bouchachia's tables.
         """
         return measures.quartiles_of_error(*self._scored)
 
@@ -149,9 +149,10 @@ class Replay:
 class BankReplay:
     """The result of replaying a bank, row by row, with one column per learner.
 
-    Measures are arrays with an entry for each learner, and leave out the rows that it skipped.
-    ``run[rows]`` is the replay of some rows only, ``run[rows, k]`` the :class:`Replay` of learner k
-    in these rows, and ``run[rows, some]`` that of several learners, by a slice, mask or array.
+    Measures are arrays with one entry for each learner; rows that a learner skipped are left out of
+    its entry. ``run[rows]`` is the replay of some rows only, ``run[rows, k]`` the :class:`Replay`
+    of learner k in these rows, and ``run[rows, some]`` the replay of several learners, chosen by a
+    slice, mask or array.
 
     Attributes
     ----------
@@ -159,9 +160,9 @@ class BankReplay:
         The predictions of each row, made before its label was learnt; NaN where a learner skipped a
         bad row that it could not predict.
     labels : array
-        The labels, one a row.
+        The labels, one per row.
     skipped : array of bool
-        Where a learner skipped a row (only with its ``on_bad="skip"``).
+        True where a learner skipped a row (only with its ``on_bad="skip"``).
     learners : tuple of str
         The learners with their parameters, as text.
 

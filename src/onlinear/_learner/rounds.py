@@ -1,6 +1,6 @@
 """Learn rows all or nothing; the first rows learnt fix the number of columns.
 
-Shared by learners, banks of learners, and learners behind a feature map.
+Learners, banks of learners, and learners behind a feature map share this module.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ class Begins(Restorable, Protocol):
     _skips: Any  # how many rows were skipped: a number, or an array with one for each learner
 
     def _has_begun(self) -> bool:
-        """Whether the number of columns is fixed."""
+        """Return whether the number of columns is fixed."""
         ...
 
     def _columns(self) -> Columns | None:
@@ -37,7 +37,7 @@ class Begins(Restorable, Protocol):
         ...
 
     def _start(self, d: int, names: list[str] | None) -> None:
-        """Take the initial state for rows of width d."""
+        """Start with the initial state for rows of width d."""
         ...
 
     def _run_table(
@@ -58,7 +58,7 @@ class Begins(Restorable, Protocol):
 def rows_taken(
     model: Begins, d: int, names: list[str] | None, rows: int = 1, *, learn: bool = True
 ) -> Iterator[None]:
-    """Start the model if the rows are its first; if the block fails, undo everything.
+    """Start the model if the rows are its first; if the ``with`` block fails, undo everything.
 
     If all the first rows are skipped, the number of columns is open again: bad rows do not fix it.
     """

@@ -15,10 +15,10 @@ __all__ = ["Estimator", "Transformer"]
 
 
 class Estimator(Parameters):
-    """What scikit-learn expects of a regressor, implemented with a learner's methods."""
+    """The methods that scikit-learn expects of a regressor, implemented with a learner."""
 
     _positive: ClassVar[bool] = False  # x and y must not be negative
-    # may score R² < 0.5 on scikit-learn's test data: check_regressors_train demands more otherwise
+    # may score R² < 0.5 on scikit-learn's test data; otherwise check_regressors_train demands more
     _poor_score: ClassVar[bool] = False
 
     def _run(self, X: Any, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray, list[int]]:
@@ -32,11 +32,11 @@ class Estimator(Parameters):
         raise NotImplementedError
 
     def _learnt(self) -> Any:
-        """Return the state; raise if nothing was learnt yet."""
+        """Return the state; raise an error if nothing was learnt yet."""
         raise NotImplementedError
 
     def _for_tables(self) -> Self:
-        """Return the learner that predicts tables, whose rows need not come next in the stream."""
+        """Return the learner to predict tables with, whose rows need not be next in the stream."""
         return self
 
     @atomic
@@ -60,7 +60,7 @@ class Estimator(Parameters):
 
     @atomic
     def _fitted(self) -> Any:
-        """Return the learner that predicts tables; raise if nothing was learnt."""
+        """Return the learner to predict tables with; raise an error if nothing was learnt."""
         self._learnt()
         return self._for_tables()
 
@@ -84,7 +84,7 @@ class Estimator(Parameters):
         return notebook.model_page(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Describe the learner to scikit-learn (only it calls this)."""
+        """Describe the learner to scikit-learn, which alone calls this method."""
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
         return Tags(
@@ -95,7 +95,7 @@ class Estimator(Parameters):
         )
 
     def get_metadata_routing(self) -> Any:
-        """Tell scikit-learn what the learner takes besides X and y (only it calls this)."""
+        """Tell scikit-learn which arguments the learner takes besides X and y."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=type(self).__name__)
@@ -103,12 +103,12 @@ class Estimator(Parameters):
         return request
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether anything was learnt."""
+        """Return whether anything was learnt."""
         return hasattr(self, "n_features_in_")
 
 
 class Transformer(Parameters):
-    """What scikit-learn expects of a transformer, implemented with a feature map's methods."""
+    """The methods that scikit-learn expects of a transformer, implemented with a feature map."""
 
     def _learn(self, X: Any) -> None:
         raise NotImplementedError
@@ -153,7 +153,7 @@ class Transformer(Parameters):
         return np.array([f"{name}{i}" for i in range(self._width())], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Describe the map to scikit-learn (only it calls this)."""
+        """Describe the feature map to scikit-learn, which alone calls this method."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -164,11 +164,11 @@ class Transformer(Parameters):
         )
 
     def get_metadata_routing(self) -> Any:
-        """Tell scikit-learn what the map takes besides X and y (only it calls this)."""
+        """Tell scikit-learn which arguments the feature map takes besides X and y."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         return MetadataRequest(owner=type(self).__name__)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether any row was seen."""
+        """Return whether any row was seen."""
         return hasattr(self, "n_features_in_")

@@ -39,7 +39,7 @@ class Algorithm(NamedTuple):
     init: Callable[..., tuple[np.ndarray, ...]]
     step: Step
     rules: tuple[str, ...] = ()
-    follows: Follows | None = None  # how to convert its state to other units
+    follows: Follows | None = None  # how to convert its state when columns are rescaled
 
 
 def full_name(cls: type) -> str:
@@ -117,10 +117,10 @@ class LearnerState(Estimator):
         return self._step.work(self.n_features_in_)
 
     def _expect(self, rows: int) -> None:
-        """Refuse at once, not after hours, more rows than a growing state can hold."""
+        """Refuse more rows than a growing state can hold, before any of them is learnt."""
 
     def _make_room(self) -> None:
-        """Give a state that grows more room."""
+        """Enlarge the arrays of a state that grows with the rows learnt."""
 
     def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
         """Start with the initial state for d columns, or with ``record``, copied unless ``own``."""
@@ -161,7 +161,7 @@ class LearnerState(Estimator):
         self.n_skipped_ = count
 
     def _settle(self) -> None:
-        """Restore invariants of the state after columns were added to it."""
+        """Restore invariants, such as weights that sum to one, after columns were added."""
 
     def _forget(self) -> None:
         """Forget everything learnt."""
@@ -172,7 +172,8 @@ class LearnerState(Estimator):
     def _prepare(self) -> tuple[Any, ...]:
         """Return the arguments of the compiled step; they are cached until a parameter changes.
 
-        The step is stored on the class, so that it is neither copied nor measured with the learner.
+        The step is stored on the class and not in the learner, so that it counts neither when the
+        learner is copied nor when its size is measured.
         """
         one = self._step.one
         type(self)._one = staticmethod(one)
@@ -185,7 +186,7 @@ class LearnerState(Estimator):
     def _prepare_again(self) -> None:
         """Make the next round prepare its arguments again: the state or a parameter was replaced.
 
-        The caller holds the lock.
+        The caller must hold the learner's lock.
         """
         for name in ("_call", "_direct"):
             self.__dict__.pop(name, None)
@@ -240,7 +241,7 @@ class LearnerState(Estimator):
         self._check_states(states.stacked(self._record[None], self._state))
 
     def _check_states(self, stack: Any) -> None:
-        """Do the same for several states, stacked along the first axis of each array."""
+        """Refuse states, stacked along the first axis of each array, that no rounds can produce."""
         states.check_finite(stack)
         states.check_counts("rounds were learnt", stack.t[:, 0])
 

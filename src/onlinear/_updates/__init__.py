@@ -1,1 +1,1 @@
-"""Update rules that several algorithms share: Gaussian, dual, ball projection, units."""
+"""Update rules that several algorithms share: Gaussian, dual, ball projection, rescaling."""

@@ -3,7 +3,7 @@
     argmin over ‖u‖ ≤ R of (u − w)ᵀΣ⁻¹(u − w)  =  (I + αΣ)⁻¹w  with α such that ‖·‖ = R
 
 1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's iteration on it rises to the root from α = 0 without
-overshooting. A factorisation of I + αΣ for each of its steps costs O(d³). Lanczos' recursion
+overshooting. A factorisation of I + αΣ for each Newton step would cost O(d³). Lanczos' recursion
 
     β_k q_{k+1} = Σq_k − α_k q_k − β_{k−1}q_{k−1},   q_0 = w/‖w‖
 
@@ -15,10 +15,10 @@ in O(k) each. The residual ‖(I + αΣ)u − w‖ = R·α·β_k|y_k| bounds the
 For a given α, u is the iterate of conjugate gradients, whose length increases with k (Steihaug): so
 the root increases with k, and Newton's steps continue from the last α.
 
-The q_k do not stay orthogonal in floating point. The residual does not need that: the recursion
-holds up to rounding (Paige). Functions of T keep the moments of Σ, so that ‖Qy‖ = ‖y‖ nonetheless
-(Druskin & Knizhnerman), which is checked. The price is a few more vectors, possibly more than d;
-they cost less than reorthogonalising the q_k.
+The q_k do not stay orthogonal in floating point. The formula of the residual does not need
+orthogonality: the recursion holds up to rounding (Paige). Functions of T keep the moments of Σ, so
+that ‖Qy‖ = ‖y‖ nonetheless (Druskin & Knizhnerman), which is checked. The loss of orthogonality
+costs a few more vectors q_k, possibly more than d, but less than reorthogonalising them would.
 
 Paige, Linear Algebra Appl. 34, 1980; Druskin & Knizhnerman, Comput. Math. Math. Phys. 31, 1991;
 Steihaug, SIAM J. Numer. Anal. 20, 1983.
@@ -52,7 +52,7 @@ STEEP = 4e3  # α‖Σ‖ from which Cholesky's factors are better: they keep th
 
 @kernel
 def project_ellipsoid(S, w, radius, work):
-    """w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w); nothing changes if ‖w‖ ≤ radius.
+    """Project w: w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w); no change if ‖w‖ ≤ radius.
 
     ``work`` holds d + SCRATCH rows.
     """
@@ -63,7 +63,7 @@ def project_ellipsoid(S, w, radius, work):
 
 @kernel
 def by_lanczos(S, w, length, radius, work):
-    """Project w, of the given length, and return True; or return False and leave w unchanged.
+    """Project w by Lanczos' recursion and return True; or return False and leave w unchanged.
 
     A Newton step is made whenever the residual of u is small enough to be worth one; once the
     residual is only rounding error, Newton's method runs to convergence.
@@ -112,7 +112,7 @@ def by_lanczos(S, w, length, radius, work):
 
 @kernel
 def combine(Q, rows, y, fine, radius, u, w):
-    """w ← R·Qy and return True if ‖Qy‖ = 1; else return False. u is scratch."""
+    """Set w to R·Qy and return True if ‖Qy‖ = 1, else return False; u is scratch."""
     scale(0.0, w, u)
     add_rows(Q, rows, y, u)
     size = norm(u)
@@ -124,7 +124,7 @@ def combine(Q, rows, y, fine, radius, u, w):
 
 @kernel
 def add_rows(Q, rows, c, z):
-    """z ← z + Σ c_i q_i, four rows at a time."""
+    """Add Σ c_i q_i to z, where q_i is row i of Q, four rows at a time."""
     whole = rows - rows % 4
     for i in range(0, whole, 4):
         c0, c1, c2, c3 = c[i], c[i + 1], c[i + 2], c[i + 3]
@@ -154,7 +154,10 @@ def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
 
 @kernel
 def solve(diagonal, beside, k, pivot, below, forward, y):
-    """y ← (I + αT)⁻¹f_0e₁ = L⁻ᵀD⁻¹f; return ‖y‖ and ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖²."""
+    """Compute y = (I + αT)⁻¹f_0e₁ = L⁻ᵀD⁻¹f; return ‖y‖ and a derivative for Newton's method.
+
+    The derivative, in α, is ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖².
+    """
     y[k] = forward[k] * pivot[k]
     squares = y[k] * y[k]
     for i in range(k - 1, -1, -1):
@@ -177,7 +180,7 @@ def solve(diagonal, beside, k, pivot, below, forward, y):
 
 @kernel
 def by_cholesky(S, w, radius, work):
-    """Project w by a Cholesky factorisation of I + αΣ for every Newton step."""
+    """Project w onto the ball by a Cholesky factorisation of I + αΣ for every Newton step."""
     n = w.size
     u, z, U = work[0], work[1], work[2 : n + 2]
     alpha = 0.0

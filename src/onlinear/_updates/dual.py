@@ -8,7 +8,7 @@ prediction are
 
 where ρ is the prior's variance in the round (1/b, plus 1/c per round for a drifting target), and r
 the noise variance that the learner assumes. m and χ are xᵀw and xᵀΣx of the linear learner. A round
-adds one row,
+adds one row to L and one entry to z,
 
     L ← [L 0; qᵀ √(χ + r)],   z ← [z; (y − m)/√(χ + r)]
 
@@ -16,10 +16,10 @@ so that a round costs n²/2 multiplications for n examples, and nothing is ever 
 matrix. The rows of L are stored end to end, with spare room; a step that finds no room returns the
 rule FULL before it writes anything.
 
-With a budget the oldest example is dropped. ρ_i grows by 1/c per round, and without limit the prior
-would become uninformative. So all ρ_i are reduced once the oldest example has aged by half the
-budget, as if time had begun near the oldest one kept. That needs a new factorisation, n³/3 every
-n/2 rounds.
+With a budget, the oldest example is dropped. ρ_i grows by 1/c per round, and if it grew without
+limit, the prior would become uninformative. So all ρ_i are reduced once the oldest example has aged
+by half the budget, as if the stream had begun near the oldest example kept. Reducing the ρ_i needs
+a new factorisation, which costs n³/3 operations every n/2 rounds.
 
 Moroshko, thesis section 3.3 (Figure 3.3 has the same numbers from other sums); Rasmussen &
 Williams, Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
@@ -60,7 +60,7 @@ RULES = (
 
 
 class Dual(NamedTuple):
-    """Rounds learnt, examples kept, ρ, the kernel's numbers; ρ_i, z, L and the examples."""
+    """The state: numbers of rounds and examples, ρ, kernel parameters, ρ_i, z, L, examples."""
 
     t: np.ndarray
     n: np.ndarray
@@ -73,7 +73,7 @@ class Dual(NamedTuple):
 
 
 def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
-    """Begin with no example and ρ = 1/b, with room for ``room`` examples."""
+    """Return the initial state: ρ = 1/b, and space for ``room`` examples but none of them yet."""
     return Dual(
         np.zeros(1),
         np.zeros(1),
@@ -87,7 +87,10 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
 
 
 def vital(state):
-    """Return all but L, whose size follows from ρ, and the examples, which are learnt rows."""
+    """Return the arrays to check for numbers of unusual size: all but L and the examples.
+
+    The size of L follows from ρ, and the examples were checked as rows.
+    """
     return state[:6]
 
 
@@ -102,7 +105,7 @@ def kernel_row(form, Z, n, x, work):
 
 @kernel
 def solve_rows(L, n, q):
-    """q ← L⁻¹q, with the rows of L stored end to end."""
+    """Replace q by L⁻¹q, where the rows of L are stored end to end."""
     start = 0
     for i in range(n):
         q[i] = (q[i] - dot(L[start : start + i], q[:i])) / L[start + i]
@@ -111,7 +114,7 @@ def solve_rows(L, n, q):
 
 @kernel
 def solve_columns(L, n, q):
-    """q ← L⁻ᵀq."""
+    """Replace q by L⁻ᵀq, where the rows of L are stored end to end."""
     start = n * (n + 1) // 2
     for i in range(n - 1, -1, -1):
         start -= i + 1
@@ -123,7 +126,10 @@ def solve_columns(L, n, q):
 
 @kernel
 def believe(state, drift, x, work):
-    """Write q to the second row of scratch; return m, χ, a rule and the value that breaks it."""
+    """Return mean m and variance χ of the prediction, a rule and the value that breaks it.
+
+    The vector q = L⁻¹(ρ_i K(z_i, x))_i is written to the second row of scratch.
+    """
     _, n, prior, form, rho, z, L, Z = state
     size = int(n[0])
     q = work[1][:size]
@@ -218,7 +224,7 @@ def forget_oldest(rho, z, L, Z, n, work):
 
 @kernel
 def turn(L, z, i, start, l, lost, work):
-    """Rotate row i from column ``start`` on, find its own rotation, rotate z_i and ``lost``.
+    """Rotate row i of L from column ``start`` on, and z_i and ``lost`` by the row's new rotation.
 
     Return the rotated ``lost``.
     """
@@ -250,13 +256,13 @@ def blank(rho, z, L, Z, n):
 
 @kernel
 def lessened(variance, aged, least):
-    """Return variance − aged, or ``least``, its lower bound, if rounding leaves nothing of it."""
+    """Return variance − aged, or its lower bound ``least`` if the difference is not positive."""
     return variance - aged if variance > aged else least
 
 
 @kernel
 def set_back(aged, least, rho, z, L, n):
-    """ρ_i ← ρ_i − aged: compute C from L, reduce ρ_iK(z_i, z_j) in it, and factorise, in place."""
+    """Reduce every ρ_i by ``aged``: compute C = LLᵀ, reduce ρ_iK(z_i, z_j), factorise again."""
     start = n * (n + 1) // 2
     for i in range(n - 1, -1, -1):  # from the last row, which no other row needs
         start -= i + 1
@@ -289,7 +295,7 @@ def check_factor(L: np.ndarray, n: int, least: float = 0.0) -> None:
 
 
 def coefficients(state: Dual) -> np.ndarray:
-    """Return α with Σ α_i K(z_i, x) = xᵀw."""
+    """Return the coefficients α for which Σ α_i K(z_i, x) is m, the xᵀw of a linear learner."""
     n = int(state.n[0])
     alpha = state.z[:n].copy()
     solve_columns(state.L, n, alpha)

@@ -1,6 +1,6 @@
 """The recursion of second-order learners (recursive least squares), and the states learners share.
 
-Each learner adds its own scalars and its prediction to
+A round is, apart from each learner's own scalars and prediction,
 
     v = Σx,  χ = xᵀv,  e = y − xᵀw
     w ← w + e·v / (r + χ)
@@ -55,19 +55,19 @@ _symv, _subtract_square = within(symv), within(subtract_square)
 
 
 class Weights(NamedTuple):
-    """Rounds learnt and weights: the state of a first-order learner."""
+    """The state of a first-order learner: the number of rounds t and the weights w."""
 
     t: np.ndarray
     w: np.ndarray
 
 
 def weights(d: int) -> Weights:
-    """Begin with w = 0."""
+    """Return the initial state w = 0 of a first-order learner."""
     return Weights(np.zeros(1), np.zeros(d))
 
 
 class Gaussian(NamedTuple):
-    """Rounds learnt, and w and Σ: mean and covariance of a Gaussian belief about the weights."""
+    """The number of rounds t, and the mean w and covariance Σ of a Gaussian over the weights."""
 
     t: np.ndarray
     w: np.ndarray
@@ -75,7 +75,7 @@ class Gaussian(NamedTuple):
 
 
 def gaussian(d: int, precision: float) -> Gaussian:
-    """Begin with w = 0 and Σ = I / precision."""
+    """Return the initial state w = 0, Σ = I / precision of a second-order learner."""
     return Gaussian(np.zeros(1), np.zeros(d), np.eye(d) / precision)
 
 
@@ -93,7 +93,7 @@ def learn(state, x, e, v, chi, r, u):
 
 @kernel(inline="always")
 def covariance_times(state, x, work):
-    """work[0] ← Σx, after making the update of Σ that the round before has deferred."""
+    """Write Σx to work[0], after making the update of Σ that the round before has deferred."""
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
     if owed[0] == 0.0:
@@ -105,9 +105,10 @@ def covariance_times(state, x, work):
 
 @kernel(inline="always")
 def learn_later(state, x, e, chi, r, work):
-    """Do as :func:`learn`, after :func:`covariance_times`, but defer the update of a wide Σ.
+    """Learn the residual e at x like :func:`learn`, but defer the update of Σ if Σ is wide.
 
-    The next round makes it in one pass with its Σx; after the last round, :func:`settle` does.
+    :func:`covariance_times` has computed Σx before. The next round makes the deferred update in one
+    pass with its own Σx; after the last round, :func:`settle` makes it.
     """
     if not math.isfinite(chi * e):
         return OVERFLOW
@@ -116,7 +117,7 @@ def learn_later(state, x, e, chi, r, work):
 
 @kernel(inline="always")
 def learn_given(state, x, e, chi, r, rough, work):
-    """Do the same, given a bound on the rounding error of χ."""
+    """Learn the residual e like :func:`learn_later`, given a bound on the rounding error of χ."""
     t, w, S = state
     v, u = work[0], work[1]
     if observe_later(S, x, v, chi, r, rough, u):
@@ -128,7 +129,7 @@ def learn_given(state, x, e, chi, r, rough, work):
 
 @kernel(inline="always")
 def put_off(S, work):
-    """Σ ← Σ − uuᵀ, u being work[1]: at once, or in the next round if Σ is wide."""
+    """Subtract uuᵀ from Σ, where u is work[1]: at once, or in the next round if Σ is wide."""
     u, owed = work[1], work[2]
     if u.size >= WIDE and u.size % 4 == 0:
         owed[0] = 1.0
@@ -138,7 +139,7 @@ def put_off(S, work):
 
 @kernel(inline="always")
 def follow_later(state, drift, x, e, chi, work):
-    """Σ ← Σ_{t−1} + I/c, then learn the residual e, as :func:`learn_later`."""
+    """Add the drift I/c to Σ, then learn the residual e like :func:`learn_later`."""
     if not math.isfinite(chi * e):
         return OVERFLOW
     return learn_given(state, x, e, chi, 1.0, shift_and_round(drift, state[2], x), work)
@@ -154,14 +155,14 @@ def settle(state, work):
 
 @kernel(inline="always")
 def moves(e, chi, r):
-    """Return h and k of Σ ← Σ − h·vvᵀ, w ← w + k·v: as :func:`learn`, for a block."""
+    """Return the factors h and k of a row's updates Σ ← Σ − h·vvᵀ, w ← w + k·v, where v = Σx."""
     h = 1.0 / (r + chi)
     return h, e * h
 
 
 @kernel(inline="always")
 def look(state, c, x, v):
-    """v ← Σx,  Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and the drift to add to Σ_{t−1}."""
+    """Write Σx to v, where Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and the drift to add to Σ_{t−1}."""
     _, _, S = state
     symv(S, x, v)
     return drifted(state, c, x, v)
@@ -169,7 +170,7 @@ def look(state, c, x, v):
 
 @kernel(inline="always")
 def drifted(state, c, x, v):
-    """Do the same, given v = Σ_{t−1}x."""
+    """Change v from Σ_{t−1}x to Σx, where Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and the drift."""
     t, _, _ = state
     drift = 1.0 / c if t[0] > 0.0 else 0.0
     if drift > 0.0:
@@ -179,7 +180,7 @@ def drifted(state, c, x, v):
 
 @kernel(inline="always")
 def follow(state, drift, x, e, v, chi, u):
-    """Σ ← Σ_{t−1} + I/c, then learn the residual e; on OVERFLOW nothing is changed."""
+    """Add the drift to Σ's diagonal, then learn the residual e; on OVERFLOW change nothing."""
     _, _, S = state
     if not math.isfinite(chi * e):
         return OVERFLOW

@@ -2,27 +2,29 @@
 
     v = Mb,    M = (aD⁻¹ + S)⁻¹ = √D B⁻¹ √D,    B = aI + √D S √D,    S = A + xxᵀ
 
-D is diagonal and holds |w_i|, or a floor if that is larger. All of it changes in every round, but
-most of it does not matter: the smaller D_i S_ii is relative to a, the less weight i interacts with
-the others. Let s be the small weights, D_i S_ii ≤ a·``small``, and r the rest, k of them. Only B_rr
-is factorised; v_r and v_s are computed alternately,
+D is diagonal and holds |w_i|, or a floor if that is larger. All of D changes in every round, but
+most of its entries do not matter: the smaller D_i S_ii is relative to a, the less weight i
+interacts with the others. Let s be the set of small weights, D_i S_ii ≤ a·``small``, and r the set
+of the other k weights. Only B_rr is factorised; v_r and v_s are computed alternately,
 
     v_r = M_rr (b_r − S_rs v_s),    M_rr = (aD_r⁻¹ + S_rr)⁻¹ by the factor
     v_i = D_i (b_i − Σ_{j≠i} S_ij v_j) / (a + D_i S_ii)    for every i in s
 
 With z = D^{−½}v, an iteration that moves z_s by δ leaves the residual −Fδ in the system Bz = √D b,
 F being the columns s of √D S √D without its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most
-n·small. As √D S √D is positive semi-definite and B is it plus aI, FᵀB⁻¹F is at most aE(1 + √E)²: in
-the norm of M⁻¹, the error of v is at most about √(aE)‖δ‖, whatever the data. The iterations end
-when that is rounding error compared with √(bᵀMb), the norm of v itself. The next iteration moves
-z_s by at most E‖δ‖, so two to four are enough. If they are not, or if too few weights are small,
-all weights count as large.
+n·small. In the norm of M⁻¹, the squared error of v is δᵀFᵀB⁻¹Fδ. As √D S √D is positive
+semi-definite and B = aI + √D S √D, FᵀB⁻¹F is at most aE(1 + √E)². So in this norm the error of v is
+at most about √(aE)‖δ‖, whatever the data. The iterations end when this bound is only rounding error
+compared with √(bᵀMb), the norm of v itself. The next iteration moves z_s by at most E‖δ‖, so two to
+four iterations are enough. If the iterations do not converge, or if too few weights are small, all
+weights count as large.
 
-An iteration costs n² + 2k², the factor k³/3. A weight at the floor of 1e-12 is small, so if few
-inputs matter a round is O(n²). Nothing is kept from one round to the next.
+An iteration costs n² + 2k² operations, the factorisation k³/3. A weight at the floor of 1e-12
+belongs to the small weights s, which are not factorised, so a round costs O(n²) if few inputs
+matter. Nothing is kept from one round to the next.
 
-A ``system`` is (√D, A, x, a, order, U): order holds the numbers of the weights, r first, and U the
-factor in its first k² entries; :func:`factorise` sets both.
+A ``system`` is (√D, A, x, a, order, U). ``order`` holds the indices of the weights, those of r
+first, and U holds the Cholesky factor in its first k² entries; :func:`factorise` sets both.
 """
 
 import math
@@ -42,14 +44,14 @@ SCRATCH = 3  # rows that solve() needs
 
 @kernel
 def weigh(w, floor, root):
-    """root ← √D, where D_i is |w_i|, or the floor if that is larger."""
+    """Write √D to ``root``, where D_i is |w_i|, or the floor if that is larger."""
     for i in range(w.size):
         root[i] = math.sqrt(max(abs(w[i]), floor))
 
 
 @kernel
 def factorise(system, small):
-    """Order the weights and factorise B_rr; return k, or −1 on overflow."""
+    """Find the k large weights and factorise their part of B; return k, or −1 on overflow."""
     root, A, x, a, order, U = system
     n = x.size
     k, last = 0, n
@@ -83,14 +85,14 @@ def factorise(system, small):
 
 @kernel
 def _fill(r, s, root, x, row, out):
-    """out ← a row of √D S √D, from its weight's √D and x."""
+    """Write a row of √D S √D to ``out``; r and s are the entries of √D and x for that row."""
     for j in range(out.size):
         out[j] = r * root[j] * (row[j] + s * x[j])
 
 
 @kernel
 def _fill_from(columns, r, s, root, x, row, out):
-    """Do the same for some columns."""
+    """Write some columns of a row of √D S √D to ``out``, like :func:`_fill`."""
     for p in range(out.size):
         j = int(columns[p])
         out[p] = r * root[j] * (row[j] + s * x[j])
@@ -98,7 +100,7 @@ def _fill_from(columns, r, s, root, x, row, out):
 
 @kernel
 def solve(system, k, b, share, v, scratch):
-    """v ← Mb, with an error of at most ``share`` of its norm, apart from rounding; return k.
+    """Compute v = Mb with an error of at most ``share`` of its norm, apart from rounding; return k.
 
     If the iterations do not converge, all weights count as large from then on: the full matrix is
     factorised, and k is n, or −1 on overflow.
@@ -119,7 +121,7 @@ def solve(system, k, b, share, v, scratch):
 
 @kernel
 def _settle(system, k, b, share, v, scratch):
-    """v ← Mb by iterations; return whether they converged."""
+    """Compute v = Mb by iterations; return whether they converged."""
     root, A, x, a, order, U = system
     n = b.size
     C = U.reshape(U.size)[: k * k].reshape((k, k))
@@ -156,7 +158,7 @@ def _settle(system, k, b, share, v, scratch):
 
 @kernel
 def _multiply(A, x, rows, v, out):
-    """out ← Σ over i in ``rows`` of v_i·(row i of A + xxᵀ), four at a time."""
+    """Write the sum over i in ``rows`` of v_i·(row i of A + xxᵀ) to ``out``, four at a time."""
     whole = rows.size - rows.size % 4
     along = 0.0
     for j in range(out.size):

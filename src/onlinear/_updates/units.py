@@ -1,26 +1,28 @@
 """Running standardization: convert a learner's state exactly when the scaling of columns changes.
 
 A learner's weights apply to u = [1, (x − m)/s], where m and s are near the running mean and
-deviation of each column (without intercept, u = x/s and s² is near the running mean square). When
-mean or deviation have moved by more than a little, m and s are updated, and the learner's state is
-converted exactly: column i of every row seen, u_i, becomes g·u_i + h, so
+standard deviation of each column (without intercept, u = x/s and s² is near the running mean
+square). When mean or deviation have moved by more than a little, m and s are updated, and the
+learner's state is converted exactly: column i of every row seen, u_i, becomes g·u_i + h, so
 
     w_i ← w_i/g,  w_0 ← w_0 − h·w_i        Σ ← LΣLᵀ, L being that map of w
     A ← MAMᵀ,  b ← Mb                      of sums A = Σuuᵀ, b = Σyu, M being that map of u
 
-in O(d) per column. So all past rows are in the present units, and what a learner adds in every
-round, such as drift, is isotropic in these units. Only the prior is not converted; when the
+in O(d) per column. So all past rows have the present scaling, and terms that a learner adds in
+every round, such as drift, are isotropic in this scaling. Only the prior is not converted. When the
 variance s² of a column has changed by some factor since its prior was set, the prior is set again
 by a rank-one update,
 
     Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ     p the precision of the prior, s₀² the variance then
 
-A column that has been constant is inert, u_i = 0, and gets a prior when it first changes. If a
+A column that has been constant is inert: u_i = 0, and it gets a prior when it first changes. If a
 column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the prior replaces
-all that was known of w_i: w_i and its covariances become 0, and the other weights become those
-given w_i = 0. Beyond a factor of 1e60, where Σ_ii/g² might overflow, that limit is taken at once.
+all that was known of w_i: w_i and its covariances become 0, and the other weights become their
+estimates under the condition w_i = 0. Beyond a factor of 1e60, Σ_ii/g² might overflow, and these
+limits are set directly.
 
-Scaling a column by a power of two changes nothing; other factors, and shifts, change only rounding.
+Scaling a column by a power of two changes no prediction; other factors, and shifts, change only the
+rounding.
 """
 
 import math
@@ -63,7 +65,7 @@ CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares un
 
 
 class Follows(NamedTuple):
-    """How to convert the state of a learner to other units; all but ``fresh`` are compiled.
+    """How to convert a learner's state when columns are rescaled; all but ``fresh`` are compiled.
 
     ``fresh(state)``
         The number that a new column has in an initial state, such as its prior variance.
@@ -76,7 +78,7 @@ class Follows(NamedTuple):
     ``reweigh(state, params, i, fresh, share, scratch)``
         Add ``share`` of the prior of column i.
     ``adapt(state, params, work)``
-        Finish the conversion, after the units have changed.
+        Finish the conversion, after the scaling of the columns has changed.
     """
 
     fresh: Callable[..., float]
@@ -92,7 +94,7 @@ class Follows(NamedTuple):
 
 @kernel
 def express(x, centre, scale, first, u):
-    """u ← x standardized, after a 1 if ``first`` is 1; inert columns are 0."""
+    """Write the standardized x to u, after a leading 1 if ``first`` is 1; inert columns are 0."""
     if first:
         u[0] = 1.0
     for j in range(x.size):
@@ -124,7 +126,7 @@ def _has_moved(mean, spread, centre, scale):
 
 @kernel
 def moved(mean, spread, centre, scale):
-    """Whether the scaling of some column is too far from its mean and variance."""
+    """Return whether the scaling of some column is too far from its mean and variance."""
     some = False
     for j in range(mean.size):
         some = some or _has_moved(mean[j], spread[j], centre[j], scale[j])
@@ -132,9 +134,10 @@ def moved(mean, spread, centre, scale):
 
 
 def check_units(stack: Any, begun: np.ndarray) -> None:
-    """Refuse means, variances and units that no rows lead to; ``begun`` is t > 0 of each state.
+    """Refuse means, variances and scalings that no rows can produce.
 
-    After every row, a column is inert, or its units are near its mean and variance.
+    After every row, a column is inert (constant so far), or its scaling is near its mean and
+    variance. ``begun`` says for each state whether t > 0.
     """
     for name in ("spread", "scale", "prior"):
         check_range(name, getattr(stack, name), 0)
@@ -158,7 +161,10 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
 
 
 def move(follows: Follows) -> Any:
-    """Return the kernel that sets units by the present mean and variance and converts the state."""
+    """Return the compiled function that scales columns by their present mean and variance.
+
+    The compiled function also converts the learner's state to the new scaling.
+    """
     _, _, rescale, awaken, reweigh, adapt = follows
 
     @kernel
@@ -218,7 +224,7 @@ def _rescale_weights(w, i, g, h):
 
 @kernel
 def rescale_gaussian(state, i, g, h):
-    """w ← Lw, Σ ← LΣLᵀ: see :class:`Follows`."""
+    """Convert the state, w ← Lw and Σ ← LΣLᵀ, after column u_i was replaced by g·u_i + h."""
     w, S = state[1], state[2]
     _rescale_weights(w, i, g, h)
     for k in range(w.size):
@@ -235,7 +241,7 @@ def rescale_gaussian(state, i, g, h):
 
 @kernel
 def awaken_gaussian(state, i, fresh):
-    """w_i ← 0, Σ_i ← fresh·e_i: see :class:`Follows`."""
+    """Give column i the prior variance ``fresh``: w_i ← 0, Σ_i ← fresh·e_i."""
     w, S = state[1], state[2]
     w[i] = 0.0
     for k in range(w.size):
@@ -245,7 +251,7 @@ def awaken_gaussian(state, i, fresh):
 
 @kernel
 def reweigh_gaussian(state, params, i, fresh, share, scratch):
-    """Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh: see :class:`Follows`."""
+    """Add ``share`` of the prior of column i: Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh."""
     w, S = state[1], state[2]
     more = share / fresh
     left = 1.0 + more * S[i, i]
@@ -271,7 +277,7 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
 
 @kernel
 def reweigh_if_more(state, params, i, fresh, share, scratch):
-    """Do the same for a prior that fades: only add to it, never take it away."""
+    """Add ``share`` of the prior of column i if it is positive, for a prior that fades away."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
@@ -292,7 +298,7 @@ def _gaussian_parts(state):
 
 
 def variance(state: Any) -> float:
-    """Return Σ_00."""
+    """Return Σ_00; in an initial state, this is the prior variance of every weight."""
     return float(state[2][0, 0])
 
 
@@ -308,7 +314,7 @@ def _parts_and_vector(state):
 
 @kernel
 def _rescale_forgetful(state, i, g, h):
-    """Do as :func:`rescale_gaussian`, and update the largest u_i² to an upper bound."""
+    """Convert w and Σ like :func:`rescale_gaussian`, and replace max u_i² by an upper bound."""
     rescale_gaussian(state, i, g, h)
     most = g * math.sqrt(state[3][i]) + abs(h)
     state[3][i] = most * most
@@ -327,7 +333,7 @@ FORGETFUL = Follows(  # their prior fades
 
 @kernel
 def _rescale_sums(state, i, g, h):
-    """w ← Lw, A ← MAMᵀ, b ← Mb."""
+    """Convert the state, w ← Lw, A ← MAMᵀ, b ← Mb, after column u_i was replaced by g·u_i + h."""
     w, A, b = state[1], state[2], state[3]
     _rescale_weights(w, i, g, h)
     b[i] *= g

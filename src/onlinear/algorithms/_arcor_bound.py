@@ -2,9 +2,9 @@
 
     L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
 
-L is the learner's loss; the other symbols are those of :mod:`onlinear.algorithms.arcor`.
-The comparator is the best fixed u in the ball. The last term needs the learner's Σ and its resets,
-which are computed again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
+L is the learner's loss; the other symbols are those of :mod:`onlinear.algorithms.arcor`. The
+comparator is the best fixed u in the ball. The last term of the bound needs the learner's Σ and its
+resets, which are computed again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
 """
 
 import math
@@ -45,7 +45,7 @@ from onlinear.algorithms._covariance_reset import (
 
 __all__ = ["bound", "in_ball"]
 
-CERTAINTY = 3  # in the tally: an upper bound on λ_max(Σ_t⁻¹)
+CERTAINTY = 3  # index in the tally of an upper bound on λ_max(Σ_t⁻¹)
 # sums: Σy², the minimum over all u; then Σ‖x‖² and Λ⁻¹ of the segment
 SQUARES, LEAST, LENGTHS, THETA = range(4)
 NEVER = 1e308  # the Λ⁻¹ if nothing is ever reset: a state must be finite
@@ -71,18 +71,18 @@ def _lengthen(sums, square, resets, theta):
 
 
 def own_belief(state):
-    """Return the learner's rounds, no weights, and its Σ."""
+    """Return the arrays t, w and Σ of the learner's state; w is empty."""
     return state[6], state[7], state[8]
 
 
 def own_turn(params, j, m, chi, y):
-    """A round of a block for the learner's Σ."""
+    """Return 0, the factor h of the learner's update Σ ← Σ − h·Σx xᵀΣ in a block, 0 and True."""
     h, _ = moves(0.0, chi, params[0])
     return 0.0, h, 0.0, True
 
 
 def count_in_bulk(state, params, x, y, m, beside):
-    """Add a row of a block to the last term."""
+    """Add a row of a block to the last term of the bound; return TAKE, LEAVE or RENEW."""
     sums, segment = state[5], state[10]
     square = dot(x, x)
     ends = fate(state, params, square, beside)
@@ -104,7 +104,7 @@ COUNT_IN_BULK = Bulk(
 
 
 def keep_count(out, i, value, state):
-    """Write the entries of the tally that :func:`count` updates."""
+    """Write the numbers of the bound that :func:`count` updates to column i of ``out``."""
     out[EXTRA, i] = state[0][EXTRA]
     out[CERTAINTY, i] = state[0][CERTAINTY]
 
@@ -130,7 +130,7 @@ def count(state, params, x, y, work):
 
 @kernel(inline="always")
 def _compare(state, params, y, gain):
-    """Record a row that adds ``gain`` to the minimum over all u."""
+    """Record a row that adds ``gain`` to the least penalised loss over all u."""
     tally, notes, w, sums = state[0], state[1], state[3], state[5]
     sums[SQUARES] += y * y
     sums[LEAST] += gain
@@ -139,19 +139,19 @@ def _compare(state, params, y, gain):
 
 
 def compare_in_bulk(state, params, x, y, m, beside):
-    """Record a row of a block."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     _compare(state, params, y, (y - m) * (y - m) / (1.0 + beside[0]))
     return TAKE
 
 
 def keep_comparator(out, i, value, state):
-    """Write the entries of the tally that :func:`compare` updates."""
+    """Write the numbers of the bound that :func:`compare` updates to column i of ``out``."""
     out[COMPARATOR, i] = state[0][COMPARATOR]
     out[FACTOR, i] = state[0][FACTOR]
 
 
 def compare(state, params, x, y, work):
-    """Add a row to the comparator."""
+    """Add a row to the least-squares problem of the comparator."""
     gain, _, rule = compete(state[2:5], math.inf, x, y, work)
     if rule != FINE:
         return lose(state[0], state[1], rule, gain)
@@ -166,11 +166,13 @@ _counted, _compared = (kernel(part, inline="always") for part in (count, compare
     Tally(compare, 2, in_bulk(compare_in_bulk), keep=keep_comparator),
 )
 def bound(state, params, x, y, work):
-    """L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ).
+    """Add a row to the bound on ARCOR's loss L against comparators u_t with ‖u_t‖ ≤ R_B.
 
-    It holds for all ‖u_t‖ ≤ R_B. For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most
-    2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹; a row that triggers a reset belongs to the segment it ends.
-    Λ⁻¹ is the threshold, or 1 + Σ‖x‖²/r over the segment where that is less.
+      L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
+
+    For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹. A row
+    that triggers a reset belongs to the segment that it ends. Λ⁻¹ is the threshold, or
+    1 + Σ‖x‖²/r over the segment where that is less.
     """
     _counted(state, params, x, y, work)
     return _compared(state, params, x, y, work)

@@ -6,7 +6,8 @@ Eigenvalues are not computed. N = (θI − Σ⁻¹)⁻¹ is updated by the same 
 θI − Σ̃⁻¹ stays positive definite exactly if xᵀNx < r. When r − xᵀNx is only rounding error, N is no
 longer accurate, and until the next reset the test is a Cholesky factorisation of Σ̃ − I/θ.
 
-A state ends with Σ, N and (segment i, whether N is accurate); ``params`` are those of ARCOR.
+The last arrays of a state are Σ, N and the pair (segment i, whether N is accurate); ``params`` are
+the parameters of ARCOR.
 """
 
 import math
@@ -41,12 +42,15 @@ __all__ = [
 ]
 
 TIE = 1e-12  # λ_max above Λ⁻¹ by less than this share is a tie
-RESET = 2.0  # instead of the flag that N is accurate: the present block ends with a reset
+RESET = 2.0  # a third value of the flag that N is accurate: the present block ends with a reset
 UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is rounding error
 
 
 def threshold(params, i):
-    """Return Λ_i⁻¹ with the tolerance for ties; the last threshold of a sequence stays."""
+    """Return the threshold Λ_i⁻¹ of segment i, with a tolerance for ties.
+
+    The last threshold of a given sequence is used for all later segments.
+    """
     _, _, q, inverse = params
     if inverse.size:
         return inverse[max(1, min(int(i), inverse.size)) - 1] * (1.0 + TIE)
@@ -60,7 +64,7 @@ certainty = kernel(threshold)
 
 @kernel
 def _too_certain(x, square, r, theta, S, N, u, segment, U):
-    """Whether λ_max(Σ̃⁻¹) > θ for the updated S, given ‖x‖² and u = Nx; if not, N is updated."""
+    """Return whether λ_max(Σ̃⁻¹) > θ, given S = Σ̃, ‖x‖² and u = Nx; if not, update N."""
     d = x.size
     if segment[1]:
         gap = r - dot(x, u)
@@ -90,7 +94,7 @@ def start_afresh_if_too_certain(params, theta, x, square, S, N, u, segment, U):
 
 @kernel
 def _start_afresh(params, S, N, segment):
-    """Σ ← I and i ← i + 1."""
+    """Reset the covariance, Σ ← I, and begin the next segment, i ← i + 1."""
     segment[0] += 1.0
     segment[1] = 1.0
     reset(1.0, S)
@@ -99,7 +103,10 @@ def _start_afresh(params, S, N, segment):
 
 @kernel
 def renew(params, S, N, segment, column, U):
-    """N ← (θI − Σ⁻¹)⁻¹ = (I + (θΣ − I)⁻¹)/θ, in O(d³): for changes of Σ other than by a row."""
+    """Recompute N = (θI − Σ⁻¹)⁻¹ = (I + (θΣ − I)⁻¹)/θ in O(d³).
+
+    N has to be recomputed when Σ has changed other than by learning a row.
+    """
     theta, d = certainty(params, segment[0]), S.shape[0]
     if math.isinf(theta):
         return
@@ -120,7 +127,7 @@ def renew(params, S, N, segment, column, U):
 
 
 def check_resets(N: np.ndarray, segment: np.ndarray, t: np.ndarray) -> None:
-    """Refuse N, segments and rounds, each stacked, that no sequence of rounds leads to."""
+    """Refuse stacked arrays N, segment and t that no sequence of rows can produce."""
     check_sums("N", N)
     check_counts("is its segment", segment[..., 0], 1, t[..., 0] + 1)
     check_counts("is its flag of N", segment[..., 1], 0, 1)
@@ -130,23 +137,26 @@ def check_resets(N: np.ndarray, segment: np.ndarray, t: np.ndarray) -> None:
 
 
 def others(state, params):
-    """N is updated with Σ, unless there are no resets."""
+    """Return N, and 1 if a block has to update it along with Σ, or 0 if Σ is never reset."""
     N, segment = state[-2], state[-1]
     return (N,), 0 if math.isinf(certainty(params, segment[0])) else 1
 
 
 def turn_other(params, k, nu):
-    """A round of a block for N ← N + Nx xᵀN / (r − xᵀNx); no update if it is a reset."""
+    """Return the factor and the sign of N ← N + Nx xᵀN / (r − xᵀNx), and True to go on.
+
+    The factor is 0 for a row that causes a reset. ``nu`` is xᵀNx.
+    """
     gap = params[0] - nu
     return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
 
 
 @kernel(inline="always")
 def fate(state, params, square, beside):
-    """Return whether a row of a block, ‖x‖² = ``square``, causes a reset, and so ends the block.
+    """Return RENEW if a row of a block causes a reset, LEAVE if rounding would decide, else TAKE.
 
-    The test is that of :func:`_too_certain`. A row that rounding could decide is left to the step.
-    The ``memory`` in ``beside`` holds tr(N).
+    The test for a reset is the one of :func:`_too_certain`; ``square`` is ‖x‖². A reset ends the
+    block, and a row with LEAVE is learnt by the step. The ``memory`` in ``beside`` holds tr(N).
     """
     N, segment = state[-2], state[-1]
     _, wings, at, memory = beside
@@ -166,12 +176,12 @@ def fate(state, params, square, beside):
 
 
 def plan(state, params, X, y, start, rows):
-    """Plan a block of all rows, as long as N is accurate."""
+    """Return how many of the next rows can form a block: all if N is accurate, else none."""
     return rows if state[-1][1] else 0
 
 
 def close(state, params, X, start, rows):
-    """Reset after a block that ends with a reset."""
+    """Reset Σ at the end of a block if the block's last row has caused a reset."""
     S, N, segment = state[-3], state[-2], state[-1]
     if segment[1] == RESET:
         _start_afresh(params, S, N, segment)

@@ -1,11 +1,11 @@
-"""The forward algorithm (AAR, "aggregating algorithm for regression"): ridge, shrunk by 1 + χ.
+"""The forward algorithm ("aggregating algorithm for regression"): ridge predictions over 1 + χ.
 
     ŷ  = xᵀw / (1 + χ)             χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
     w and Σ as in online ridge regression
 
-The prediction is that of ridge regression after learning the present row with the label 0:
-Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction to [−Y, Y], and does not
-affect the learning.
+AAR predicts what ridge regression would predict after learning the present row with the label 0. So
+AAR is Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction to [−Y, Y], and does
+not affect the learning.
 
 Vovk, COLT 1998; Forster, FCT 1999; Moroshko, thesis Table 3.1.
 """
@@ -34,33 +34,36 @@ __all__ = ["AAR"]
 
 
 class AARParams(NamedTuple):
-    """The prior's precision, and the largest prediction."""
+    """Parameters of a step: the prior's precision b and the largest prediction."""
 
     b: float
     clip: float
 
 
 def init(params: AARParams, d: int) -> Gaussian:
-    """Begin with w = 0 and Σ = I/b."""
+    """Return the initial state: w = 0 and Σ = I/b."""
     return gaussian(d, params.b)
 
 
 @kernel(inline="always")
 def forecast(params, m, chi):
-    """Predict, given m = xᵀw and χ."""
+    """Return the prediction m/(1 + χ), clipped, given m = xᵀw and χ = xᵀΣx."""
     _, clip = params
     return clipped(m / (1.0 + chi), clip)
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     h, k = moves(y - m, chi, 1.0)
     return forecast(params, m, chi), h, k, True
 
 
 @Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, w, _ = state
     covariance_times(state, x, work)
     chi = dot(x, work[0])  # xᵀΣx
@@ -74,8 +77,9 @@ def step(state, params, x, y, work):
 class AAR(SecondOrder):
     """The forward algorithm of Vovk and Forster: minimax optimal for a fixed target.
 
-    Its loss exceeds that of the best fixed predictor by at most Y² ln det(Σ⁻¹/b), which grows with
-    the logarithm of the number of rounds. Costs O(d²) per round.
+    For labels |y| ≤ Y, the loss of AAR exceeds that of the best fixed predictor (with the penalty
+    b‖u‖²) by at most Y² ln det(Σ⁻¹/b), which grows with the logarithm of the number of rounds.
+    Costs O(d²) per round.
 
     Parameters
     ----------
@@ -84,7 +88,8 @@ class AAR(SecondOrder):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -105,6 +110,9 @@ class AAR(SecondOrder):
         return AARParams(number(self, "b", above=0), limit(self, "clip"))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """L ≤ min over u of (b‖u‖² + L(u)) + Σ y²·xᵀA⁻¹x ≤ … + Y² ln det(A_T/b): LASER, c = ∞."""
+        """Return the bound of LASER without drift, c = ∞.
+
+        L ≤ min over u of (b‖u‖² + L(u)) + Σ y²·xᵀA⁻¹x ≤ … + Y² ln det(A_T/b), where A = Σ⁻¹.
+        """
         b, clip = self._params()
         return guarantee("AAR", "Vovk, Forster", LaserParams(b, math.inf, 1.0, clip))

@@ -8,16 +8,16 @@
 
 Λ_i⁻¹ = i^(q−1) + 1 for the polynomial schedule (q = ∞ never resets), or a given sequence. In the
 round of a reset w̃ uses the old Σ and the projection the new one. Misprint resolved: i counts
-segments (the Λ_t of thesis Table 5.1 would count rounds).
+segments, which end at a reset (the Λ_t of thesis Table 5.1 would count rounds).
 
-The test needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). Ties do not reset:
-λ_max must exceed Λ_i⁻¹ by 10⁻¹² of it. Otherwise rounding would decide, and a rotated copy of a
-stream would have other resets. (That is still possible above Λ_i⁻¹ = 10⁴, where Σ has larger
-rounding errors.)
+The test for a reset needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie
+causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Otherwise rounding would decide
+ties, and a rotated copy of a stream would be reset in other rounds. (Such differences are still
+possible above Λ_i⁻¹ = 10⁴, where Σ has larger rounding errors.)
 
-Theorem 1 is false as printed (the example that triggers a reset is left out of its logarithms, and
-Lemma 3 fails at a reset), as is Corollary 1; (12) and (13) lack a factor r. The bound of
-:mod:`onlinear.algorithms._arcor_bound` holds.
+Theorem 1 and Corollary 1 are false as printed. The logarithms of Theorem 1 leave out the example
+that triggers a reset, and Lemma 3 fails at a reset. Equations (12) and (13) lack a factor r. The
+corrected bound of :mod:`onlinear.algorithms._arcor_bound` holds.
 
 Vaits & Crammer, ALT 2011, Figure 1; thesis Table 5.1.
 """
@@ -63,7 +63,7 @@ __all__ = ["ARCOR"]
 
 
 class ARCORParams(NamedTuple):
-    """The noise, R_B, q, and the Λ_i⁻¹ of an explicit schedule (empty for the polynomial)."""
+    """Parameters of a step: noise variance r, radius R_B, q, and the given Λ_i⁻¹ (may be empty)."""
 
     r: float
     radius: float
@@ -72,7 +72,7 @@ class ARCORParams(NamedTuple):
 
 
 class ARCORState(NamedTuple):
-    """Rounds learnt, weights, Σ, N, and (segment i, whether N is accurate)."""
+    """The state: rounds, weights, Σ, N of the reset test, (segment i, whether N is accurate)."""
 
     t: np.ndarray
     w: np.ndarray
@@ -82,19 +82,22 @@ class ARCORState(NamedTuple):
 
 
 def init(params: ARCORParams, d: int) -> ARCORState:
-    """Begin with w = 0, Σ = I, in the first segment."""
+    """Return the initial state: w = 0, Σ = I, in the first segment."""
     t, w, S = gaussian(d, 1.0)
     return ARCORState(t, w, S, np.eye(d) / (threshold(params, 1.0) - 1.0), np.ones(2))
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     h, k = moves(y - m, chi, params[0])
     return m, h, k, True
 
 
 def accept(state, params, x, y, m, beside):
-    """Leave a round with a projection to the step; end the block after a round with a reset."""
+    """Return LEAVE if a row of a block needs a projection, RENEW if it resets Σ, else TAKE."""
     if norm(state[1]) > params[1]:
         return LEAVE
     return fate(state, params, dot(x, x), beside)
@@ -105,7 +108,7 @@ IN_BULK = Bulk(turn, plan=plan, accept=accept, close=close, others=others, turn_
 
 @Step.with_scratch(lambda d: d + SCRATCH, IN_BULK)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w, S, N, segment = state
     r, radius, _, _ = params
     v = work[0]
@@ -127,14 +130,14 @@ def step(state, params, x, y, work):
 
 @kernel
 def parts(state):
-    """Return the arrays that a change of units changes."""
+    """Return the arrays of the state that depend on the scaling of the columns."""
     _, w, S, N, segment = state
     return w, S.reshape(S.size), N.reshape(N.size), segment
 
 
 @kernel
 def adapt(state, params, work):
-    """Recompute N: in other units, the identity is a different matrix."""
+    """Recompute N = (θI − Σ⁻¹)⁻¹ after the columns were rescaled, which converts Σ but not I."""
     _, _, S, N, segment = state
     renew(params, S, N, segment, work[0], work[2 : S.shape[0] + 2])
 
@@ -156,11 +159,12 @@ class ARCOR(SecondOrder):
     radius : float, default inf
         R_B: keep ‖w‖ ≤ radius, radius > 0. The regret bound needs a finite radius.
     q : float, default 2.0
-        Schedule Λ_i⁻¹ = i^(q−1) + 1, q ≥ 1; larger means rarer resets, infinity none.
+        Schedule Λ_i⁻¹ = i^(q−1) + 1, q ≥ 1; a larger q means rarer resets, and infinity none.
     thresholds : sequence of float or None, default None
         Thresholds Λ_1 ≥ Λ_2 ≥ … in (0, 1), used instead of ``q``; the last one is repeated.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -203,7 +207,7 @@ class ARCOR(SecondOrder):
 
     @classmethod
     def from_drift(cls, T: int, V: float, radius: float, r: float = 1.0) -> "ARCOR":
-        """Return the ARCOR for T rounds and a drift Σ‖u_{t+1} − u_t‖ ≤ V inside a ball.
+        """Return the ARCOR for T rounds and comparators u_t in a ball with Σ‖u_{t+1} − u_t‖ ≤ V.
 
         With V/radius = (T/r)^{1/p} the schedule is q = 2p/(p + 1), which makes both terms of the
         bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Corollary 2, with the missing

@@ -5,7 +5,8 @@
     Σ ← Σ − Σx xᵀΣ / (r + χ)
 
 Σ⁻¹ = bI + (1/r) Σ x_s x_sᵀ, so the weights and predictions are exactly those of ridge regression
-with penalty r·b, and Σ is r times ridge regression's. It is included because ARCOR builds on it.
+with penalty r·b, and Σ is r times the Σ of ridge regression. AROWR is included because ARCOR builds
+on it.
 
 Vaits & Crammer, ALT 2011; Crammer, Kulesza & Dredze, NIPS 2009.
 """
@@ -34,19 +35,22 @@ __all__ = ["AROWR"]
 
 
 class AROWRParams(NamedTuple):
-    """The noise, and the prior's precision."""
+    """Parameters of a step: the noise variance r and the prior's precision b."""
 
     r: float
     b: float
 
 
 def init(params: AROWRParams, d: int) -> Gaussian:
-    """Begin with w = 0 and Σ = I/b."""
+    """Return the initial state: w = 0 and Σ = I/b."""
     return gaussian(d, params.b)
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     r, _ = params
     h, k = moves(y - m, chi, r)
     return m, h, k, True
@@ -54,7 +58,7 @@ def turn(params, j, m, chi, y):
 
 @Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, w, _ = state
     r, _ = params
     m = dot(w, x)
@@ -77,7 +81,8 @@ class AROWR(SecondOrder):
     b : float, default 1.0
         Precision of the prior, b > 0 (b = 1 in the paper).
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -98,7 +103,10 @@ class AROWR(SecondOrder):
         return AROWRParams(number(self, "r", above=0), number(self, "b", above=0))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Σ ℓ_t·r/(r+χ_t) = min over u of (rb‖u‖² + L(u)): Ridge with penalty rb."""
+        """Return the bound of ridge regression with penalty rb.
+
+        Σ ℓ_t·r/(r+χ_t) = min over u of (rb‖u‖² + L(u)), where ℓ_t is the squared error in round t.
+        """
         r, b = self._params()
         source = "Σ loss·r/(r+χ) is the least cost"
         return guarantee("AROWR", source, LaserParams(r * b, math.inf, 0.0, math.inf), "χ/r")

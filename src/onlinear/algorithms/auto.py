@@ -9,10 +9,11 @@
 Columns are standardized by :mod:`onlinear._updates.units`, experts combined by
 :mod:`onlinear.algorithms._auto.combination`, and outlying entries of x replaced by
 :mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the prediction is
-clipped to that distance, where m counts such labels in a row: genuine level shifts are still
-learned. A label far outside the range seen so far is skipped, unless there was another such label
-recently. If one of the first ten labels is an extreme outlier, the learner starts over and learns
-the other nine. One round is implemented in :mod:`onlinear.algorithms._auto.rounds`.
+clipped to that distance, where σ² is a running mean of squared errors, and m counts how many such
+labels came without a break. As this distance doubles with every such label, genuine level shifts
+are still learned. A label far outside the range seen so far is skipped, unless there was another
+such label recently. If one of the first ten labels is an extreme outlier, the learner starts over
+and learns the other nine. One round is implemented in :mod:`onlinear.algorithms._auto.rounds`.
 
 Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
 """
@@ -75,7 +76,7 @@ class AutoParams(NamedTuple):
 
 
 class AutoState(NamedTuple):
-    """Rounds, experts, scaling, labels, past labels and errors, ridges, sums, first rows."""
+    """The state: rounds, experts, scaling, label statistics, past labels, ridges, first rows."""
 
     t: np.ndarray
     rounds: np.ndarray
@@ -128,7 +129,7 @@ def init(params: AutoParams, d: int) -> AutoState:
 
 @kernel
 def refused(x, y, d):
-    """Return a number that is too large and the rule it breaks, or y and FINE."""
+    """Return a number of x or y that is too large and the rule it breaks, or y and FINE."""
     for j in range(d):
         if abs(x[j]) > LARGEST:
             return x[j], DOMAIN
@@ -137,7 +138,7 @@ def refused(x, y, d):
 
 @Step.with_scratch(scratch)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, labels, V = state[0], state[LABELS], state[RIDGES]
     d, F = x.size, V.shape[1]
     value, rule = refused(x, y, d)
@@ -153,7 +154,7 @@ def step(state, params, x, y, work):
 
 @Step.with_scratch(scratch)
 def step_delayed(state, params, x, y, work):
-    """Learn a delayed label: the ticket of its row takes the place of x."""
+    """Learn a delayed label; x is not the row but its ticket, made when the row was predicted."""
     d, F = state[MEANS].size, state[RIDGES].shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
@@ -167,11 +168,11 @@ def step_delayed(state, params, x, y, work):
 class Auto(Learner):
     """Online linear regression without tuning: adapts to drift, and handles scaling and intercept.
 
-    The right choice for most streams. It combines four LASERs of different adaptation speeds, and
-    also uses the last labels and errors as features. Shifting or rescaling a column, or the labels,
-    makes no difference, and a single outlier in x or y does little harm. Entries and labels may be
-    of size 10⁻¹⁴⁰ to 10¹⁰⁰; columns that vary by less count as constant. Costs O(d²) per round,
-    about ten times LASER.
+    Auto is the right choice for most streams. Auto combines four LASER learners of different
+    adaptation speeds, and also uses the last labels and errors as features. Shifting or rescaling a
+    column, or the labels, makes no difference, and a single outlier in x or y does little harm.
+    Entries and labels may have sizes from 10⁻¹⁴⁰ to 10¹⁰⁰; a column that varies by less counts as
+    constant. Costs O(d²) per round, about ten times as much as LASER.
 
     ``predict_one`` predicts the next row of the stream, and uses the last labels. ``predict`` and
     ``score`` take rows from anywhere: they use x only, and leave the past labels and errors out of
@@ -183,10 +184,11 @@ class Auto(Learner):
     lags : int, default 2
         How many past labels and errors are used as features, 0 ≤ lags ≤ 8; 0 uses x only.
     units : {"free", "given"}, default "free"
-        "given" adds experts that use the columns without scaling: for columns that are known to
-        have comparable units, so that their weights drift by similar amounts.
+        "given" adds experts that use the columns without scaling. This suits columns that are known
+        to have comparable units, so that their weights drift by similar amounts.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -245,7 +247,7 @@ class Auto(Learner):
     def _for_tables(self) -> Self:
         """Return a copy of the learner in which past labels and errors have the weight 0.
 
-        They are those of the last rows learnt, and say nothing about rows from anywhere else.
+        Past labels and errors belong to the last rows learnt, and say nothing about other rows.
         """
         if not self._learnt().past.size:
             return self
@@ -270,10 +272,10 @@ class Auto(Learner):
 
     @atomic
     def learn_late(self, kept: Any, y: Any) -> None:
-        """Learn a delayed label, given what :meth:`remember` returned for its row.
+        """Learn a delayed label, given the array that :meth:`remember` returned for its row.
 
         The combination is learnt from the experts' predictions and the past labels as they were
-        when the row was predicted. So Auto adapts to labels with this delay.
+        when the row was predicted. So the combination adapts to labels that arrive with this delay.
         """
         lags, c, _ = self._numbers()
         features = 1 + c.size + 2 * int(lags)
@@ -318,7 +320,7 @@ class Auto(Learner):
     @property
     @atomic
     def intercept_(self) -> float:
-        """What :meth:`predict_one` predicts where all columns are 0, if nothing is clipped."""
+        """The prediction of :meth:`predict_one` for a row of zeros, if nothing is clipped."""
         return float(self._line()[0])
 
     def _line(self) -> np.ndarray:
@@ -328,7 +330,7 @@ class Auto(Learner):
     @property
     @atomic
     def regret_(self) -> Regret:
-        """Auto's loss, those of its experts and of their best fixed combination, and a bound.
+        """The losses of Auto, of its experts and of their best fixed combination, and a bound.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3)
@@ -349,8 +351,9 @@ class Auto(Learner):
     def explain(self) -> str:
         """Describe in words and a table how fast the relationship changed, and which expert leads.
 
-        The speed describes all rows learnt. It is computed from the experts' weights in the best
-        fixed combination over these rows. The leader is that of about the last hundred rows.
+        The speed of change describes all rows learnt. It is computed from the experts' weights in
+        the best fixed combination over all rows. The leading expert is the one with the least error
+        in about the last hundred rows.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)

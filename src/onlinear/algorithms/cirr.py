@@ -7,19 +7,19 @@
     b ← b + yx
     w ← Mb
 
-Each round solves a ridge problem whose penalty on w_i is a/|w_i|, with w from the round before. The
-fixed point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero. Misprint resolved:
-the A of Algorithm 1, line 6, is S.
+Each round solves a ridge problem in which w_i² has the penalty a/|v_i|, where v are the weights of
+the round before. A fixed point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero.
+Misprint resolved: the A in line 6 of the paper's Algorithm 1 is S.
 
-With the paper's ``floor = 0`` an exact zero is absorbing: a weight that underflows never returns,
-and the regret can grow linearly. All of D changes in every round, so the O(n²) step that the paper
-claims does not exist. Instead, :mod:`onlinear._updates.reweighted_ridge` factorises the part of the
-system whose weights are not near zero. While there are fewer rounds than inputs and a is small, the
-recursion is chaotic on dense data: a change of 1e-15 in a label can become one of 16–100 % in a
-prediction.
+With the paper's ``floor = 0``, a weight that underflows to zero stays zero forever, and the regret
+can grow linearly. Every entry of D changes in every round, so the O(n²) step that the paper claims
+does not exist. Instead, :mod:`onlinear._updates.reweighted_ridge` factorises the part of the system
+whose weights are not near zero. While there are fewer rounds than inputs and a is small, the
+recursion is chaotic on dense data: changing a label by 1e-15 can change a prediction by 16–100 %.
 
-The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and their
-telescoping sums ignore that. The bounds below (and OSLOG's) include the cost of the change.
+The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and the telescoping
+sums of their proofs ignore this. The bounds computed here and in OSLOG include the cost of the
+changes of D.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 1.
 """
@@ -69,7 +69,7 @@ __all__ = [
 
 
 class CIRRParams(NamedTuple):
-    """The penalty, and the smallest |w_i| in D."""
+    """Parameters of a step: the penalty a, the smallest |w_i| in D, the starting weights w0."""
 
     a: float
     floor: float
@@ -77,7 +77,7 @@ class CIRRParams(NamedTuple):
 
 
 class ShrinkageState(NamedTuple):
-    """Rounds learnt, weights, S = Σxxᵀ, b = Σyx."""
+    """The state: the number of rounds t, the weights w, A = S = Σxxᵀ, and b = Σyx."""
 
     t: np.ndarray
     w: np.ndarray
@@ -86,7 +86,7 @@ class ShrinkageState(NamedTuple):
 
 
 def start(w0: np.ndarray, d: int) -> ShrinkageState:
-    """Begin with the weights w0 (one number is used for all of them) and no rows."""
+    """Return the initial state: no rows, and the weights w0 (a single number counts for all)."""
     if w0.size not in (1, d):
         raise ValueError(f"w0 needs one number, or one for each of {d} features, got {w0.size}")
     w = np.broadcast_to(w0, d).copy()
@@ -94,13 +94,13 @@ def start(w0: np.ndarray, d: int) -> ShrinkageState:
 
 
 def init(params: CIRRParams, d: int) -> ShrinkageState:
-    """Begin with w = w0."""
+    """Return the initial state: w = w0."""
     return start(params.w0, d)
 
 
 @kernel
 def absorb(state, new, x, y):
-    """S ← S + xxᵀ, b ← b + yx, w ← new = Mb; return FINE, or OVERFLOW and change nothing."""
+    """Set S ← S + xxᵀ, b ← b + yx, w ← new = Mb; return FINE, or OVERFLOW if nothing changed."""
     t, w, A, b = state
     if not finite(new) or not math.isfinite(dot(b, b) + y * y * dot(x, x)):
         return OVERFLOW
@@ -114,14 +114,14 @@ def absorb(state, new, x, y):
 
 @kernel
 def moved(b, x, y, out):
-    """out ← b + yx."""
+    """Write b + yx to ``out``."""
     for i in range(x.size):
         out[i] = b[i] + y * x[i]
 
 
 @Step.with_scratch(lambda d: d + 4 + SCRATCH)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, w, A, b = state
     a, floor, _ = params
     root, order, v, c, scratch, U = work[0], work[1], work[2], work[3], work[4:7], work[7:]
@@ -143,11 +143,14 @@ def step(state, params, x, y, work):
 
 @Tally.with_scratch(lambda d: d + 5 + SCRATCH)
 def bound(state, params, x, y, work):
-    """L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}).
+    """Add a row to the bound on CIRR's loss L (its sum of squared errors).
 
-    F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
-    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². With D kept, the round costs what AAR's does; replacing D_{t−2}
-    by D_{t−1} then costs at most the difference of the two penalties at v_t.
+        L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
+
+    Here F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
+    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². If D did not change, the bound would grow in each round as that
+    of AAR does. Replacing D_{t−2} by D_{t−1} costs at most the difference of the two penalties at
+    v_t.
 
     Written without cancellation, the right side grows in each round by (y − γ)² + γ²q/(1 − q),
     where γ = bᵀNx and q = xᵀNx, plus the excess of v_t over the minimum under D_{t−2},
@@ -189,7 +192,7 @@ def bound(state, params, x, y, work):
 
 
 def own_ceiling(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ceiling, which is the same for every comparator."""
+    """Return the upper bound on the loss, which is the same for every comparator the user gives."""
     return tally[EXTRA], np.zeros(1, dtype=bool)
 
 
@@ -210,8 +213,9 @@ def starting_weights(owner: Any) -> np.ndarray:
 class CIRR(Learner):
     """Competitive iterative ridge regression: sparse weights, for many inputs few of which matter.
 
-    Costs a Cholesky factorisation for the k weights that are not near zero, k³/3, plus O(n²) per
-    round: O(n²) in total if few of the n inputs matter, n³/3 if all do.
+    Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
+    O(n²) per round. In total, a round costs O(n²) if few of the n inputs matter, and n³/3 if all
+    do.
 
     Parameters
     ----------
@@ -223,7 +227,8 @@ class CIRR(Learner):
     w0 : float or sequence of float, default 1.0
         Starting weights.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -4,7 +4,7 @@
     w ← w + Σx (y − xᵀw) / (r + χ)
     Σ ← (Σ − Σx xᵀΣ / (r + χ)) / r,  or I after rounds T₀, 2T₀, …
 
-w is kept at a reset. Between resets Σ is guarded against wind-up as in RLS.
+A reset does not change w. Between resets, Σ is guarded against unlimited growth as in RLS.
 
 Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; thesis Table 5.1.
 """
@@ -26,14 +26,14 @@ __all__ = ["CRRLS"]
 
 
 class CRRLSParams(NamedTuple):
-    """The forgetting factor per round, and the rounds between resets."""
+    """Parameters of a step: the forgetting factor per round, and the rounds between resets."""
 
     forgetting: float
     reset_every: float
 
 
 def init(params: CRRLSParams, d: int) -> Forgetful:
-    """Begin with w = 0 and Σ = I."""
+    """Return the initial state: w = 0 and Σ = I."""
     return forgetful(d, 1.0)
 
 
@@ -45,7 +45,7 @@ def plan(state, params, X, y, start, rows):
 
 
 def close(state, params, X, start, rows):
-    """Finish a block."""
+    """Finish a block of rows: apply the forgetting factors to Σ, and reset Σ if it is due."""
     forgetting, reset_every = params
     fade(state, forgetting, X, start, rows)
     if rows > 0 and state[0][0] % reset_every == 0.0:
@@ -54,7 +54,7 @@ def close(state, params, X, start, rows):
 
 @Step.with_bulk(Bulk(turn, plan=plan, close=close))
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w, S, _ = state
     forgetting, reset_every = params
     m = dot(w, x)
@@ -69,16 +69,17 @@ def step(state, params, x, y, work):
 class CRRLS(SecondOrder):
     """Recursive least squares that resets its covariance every ``reset_every`` rounds.
 
-    No regret bound is known for it. Costs O(d²) per round.
+    No regret bound is known for CR-RLS. Costs O(d²) per round.
 
     Parameters
     ----------
     forgetting : float, default 0.99
-        Factor by which earlier rows lose weight in each round, 0 < forgetting ≤ 1.
+        Factor that multiplies the weight of earlier rows in each round, 0 < forgetting ≤ 1.
     reset_every : int, default 100
-        Rounds between resets (T₀ in the thesis), at least 1.
+        Number of rounds between resets (T₀ in the thesis), at least 1.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -3,10 +3,10 @@
     z_k = xᵀw_k      first layer: C + 1 copies of ARCOR with q = ∞, 1, …, C
     ŷ   = zᵀv        second layer: one more copy, with q = ∞ and R_B = 1, whose input is z
 
-All copies have the same r and learn every label; those of the first layer have the same R_B. The
-order of z is (∞, 1, …, C), and it is not normalised. The regret against the best copy is bounded
-by ARCOR's bound for the second layer, with u = e_k. This is Theorem 2, whose D log T holds as long
-as z is bounded.
+All copies have the same r and learn every label; the copies of the first layer have the same R_B.
+The entries of z are in the order q = ∞, 1, …, C, and z is not normalised. The regret against the
+best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This statement is the
+paper's Theorem 2, whose term D log T is right as long as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -35,7 +35,7 @@ MOST = 63  # the largest C: the scratch of a step has a fixed size
 
 
 class DriftNetworkParams(NamedTuple):
-    """The noise, R_B, the schedules, and no explicit thresholds."""
+    """Parameters of a step: noise variance r, radius R_B, the q of each copy, no thresholds."""
 
     r: float
     radius: float
@@ -44,7 +44,7 @@ class DriftNetworkParams(NamedTuple):
 
 
 class DriftNetworkState(NamedTuple):
-    """Rounds of each copy, the ARCORs of the first layer, and the one of the second."""
+    """The state: rounds of each copy, the copies of the first layer, the one of the second."""
 
     t: np.ndarray
     W: np.ndarray
@@ -58,7 +58,7 @@ class DriftNetworkState(NamedTuple):
 
 
 def init(params: DriftNetworkParams, d: int) -> DriftNetworkState:
-    """Return copies that have learnt nothing."""
+    """Return the initial state: copies of ARCOR that have learnt nothing."""
     r, radius, schedules, none = params
     first = [arcor.init(arcor.ARCORParams(r, radius, q, none), d) for q in schedules]
     second = arcor.init(arcor.ARCORParams(r, 1.0, math.inf, none), schedules.size)
@@ -68,7 +68,7 @@ def init(params: DriftNetworkParams, d: int) -> DriftNetworkState:
 
 
 def scratch(d: int) -> int:
-    """Return the rows of scratch: for an ARCOR of either layer, and for the predictions z."""
+    """Return how many rows of scratch memory a step needs: for an ARCOR of either layer, and z."""
     return max(d + SCRATCH, -(-(MOST + 1 + SCRATCH) * (MOST + 1) // d)) - (-(MOST + 1) // d)
 
 
@@ -77,7 +77,7 @@ _learn, _bound = kernel(arcor.step.function), kernel(_arcor_bound.bound.function
 
 @kernel
 def foresee(W, x, z):
-    """z ← the predictions of the first layer."""
+    """Write the predictions of the first layer's copies to z."""
     for k in range(W.shape[0]):
         z[k] = dot(W[k], x)
 
@@ -95,7 +95,7 @@ def learn_all(t, W, S, N, segments, params, x, y, work):
 
 @Step.with_scratch(scratch)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, W, S, N, segments, v, P, Q, segment = state
     r, _, schedules, none = params
     d, copies = x.size, schedules.size
@@ -119,10 +119,12 @@ def step(state, params, x, y, work):
 
 @Tally.with_scratch(scratch)
 def bound(state, params, x, y, work):
-    """L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ).
+    """Add a row to the bound on the network's loss L.
 
-    This is ARCOR's bound for the second layer, and χ is that layer's. v is the best combination,
-    cut to ‖v‖ ≤ 1.
+        L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ)
+
+    The bound is ARCOR's bound for the second layer, and χ is that of the second layer. v is the
+    best fixed combination of the copies, scaled down to ‖v‖ ≤ 1 if it is longer.
     """
     tally = state[0]
     losses, t, W, S, N, segments = state[SECOND:]
@@ -145,7 +147,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse matrices of the bound that no rows lead to; W, a row per copy, is not checked."""
+    """Refuse matrices of the bound that no rows can produce; W, a row per copy, is not checked."""
     *before, _, S, N, _ = state
     check_matrices((*before, S, N))
 
@@ -154,7 +156,7 @@ class DriftNetwork(Learner):
     """ARCORs with several reset schedules, for an unknown amount of drift.
 
     C + 1 copies of ARCOR predict: one never resets, the others reset the more rarely the larger
-    their q is. Another ARCOR combines their predictions. Costs O(C·d²) per round.
+    their q is. Another ARCOR combines the predictions of the copies. Costs O(C·d²) per round.
 
     Parameters
     ----------
@@ -165,7 +167,8 @@ class DriftNetwork(Learner):
     radius : float, default inf
         R_B: keep the norm of each copy's weights ≤ radius, radius > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -232,7 +235,7 @@ class DriftNetwork(Learner):
     @property
     @atomic
     def copies_(self) -> np.ndarray:
-        """The weights of the copies, one row each: q = ∞, 1, …, C."""
+        """The weights of the copies, one row for each of the copies q = ∞, 1, …, C."""
         return np.array(self._learnt().W)
 
     @property
@@ -244,7 +247,7 @@ class DriftNetwork(Learner):
     @property
     @atomic
     def coef_(self) -> np.ndarray:
-        """The weights of the prediction, a combination of those of the copies."""
+        """The weights of the prediction, a combination of the weights of the copies."""
         learnt = self._learnt()
         return np.asarray(learnt.v @ learnt.W)
 

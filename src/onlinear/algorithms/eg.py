@@ -4,9 +4,9 @@
     w_i ← w_i exp(−2η (xᵀw − y) x_i) / Z       normalised to Σw_i = 1
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
 
-The state is ln w with its maximum at 0, so that no weight underflows to a zero it never leaves.
-Misprint resolved: the update of Figure 1, with the factor 2 of the gradient, is right; Lemma 13
-lacks it, and needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
+The state holds ln w, shifted so that its maximum is 0. So no weight can underflow to zero and
+remain zero. Misprint resolved: the update of Figure 1 rightly has the factor 2 of the gradient,
+which Lemma 13 lacks. Lemma 13 needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
 
 Hoeffding's inequality for the exponential extends Theorem 16 to every rate with ηX² < 8/3.
 
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class EGParams(NamedTuple):
-    """The learning rate, α (0 for none), and the largest range of a row."""
+    """Parameters of a step: the learning rate, α (0 for none), and the largest range of a row."""
 
     eta: float
     alpha: float
@@ -61,7 +61,7 @@ class EGParams(NamedTuple):
 
 
 class EGState(NamedTuple):
-    """Rounds learnt, ln w with its maximum at 0, w."""
+    """The state: the number of rounds, ln w with its maximum at 0, and w itself."""
 
     t: np.ndarray
     log_w: np.ndarray
@@ -69,13 +69,16 @@ class EGState(NamedTuple):
 
 
 def init(params: EGParams, d: int) -> EGState:
-    """Begin with equal weights."""
+    """Return the initial state: equal weights."""
     return EGState(np.zeros(1), np.zeros(d), np.full(d, 1.0 / d))
 
 
 @kernel
 def exponentiate(log_w, w, alpha, trial):
-    """Normalise log-weights ``trial`` and apply α; return FINE, or OVERFLOW and change nothing."""
+    """Set w from the log-weights ``trial``, normalised and raised to at least α/n.
+
+    Return FINE, or OVERFLOW, in which case nothing is changed.
+    """
     low, top = extremes(trial)
     if not finite(trial) or not math.isfinite(low - top):
         return OVERFLOW
@@ -94,7 +97,7 @@ def exponentiate(log_w, w, alpha, trial):
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
     eta, alpha, X = params
     m = dot(w, x)
@@ -114,7 +117,7 @@ def step(state, params, x, y, work):
 
 
 class EGAccount(NamedTuple):
-    """η, α (0 for none), U, the k of the bound, and whether to look for the best u."""
+    """Parameters of the bound: η, α (0 for none), U, the constant k, whether to find the best u."""
 
     eta: float
     alpha: float
@@ -130,12 +133,15 @@ FAINT = 1e-13  # if √Σy² is below this share of that range, EG±'s predictio
 
 @Tally.with_scratch(3)
 def bound(state, params, x, y, work):
-    """L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s)).
+    """Add a row to the bound on the loss L against comparators u_t of loss L(u).
+
+        L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s))
 
     s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's inequality gives
-    η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k; with k = 2/3 and EG's η = 2/(3X²)
-    the factor is Theorem 16's 3/2, with k = 1/3 and EG±'s 1/(3U²X²) it is 3. The rows of EG± have
-    the range 2U max|x_i|.
+    η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where D is the relative entropy
+    and w' are the weights after the step. With k = 2/3 and EG's η = 2/(3X²), the factor is 3/2 as
+    in Theorem 16. With k = 1/3 and EG±'s η = 1/(3U²X²), the factor is 3. The rows of EG± have the
+    range 2U max|x_i|.
     """
     tally, notes, A, b, p = state
     eta, alpha, U, k, search = params
@@ -162,7 +168,7 @@ def bound(state, params, x, y, work):
 
 
 def account(owner: str, params: EGAccount, copies: int) -> Account:
-    """Return the account of EG (one copy of the inputs) or EG± (two)."""
+    """Return the account (state, step, parameters) of the bound; EG± has two copies of the inputs."""
 
     def begin(d: int) -> tuple[np.ndarray, ...]:
         p = np.full(copies * d, 1.0 / (copies * d))
@@ -175,7 +181,10 @@ def account(owner: str, params: EGAccount, copies: int) -> Account:
 def price(
     params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bound the loss against a path on the simplex, weights in [α/m, 1]; a fixed u without α."""
+    """Return the bound against comparators u_t on the simplex, and where it does not hold.
+
+    The weights of every u_t must be in [α/m, 1]. Without α, u must be the same in all rounds.
+    """
     eta, alpha, _, k, _ = params
     m = path.u.shape[1]
     drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
@@ -186,19 +195,19 @@ def price(
 
 
 def _on_simplex(path: Path) -> Path:
-    """Return the path with weights that sum to one exactly, if they nearly do."""
+    """Return the comparators, rescaled to sum to one exactly where they nearly do so already."""
     sums = path.u.sum(axis=1, keepdims=True)
     return replace(path, u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
 
 
 def share_out(state: EGState) -> None:
-    """Make the weights sum to one again."""
+    """Recompute w from ln w, so that the weights sum to one again."""
     w = np.exp(state.log_w - state.log_w.max())
     state.w[...] = w / w.sum()
 
 
 def check_weights(stack: Any) -> None:
-    """Refuse stacked weights that are not those of their logarithms, or do not sum to one."""
+    """Refuse stacked weights w that do not agree with the stored ln w, or do not sum to one."""
     rows = len(stack.w)
     log_w, w = stack.log_w.reshape(rows, -1), stack.w.reshape(rows, -1)
     check_simplex("its weights", w)
@@ -218,16 +227,16 @@ def theorems_rate(owner: Learner, numerator: float, square: float) -> float:
 
 
 def share(owner: Learner) -> float:
-    """Return the checked α of a learner, 0 for None."""
+    """Return the learner's parameter α after a check; 0 if it is None."""
     return 0.0 if owner.alpha is None else number(owner, "alpha", above=0, most=1)  # type: ignore[attr-defined]
 
 
 class EG(Learner):
     """Exponentiated gradient: weights on the simplex, for many inputs few of which matter.
 
-    With ``alpha`` it is C-EG, which tracks a shifting target: no weight falls below alpha/n. The
-    prediction is a weighted mean of x. Costs O(n) per round for n inputs (the projection
-    takes a few passes of O(n)).
+    With ``alpha`` the learner is C-EG, which tracks a shifting target: no weight falls below
+    alpha/n. The prediction is a weighted mean of x. Costs O(n) per round for n inputs (the
+    projection takes a few passes of O(n)).
 
     Parameters
     ----------
@@ -238,7 +247,8 @@ class EG(Learner):
     X : float, default 1.0
         Largest range of a row, X > 0: a row with max x_i − min x_i > X is refused.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -6,7 +6,8 @@ EG on the 2n inputs (Ux, −Ux):
     w^±_i ← w^±_i exp(∓2η (ŷ − y) U x_i) / Z
     the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
 
-so that the weights U(w⁺ − w⁻) reach every vector with ‖u‖₁ ≤ U. Its bound is EG's on those inputs.
+so that the weights U(w⁺ − w⁻) can be any vector u with ‖u‖₁ ≤ U. The bound of EG± is the bound of
+EG on these 2n inputs.
 
 Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 2001.
 """
@@ -38,7 +39,7 @@ __all__ = ["EGPM"]
 
 
 class EGPMParams(NamedTuple):
-    """The largest ‖u‖₁, the learning rate, α (0 for none), the largest |x_i|."""
+    """Parameters of a step: the largest ‖u‖₁, the learning rate, α (0 for none), max |x_i|."""
 
     U: float
     eta: float
@@ -47,7 +48,7 @@ class EGPMParams(NamedTuple):
 
 
 class EGPMState(NamedTuple):
-    """Rounds learnt, ln w of the pairs (w⁺, w⁻), the pairs themselves."""
+    """The state: the number of rounds, the logarithms of w⁺ and w⁻, and w⁺ and w⁻ themselves."""
 
     t: np.ndarray
     log_w: np.ndarray
@@ -55,13 +56,13 @@ class EGPMState(NamedTuple):
 
 
 def init(params: EGPMParams, d: int) -> EGPMState:
-    """Begin with equal weights."""
+    """Return the initial state: equal weights."""
     return EGPMState(np.zeros(1), np.zeros((2, d)), np.full((2, d), 0.5 / d))
 
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
     U, eta, alpha, X = params
     m = U * (dot(w[0], x) - dot(w[1], x))
@@ -97,7 +98,8 @@ class EGPM(Learner):
     X : float, default 1.0
         Largest input, X > 0: a row with some |x_i| > X is refused.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -138,7 +140,7 @@ class EGPM(Learner):
         params = EGAccount(eta, alpha, U, 1 / 3, float(search))
 
         def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Write u as weights on (Ux, −Ux), with the rest of U spread over all of them."""
+            """Write u as weights on (Ux, −Ux); the unused part of U is spread over all weights."""
             spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
             halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
             return price(params, path.loss, replace(path, u=halves), tally)

@@ -4,13 +4,14 @@
     w_i ← w_i exp(−2η (ŷ − y) x_i)
     w_i ← w_i clipped to [α/n, n/α], if an α is given
 
-Misprints resolved: the factor 2 of Figure 1 is right (Lemma 12 lacks it), and the lemma is false
-when xᵀw > Y, so the prediction is clipped to Y in the loss and in the update. Rows need x ≥ 0 and
-labels 0 ≤ y ≤ Y. The tail of the bounds (44), (50), (51) is −‖u_ℓ‖₁ − H(u_ℓ), not plus. The state
-is ln w, so that no weight underflows to a zero it never leaves.
+Misprints resolved: the update of Figure 1 rightly has the factor 2, which Lemma 12 lacks. Lemma 12
+is false when xᵀw > Y, so the prediction is clipped to Y in the loss and in the update. Rows need
+x ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and (51) are −‖u_ℓ‖₁ − H(u_ℓ),
+with minus signs instead of plus. The state holds ln w, so that no weight can underflow to zero and
+stay there.
 
-Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. Their rate is
-η = 1/(3XY); a smaller rate is their rate for a larger X.
+Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The rate of
+Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
 """
 
 import math
@@ -40,7 +41,7 @@ __all__ = ["EGU"]
 
 
 class EGUParams(NamedTuple):
-    """The learning rate, α (0 for none), the largest label, the largest input."""
+    """Parameters of a step: the learning rate, α (0 for none), the largest label, max x_i."""
 
     eta: float
     alpha: float
@@ -49,7 +50,7 @@ class EGUParams(NamedTuple):
 
 
 class EGUState(NamedTuple):
-    """Rounds learnt, ln w, w."""
+    """The state: the number of rounds, ln w, and w itself."""
 
     t: np.ndarray
     log_w: np.ndarray
@@ -57,13 +58,13 @@ class EGUState(NamedTuple):
 
 
 def init(params: EGUParams, d: int) -> EGUState:
-    """Begin with weights 1/n."""
+    """Return the initial state: every weight is 1/n."""
     return EGUState(np.zeros(1), np.full(d, -math.log(d)), np.full(d, 1.0 / d))
 
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
     eta, alpha, Y, X = params
     lowest, highest = extremes(x)
@@ -94,7 +95,7 @@ def step(state, params, x, y, work):
 
 
 class EGUAccount(NamedTuple):
-    """η, α (0 for none), Y, and whether to look for the best u."""
+    """Parameters of the bound: η, α (0 for none), Y, and whether to find the best u."""
 
     eta: float
     alpha: float
@@ -107,10 +108,12 @@ SQUARES = 3  # in the tally: Σy²
 
 @Tally
 def bound(state, params, x, y, work):
-    """L ≤ 3 L(u) + (‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T) + ln(n/α) Σ‖u_{t+1} − u_t‖₁ + α(T−1)) / η.
+    """Add a row to the bound on the loss L against comparators u_t of loss L(u).
 
-    It holds for 0 ≤ u_t ≤ n/α, if 3η·xY ≤ 1. The term α(T−1) is needed only if some
-    u_{t,i} < α/n (Theorem 18); otherwise it is left out (Theorem 15).
+      L ≤ 3 L(u) + (‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T) + ln(n/α) Σ‖u_{t+1} − u_t‖₁ + α(T−1)) / η
+
+    The bound holds for 0 ≤ u_t ≤ n/α, if 3η·xY ≤ 1. The term α(T−1) is needed only if some
+    u_{t,i} < α/n (Theorem 18); otherwise it is left out (Theorem 15). H is the entropy.
     """
     tally, notes, A, b, u = state
     eta, alpha, Y, search = params
@@ -132,8 +135,8 @@ def bound(state, params, x, y, work):
 class EGU(Learner):
     """Exponentiated gradient for non-negative weights of any size.
 
-    With ``alpha`` it is C-EGU, which tracks a shifting target. Costs O(n) per round for n inputs;
-    without ``alpha`` O(k) for a sparse row of k entries.
+    With ``alpha`` the learner is C-EGU, which tracks a shifting target. Costs O(n) per round for n
+    inputs; without ``alpha`` O(k) for a sparse row of k entries.
 
     Parameters
     ----------
@@ -146,7 +149,8 @@ class EGU(Learner):
     X : float, default 1.0
         Largest input, X > 0: rows with an entry outside [0, X] are refused.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -5,8 +5,8 @@
     w ← γ w/‖w‖₂ if ‖w‖₂ > γ                  the projection on the ball, if a radius γ is given
 
 Without a radius, a step with η‖x‖² > 1 overshoots: the prediction is farther from the label after
-it than before, and a few such steps in a row diverge. Such a row is refused. With a radius the
-weights cannot diverge.
+the step than before, and a few such steps in succession diverge. A row with η‖x‖² > 1 is therefore
+refused. With a radius the weights cannot diverge.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 14; their rate is η = 1/(4X²) for ‖x‖ ≤ X.
 Lemma 11 holds, and its proof gives a bound for every rate below 3/(4X²).
@@ -46,20 +46,20 @@ TOO_LONG = (
 
 
 class GDParams(NamedTuple):
-    """The learning rate, and γ."""
+    """Parameters of a step: the learning rate η and the radius γ."""
 
     eta: float
     radius: float
 
 
 def init(params: GDParams, d: int) -> Weights:
-    """Begin with w = 0."""
+    """Return the initial state: w = 0."""
     return weights(d)
 
 
 @kernel
 def descend(state, eta, radius, x, y, m):
-    """Take one gradient step and project; return (m, FINE), or the value and the rule it breaks."""
+    """Take a gradient step and project; return (m, FINE), or a bad value and the rule it breaks."""
     t, w = state
     reach = eta * dot(x, x)
     pace = -2.0 * eta * (m - y)
@@ -77,7 +77,7 @@ def descend(state, eta, radius, x, y, m):
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, w = state
     eta, radius = params
     m = dot(w, x)
@@ -87,7 +87,7 @@ def step(state, params, x, y, work):
 
 
 class GDAccount(NamedTuple):
-    """The learning rate, γ, and whether to look for the best u."""
+    """Parameters of the bound: the learning rate η, the radius γ, whether to find the best u."""
 
     eta: float
     radius: float
@@ -99,10 +99,12 @@ REACH, SQUARES, LEAST = range(3)  # sums: max η‖x‖², Σy², the minimum ov
 
 @Tally
 def bound(state, params, x, y, work):
-    """L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η)).
+    """Add a row to the bound on the loss L against comparators u_t of loss L(u).
 
-    Lemma 11 with any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) ≤ ½‖u − w‖² − ½‖u − w'‖². At η = 1/(4X²)
-    the factor is the theorem's 2.
+        L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η))
+
+    Lemma 11 with any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) ≤ ½‖u − w‖² − ½‖u − w'‖², where w' are
+    the weights after the step. At η = 1/(4X²) the factor is 2, as in Theorem 14.
     """
     tally, notes, t, w, S, sums = state
     eta, radius, search = params
@@ -161,7 +163,8 @@ class GD(Learner):
     radius : float or None, default None
         γ: keep ‖w‖₂ ≤ radius, radius > 0; None means no limit.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

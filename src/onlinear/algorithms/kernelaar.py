@@ -3,8 +3,8 @@
     ŷ  = m/(1 + χ),  m = Σ α_i K(z_i, x) and χ = ρK(x, x) − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j]
 
-:mod:`onlinear._updates.dual` defines q and ρ, and has the recursion: a Cholesky factor of C that
-grows by one row per round.
+:mod:`onlinear._updates.dual` defines q and ρ, and implements the recursion: a Cholesky factor of C
+that grows by one row per round.
 
 Vovk, 1998; Gammerman, Kalnishkan & Vovk, UAI 2004 (the kernel form).
 """
@@ -23,7 +23,7 @@ __all__ = ["KernelAAR"]
 
 
 class KernelAARParams(NamedTuple):
-    """The prior's precision, the clip, and how many examples to keep."""
+    """Parameters of a step: the prior's precision b, the clip, and how many examples to keep."""
 
     b: float
     clip: float
@@ -31,13 +31,13 @@ class KernelAARParams(NamedTuple):
 
 
 def init(params: KernelAARParams, d: int, room: int, form: tuple[float, ...]) -> Dual:
-    """Begin with no example and ρ = 1/b."""
+    """Return the initial state: no examples, and prior variance ρ = 1/b."""
     return dual(d, room, form, params.b)
 
 
 @Step.with_scratch(SCRATCH, vital=vital)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, clip, budget = params
     m, chi, rule, value = believe(state, 0.0, x, work)
     if rule != FINE:
@@ -64,10 +64,11 @@ class KernelAAR(DualLearner):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped, as if it
-        had never been seen. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, as
+        if it had never been seen. None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

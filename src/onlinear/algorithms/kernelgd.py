@@ -29,7 +29,7 @@ __all__ = ["KernelGD"]
 
 
 class KernelGDParams(NamedTuple):
-    """The learning rate, γ, and how many examples to keep."""
+    """Parameters of a step: the learning rate, the radius γ, and how many examples to keep."""
 
     eta: float
     radius: float
@@ -37,7 +37,7 @@ class KernelGDParams(NamedTuple):
 
 
 class KernelGDState(NamedTuple):
-    """Rounds learnt, examples kept, ‖w‖², the kernel's numbers; α and the examples."""
+    """The state: numbers of rounds and of examples, ‖w‖², kernel parameters, α, the examples."""
 
     t: np.ndarray
     n: np.ndarray
@@ -48,7 +48,7 @@ class KernelGDState(NamedTuple):
 
 
 def init(params: KernelGDParams, d: int, room: int, form: tuple[float, ...]) -> KernelGDState:
-    """Begin with no example."""
+    """Return the initial state, without examples."""
     return KernelGDState(
         np.zeros(1),
         np.zeros(1),
@@ -60,13 +60,13 @@ def init(params: KernelGDParams, d: int, room: int, form: tuple[float, ...]) -> 
 
 
 def vital(state):
-    """Return all but the examples, which are rows that were learnt."""
+    """Return the arrays to check for numbers of unusual size; examples were checked as rows."""
     return state[:5]
 
 
 @Step.with_scratch(SCRATCH, vital=vital)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, n, square, form, alpha, Z = state
     eta, radius, budget = params
     size = int(n[0])
@@ -102,7 +102,7 @@ def step(state, params, x, y, work):
 
 @kernel
 def forget_oldest(form, square, alpha, Z, n, own, work):
-    """w ← w − α_0 φ(z_0), update ‖w‖², and move the other examples up by one place."""
+    """Remove the oldest example, w ← w − α_0 φ(z_0), and move the others up by one place."""
     k = work[2]  # K(z_i, z_0); for a user's kernel already there, except for the new x
     if form[0] == GIVEN:
         k[n - 1] = work[0, 0] if n > 1 else own
@@ -122,8 +122,8 @@ def forget_oldest(form, square, alpha, Z, n, own, work):
 class KernelGD(KernelLearner):
     """Gradient descent with a kernel, for nonlinear regression.
 
-    With ``radius`` it is C-GD, which tracks a shifting target inside a ball. Costs O(nd) per
-    round with n examples kept.
+    With ``radius`` the learner is C-GD, which tracks a shifting target inside a ball. Costs O(nd)
+    per round with n examples kept.
 
     Parameters
     ----------
@@ -135,10 +135,11 @@ class KernelGD(KernelLearner):
     radius : float or None, default None
         Keep ‖w‖ ≤ radius, radius > 0, to track a shifting target; None means no limit.
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped; the others
-        keep their coefficients. None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
+        the others keep their coefficients. None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -25,7 +25,7 @@ __all__ = ["KernelLASER"]
 
 
 class KernelLaserParams(NamedTuple):
-    """The prior's precision, the penalty on drift, whether to shrink, clip, budget."""
+    """Parameters of a step: the prior's precision, the drift penalty, shrink, clip and budget."""
 
     b: float
     c: float
@@ -35,13 +35,13 @@ class KernelLaserParams(NamedTuple):
 
 
 def init(params: KernelLaserParams, d: int, room: int, form: tuple[float, ...]) -> Dual:
-    """Begin with no example and ρ = 1/b."""
+    """Return the initial state: no examples, and prior variance ρ = 1/b."""
     return dual(d, room, form, params.b)
 
 
 @Step.with_scratch(SCRATCH, vital=vital)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     b, c, shrink, clip, budget = params
     drift = 1.0 / c if state[0][0] > 0.0 else 0.0
     m, chi, rule, value = believe(state, drift, x, work)
@@ -70,15 +70,16 @@ class KernelLASER(DualLearner):
     c : float, default 100.0
         Penalty on squared drift, c > 0: a smaller c adapts faster, infinity means no drift.
     shrink : bool, default True
-        True: predict m/(1 + χ), the min-max prediction. False: m, often better.
+        True: predict m/(1 + χ), the min-max prediction. False: predict m, which is often better.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped, and the
-        variance of drift counts from at most budget/2 rounds before the oldest one kept. None keeps
-        all.
+        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
+        the prior variance is limited as if the stream had begun at most budget/2 rounds before the
+        oldest example kept. None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -4,8 +4,8 @@
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j](1 − χ_i)
 
 A row of weight 1/(1 − χ) has noise variance 1 − χ, and its pivot in C is 1 (see
-:mod:`onlinear._updates.dual`). The sums of Figure 3.3 give the same predictions, in O(t⁴) per round
-as printed; here it is O(t²).
+:mod:`onlinear._updates.dual`). The sums of the thesis' Figure 3.3 give the same predictions. As
+printed, these sums cost O(t⁴) in round t; here round t costs O(t²).
 
 The algorithm needs χ < 1 in every round; b > max K(x, x) suffices. A row with χ ≥ 1 is refused.
 
@@ -27,20 +27,20 @@ TOO_LARGE = DOMAIN + len(RULES)
 
 
 class KernelWEMMParams(NamedTuple):
-    """The prior's precision, and how many examples to keep."""
+    """Parameters of a step: the prior's precision b, and how many examples to keep."""
 
     b: float
     budget: float
 
 
 def init(params: KernelWEMMParams, d: int, room: int, form: tuple[float, ...]) -> Dual:
-    """Begin with no example and ρ = 1/b."""
+    """Return the initial state: no examples, and prior variance ρ = 1/b."""
     return dual(d, room, form, params.b)
 
 
 @Step.with_scratch(SCRATCH, vital=vital)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, budget = params
     m, chi, rule, value = believe(state, 0.0, x, work)
     if rule != FINE:
@@ -66,10 +66,11 @@ class KernelWEMM(DualLearner):
     b : float, default 2.0
         Precision of the prior, b > 0; choose it above the largest K(x, x).
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond it, the oldest example is dropped; the others
-        keep their weights 1/(1 − χ). None keeps all.
+        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
+        the others keep their weights 1/(1 − χ). None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -6,12 +6,13 @@
     Σ_t = Σ − Σx xᵀΣ / (1 + χ)
 
 The prediction is min-max against the best sequence u_1..u_T under the penalty
-b‖u_1‖² + c Σ‖u_{s+1} − u_s‖². w and Σ are those of a Kalman filter for a random walk (Q = I/c,
-R = 1). With ``shrink=False`` the prediction is that filter's, xᵀw_{t−1}. It has the
-smaller loss on the papers' own streams, and a different bound: Σ ℓ_t/(1 + χ_t) equals the least
-penalised loss of any sequence.
+b‖u_1‖² + c Σ‖u_{s+1} − u_s‖². w and Σ are those of a Kalman filter for weights that follow a random
+walk (Q = I/c, R = 1). With ``shrink=False`` the prediction is that of the Kalman filter, xᵀw_{t−1}.
+This prediction has the smaller loss on the papers' own streams, and a different bound: for the
+squared errors ℓ_t, Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any sequence.
 
-Misprint resolved: (6.8) is c = (√2·T·Y²·d·X/V)^{2/3}; (6.9) needs a fixed b, or b ≤ 2X√(2c) − X².
+Misprints resolved: equation (6.8) of the thesis is c = (√2·T·Y²·d·X/V)^{2/3}, and (6.9) needs a
+fixed b, or b ≤ 2X√(2c) − X².
 
 Deviations from the thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and requires b < c; here the
 first round uses Σ = I/b, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
@@ -59,7 +60,7 @@ __all__ = ["LASER", "LaserParams", "guarantee"]
 
 
 class LaserParams(NamedTuple):
-    """The prior's precision, the penalty on drift, whether to shrink, the largest prediction."""
+    """Parameters of a step: the prior's precision, the drift penalty, shrink, max prediction."""
 
     b: float
     c: float
@@ -68,31 +69,34 @@ class LaserParams(NamedTuple):
 
 
 def init(params: LaserParams, d: int) -> Gaussian:
-    """Begin with w = 0 and Σ = I/b."""
+    """Return the initial state: w = 0 and Σ = I/b."""
     return gaussian(d, params.b)
 
 
 @kernel(inline="always")
 def forecast(params, m, chi):
-    """Predict, given m = xᵀw and χ."""
+    """Return the prediction, m/(1 + χ) or m, clipped, given m = xᵀw and χ = xᵀΣx."""
     _, _, shrink, clip = params
     return clipped(m / (1.0 + chi) if shrink else m, clip)
 
 
 def drift(params):
-    """Return what is added to Σ's diagonal between rounds."""
+    """Return 1/c, the number added to the diagonal of Σ between rounds."""
     return 1.0 / params[1]
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     h, k = moves(y - m, chi, 1.0)
     return forecast(params, m, chi), h, k, True
 
 
 @Step.with_bulk(Bulk(turn, drift=drift), settle)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, w, _ = state
     covariance_times(state, x, work)
     chi, grown = drifted(state, params[1], x, work[0])  # Σ = Σ_{t−1} + I/c
@@ -108,7 +112,10 @@ FORGOTTEN = 0.1  # with drift above this share of the prior variance, no prior i
 
 @kernel
 def reweigh(state, params, i, fresh, share, scratch):
-    """Add a share of the prior, or take it away unless drift has already wiped it out."""
+    """Add ``share`` of the prior of column i; a negative share takes prior precision away.
+
+    Nothing is taken away once drift has wiped out the prior.
+    """
     if share > 0.0 or state[0][0] / params[1] < FORGOTTEN * fresh:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
@@ -118,7 +125,7 @@ FOLLOWS = GAUSSIAN._replace(reweigh=reweigh)
 
 @kernel(inline="always")
 def _count(tally, notes, params, y, gain, chi):
-    """Record a row that adds ``gain`` to the comparator."""
+    """Record a row that adds ``gain`` to the penalised loss of the comparator."""
     _, _, shrink, clip = params
     size = abs(y)
     if size > clip:
@@ -134,7 +141,7 @@ def _count(tally, notes, params, y, gain, chi):
 
 
 def accept(state, params, x, y, m, beside):
-    """Record a row of a block."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     chi = beside[0]
     _count(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
     return TAKE
@@ -142,11 +149,15 @@ def accept(state, params, x, y, m, beside):
 
 @Tally.with_bulk(in_bulk(accept, drift))
 def bound(state, params, x, y, work):
-    """L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra.
+    """Add a row to the bound on LASER's loss L.
 
-    Shrunk: extra = Σ y_t²·χ/(1+χ), χ/(1+χ) being xᵀD_t⁻¹x (Theorem 12, with y_t² for Y²).
-    Not shrunk: Σ ℓ_t/(1+χ_t) equals the minimum, so factor = 1 + max χ; and, with predictions and
-    labels in [−Y, Y], ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ (|y_t| + Y)²·χ/(1+χ).
+        L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra
+
+    With shrunk predictions, factor = 1 and extra = Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x
+    (Theorem 12, with y_t² for Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum for the
+    squared errors ℓ_t, so factor = 1 + max χ and extra = 0. If predictions that are not shrunk and
+    labels are in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ
+    (|y_t| + Y)²·χ/(1+χ).
     """
     tally, notes, t, w, S = state
     gain, chi, rule = compete((t, w, S), params[1], x, y, work)
@@ -156,7 +167,7 @@ def bound(state, params, x, y, work):
 
 
 def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") -> Guarantee:
-    """Return the bound of LASER, or of a learner that is LASER without drift."""
+    """Return the bound of LASER, or of a learner that equals LASER without drift."""
     b, c, shrink, clip = params
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -184,7 +195,7 @@ def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") 
 class LASER(SecondOrder):
     """Last-step min-max regression for a relationship that drifts.
 
-    The default choice if the speed of drift is roughly known: a smaller c adapts faster.
+    LASER is the default choice if the speed of drift is roughly known: a smaller c adapts faster.
     Costs O(d²) per round.
 
     Parameters
@@ -192,14 +203,16 @@ class LASER(SecondOrder):
     b : float, default 1.0
         Precision of the prior, b > 0: the penalty on the first comparator's ‖u₁‖².
     c : float, default 100.0
-        Penalty on the drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift (then it is AAR).
+        Penalty on the drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift, and LASER is then
+        AAR.
     shrink : bool, default True
-        True: the min-max prediction xᵀw/(1+χ) of Theorem 12. False: xᵀw, the prediction of a
-        Kalman filter, often better; its loss is at most 1 + max χ times the least penalised loss.
+        True: the min-max prediction xᵀw/(1+χ) of Theorem 12. False: xᵀw, the prediction of a Kalman
+        filter, which is often better; its loss is at most 1 + max χ times the least penalised loss.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -240,8 +253,8 @@ class LASER(SecondOrder):
 
         c = (√2·T·Y²·d·X / V)^{2/3} for ‖x‖ ≤ X, |y| ≤ Y and d inputs (thesis (6.8), corrected), and
         b = 1, or the largest b the theorem allows if that is smaller. The regret is at most
-        b‖u_1‖² + 3(√2·Y²·d·X)^{2/3} T^{2/3} V^{1/3} + Y² ln|D_T/b|. Without drift, V = 0, c is
-        infinite.
+        b‖u_1‖² + 3(√2·Y²·d·X)^{2/3} T^{2/3} V^{1/3} + Y² ln|D_T/b|, with D_T as in the thesis.
+        Without drift, V = 0, c is infinite.
 
         >>> import onlinear as ol
         >>> model = ol.LASER.from_drift(T=10_000, V=0.5, X=1.0, Y=1.0, d=5)

@@ -3,14 +3,14 @@
     ŷ  = xᵀw,  w₀ = 0
     w ← w + η (y − xᵀw) x / (ε + ‖x‖²)
 
-A row of zeros changes nothing, also with ε = 0.
+A row of zeros changes nothing, even with ε = 0.
 
-With n = ε + ‖x‖² and any u, expanding ‖u − w‖² shows
+With n = ε + ‖x‖², any u, and w' for the weights after the step, expanding ‖u − w‖² shows
 
     η(2 − η)/4 · (y − xᵀw)²/n − η/(2 − η) · (y − xᵀu)²/n ≤ ½‖u − w‖² − ½‖u − w'‖²
 
-for every η in (0, 2). This bounds the normalised loss and, with the largest n, the loss itself; at
-η = 1 the factor is 4.
+for every η in (0, 2). Summed over all rounds, this inequality bounds the normalised loss and, with
+the largest n, the loss itself; at η = 1 the factor is 4.
 
 Bershad, IEEE Trans. ASSP 1986; Bitmead & Anderson 1980.
 """
@@ -39,20 +39,20 @@ __all__ = ["NLMS"]
 
 
 class NLMSParams(NamedTuple):
-    """The step size, and the number added to ‖x‖²."""
+    """Parameters of a step: the step size η, and the number ε added to ‖x‖²."""
 
     eta: float
     epsilon: float
 
 
 def init(params: NLMSParams, d: int) -> Weights:
-    """Begin with w = 0."""
+    """Return the initial state: w = 0."""
     return weights(d)
 
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w = state
     eta, epsilon = params
     m = dot(w, x)
@@ -73,7 +73,10 @@ LENGTH, LONGEST, UNLEARNT = 3, 4, 5  # in the tally: n, max n, Σy² where n = 0
 
 @Tally.with_scratch(3)
 def bound(state, params, x, y, work):
-    """L ≤ 4/(2 − η)² · max n · min over u of ((2 − η)/(2η)·‖u‖² + Σ (y_t − uᵀx_t)²/n_t)."""
+    """Add a row to the bound on the loss L, where n_t = ε + ‖x_t‖².
+
+        L ≤ 4/(2 − η)² · max n · min over u of ((2 − η)/(2η)·‖u‖² + Σ (y_t − uᵀx_t)²/n_t)
+    """
     tally, notes, t, w, S, least = state
     eta, epsilon, search = params
     n = epsilon + dot(x, x)
@@ -96,17 +99,18 @@ def bound(state, params, x, y, work):
 class NLMS(Learner):
     """The normalised least mean squares filter: one cheap step towards each label.
 
-    Costs O(d) per round, O(k) for a sparse row of k entries. Insensitive to the scale of x as a
-    whole, but not to that of single columns.
+    Costs O(d) per round, O(k) for a sparse row of k entries. NLMS is insensitive to the scale of x
+    as a whole, but not to the scale of a single column.
 
     Parameters
     ----------
     eta : float, default 0.5
-        Step size, 0 < eta < 2; with 1 the step reaches the label.
+        Step size, 0 < eta < 2; after a step with eta = 1, the row's prediction equals its label.
     epsilon : float, default 0.0
-        Added to ‖x‖², epsilon ≥ 0.
+        Number added to ‖x‖² in the divisor of a step, epsilon ≥ 0.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

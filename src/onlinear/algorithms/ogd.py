@@ -3,7 +3,7 @@
     ŷ  = xᵀw,  w₁ = 0
     w ← w − 2η_t (xᵀw − y) x        η_t = η, or η/√t
 
-With a constant rate it is GD, under the name that the CIRR paper uses.
+With a constant rate, OGD is the same as GD; the CIRR paper calls it OGD.
 
 Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 """
@@ -23,20 +23,20 @@ __all__ = ["OGD"]
 
 
 class OGDParams(NamedTuple):
-    """The learning rate, and whether it decreases."""
+    """Parameters of a step: the learning rate η, and whether it falls as η/√t."""
 
     eta: float
     falls: float
 
 
 def init(params: OGDParams, d: int) -> Weights:
-    """Begin with w = 0."""
+    """Return the initial state: w = 0."""
     return weights(d)
 
 
 @Step
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w = state
     eta, falls = params
     m = dot(w, x)
@@ -59,7 +59,8 @@ class OGD(Learner):
     schedule : {"constant", "sqrt"}, default "constant"
         "constant" follows drift; "sqrt" uses eta/√t, which converges to a fixed target.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -47,7 +47,7 @@ __all__ = ["ONS"]
 
 
 class ONSParams(NamedTuple):
-    """The step's divisor, the prior's precision, and the largest ‖w‖."""
+    """Parameters of a step: its divisor γ, the prior's precision ε, and the largest ‖w‖."""
 
     gamma: float
     epsilon: float
@@ -55,12 +55,16 @@ class ONSParams(NamedTuple):
 
 
 def init(params: ONSParams, d: int) -> Gaussian:
-    """Begin with w = 0 and Σ = I/ε."""
+    """Return the initial state: w = 0 and Σ = I/ε."""
     return gaussian(d, params.epsilon)
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block: g = sx, so that Σ ← Σ − s²vvᵀ/(1 + s²χ) with v = Σx."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, whether to go on.
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As
+    g = sx with s = 2(m − y), Σ becomes Σ − s²vvᵀ/(1 + s²χ).
+    """
     gamma, _, _ = params
     s = 2.0 * (m - y)
     share = 1.0 + s * s * chi
@@ -68,14 +72,14 @@ def turn(params, j, m, chi, y):
 
 
 def accept(state, params, x, y, m, beside):
-    """Take the row unless w has to be projected."""
+    """Return TAKE if a block can learn the row, or LEAVE if w has to be projected after it."""
     _, _, radius = params
     return TAKE if norm(state[1]) <= radius else LEAVE
 
 
 @Step.with_scratch(lambda d: d + SCRATCH, Bulk(turn, accept=accept))
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w, S = state
     gamma, _, radius = params
     g, v = work[0], work[1]
@@ -99,7 +103,7 @@ STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², 
 
 @kernel(inline="always")
 def _count(tally, notes, params, x, y, gain, w):
-    """Record a row that adds ``gain`` to the minimum over all u, which is now at w."""
+    """Record a row that adds ``gain`` to the least penalised loss over all u, now reached at w."""
     gamma, epsilon, radius = params
     length = norm(x)
     farthest = radius * length + abs(y)
@@ -114,14 +118,16 @@ def _count(tally, notes, params, x, y, gain, w):
 
 
 def count(state, params, x, y, m, beside):
-    """Record a row of a block."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     _count(state[0], state[1], params, x, y, (y - m) * (y - m) / (1.0 + beside[0]), state[3])
     return TAKE
 
 
 @Tally.with_bulk(in_bulk(count))
 def bound(state, params, x, y, work):
-    """L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd)).
+    """Add a row to the bound on the loss L, if ‖w‖ ≤ R in every round.
+
+        L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd))
 
     Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)), and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
     """
@@ -141,13 +147,14 @@ class ONS(SecondOrder):
     Parameters
     ----------
     gamma : float, default 0.5
-        The step is A⁻¹g/gamma, gamma > 0.
+        Divisor of the step A⁻¹g/gamma, gamma > 0.
     epsilon : float, default 1.0
-        A₀ = epsilon·I, epsilon > 0.
+        Size of the initial matrix A₀ = epsilon·I, epsilon > 0.
     radius : float or None, default None
         Keep ‖w‖ ≤ radius, radius > 0; None means no limit. The regret bound needs a radius.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -3,10 +3,11 @@
     ŷ  = w_{t−1}ᵀx_t,  w₀ = 1
     w_t as in CIRR
 
-The weights are those of CIRR, but OSLOG predicts with the weights of the round before. As printed,
-the first prediction is w₀ᵀx₁, made before anything was learnt; it alone spoils the paper's own
-results on ISE and F-16. Here it is 0 unless ``first="w0"``. Predictions can be clipped to the range
-of the labels, which the logarithmic bound needs.
+The weights are those of CIRR, but OSLOG predicts with the weights of the round before. In the
+paper, the first prediction is w₀ᵀx₁, made before anything was learnt. This first prediction alone
+spoils the paper's own results on the data sets ISE and F-16. Here the first prediction is 0 unless
+``first="w0"``. Predictions can be clipped to the range of the labels, which the logarithmic bound
+needs.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 """
@@ -56,7 +57,7 @@ __all__ = ["OSLOG"]
 
 
 class OSLOGParams(NamedTuple):
-    """The penalty, the smallest |w_i| in D, whether to predict from w0 at first, the largest ŷ."""
+    """The penalty, the smallest |w_i| in D, whether to predict w0ᵀx at first, w0, the largest ŷ."""
 
     a: float
     floor: float
@@ -66,13 +67,13 @@ class OSLOGParams(NamedTuple):
 
 
 def init(params: OSLOGParams, d: int) -> ShrinkageState:
-    """Begin with w = w0."""
+    """Return the initial state: w = w0."""
     return start(params.w0, d)
 
 
 @Step.with_scratch(lambda d: d + 4 + SCRATCH)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w, A, b = state
     a, floor, eager, _, clip = params
     root, order, v, c, scratch, U = work[0], work[1], work[2], work[3], work[4:7], work[7:]
@@ -96,16 +97,18 @@ BASE, LARGEST = 3, 4  # in the tally: Σ ℓ_t/(1+χ_t) plus the cost of changes
 
 @Tally.with_scratch(5 + SCRATCH)
 def bound(state, params, x, y, work):
-    """Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i}), ŷ_1 = 0.
+    """Add a row to the bound on OSLOG's losses ℓ_t, if the first prediction is 0.
+
+        Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
-    D and S are those of CIRR, and L is the sum of squared errors.
-    So L is at most (1 + max χ) times the right side; with predictions and labels in [−Y, Y] it is
-    at most the right side plus Σ (|y_t| + Y)²·χ/(1+χ).
+    D and S are those of CIRR, and L is the sum of squared errors. So L is at most (1 + max χ) times
+    the right side of the bound. With predictions and labels in [−Y, Y], L is at most the right side
+    plus Σ (|y_t| + Y)²·χ/(1+χ).
 
     Written without cancellation, the right side grows in each round by e²/(1+χ) plus
     the excess of w_t over the minimum under D_{t−2}, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
-    1/D_{t−1,i}) ≥ 0, where w' is the weight vector of the round if D_{t−2} were kept.
+    1/D_{t−1,i}) ≥ 0, where w' would be the weights of this round if D_{t−2} were not replaced.
     """
     tally, notes, t, w, A, b, before, large, order, factor = state
     a, floor, _, _, clip = params
@@ -156,7 +159,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse a state of the bound that no rows lead to; ``order`` holds array indices."""
+    """Refuse a state of the bound that no rows can produce; ``order`` holds array indices."""
     notes, A, before, (large,), order, factor = (*(state[i] for i in (1, 4, 6, 7, 8, 9)),)
     check_counts("rows are in the bound", notes[ROWS])
     check_sums("S = Σxxᵀ of the bound", A)
@@ -165,7 +168,7 @@ def check_bound(state: tuple[np.ndarray, ...]) -> None:
     k = int(large)
     pivots = np.diagonal(factor.reshape(-1)[: k * k].reshape(k, k))
     if notes[ROWS] and not np.array_equal(np.sort(order), np.arange(order.size)):
-        raise ValueError("the order of the weights in the bound is none")
+        raise ValueError("the order of the weights in the bound is not a permutation")
     if not np.all(pivots > 0):
         raise ValueError("the factor in the bound has a diagonal that is not positive")
 
@@ -173,8 +176,9 @@ def check_bound(state: tuple[np.ndarray, ...]) -> None:
 class OSLOG(Learner):
     """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used one round later.
 
-    Costs a Cholesky factorisation for the k weights that are not near zero, k³/3, plus O(n²) per
-    round: O(n²) in total if few of the n inputs matter, n³/3 if all do.
+    Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
+    O(n²) per round. In total, a round costs O(n²) if few of the n inputs matter, and n³/3 if all
+    do.
 
     Parameters
     ----------
@@ -186,11 +190,12 @@ class OSLOG(Learner):
     w0 : float or sequence of float, default 1.0
         Starting weights.
     first : {"zero", "w0"}, default "zero"
-        The first prediction: 0, or w0ᵀx as in the paper.
+        How the first row is predicted: as 0, or as w0ᵀx like in the paper.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

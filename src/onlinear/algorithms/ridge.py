@@ -35,19 +35,22 @@ __all__ = ["Ridge"]
 
 
 class RidgeParams(NamedTuple):
-    """The prior's precision, and the largest prediction."""
+    """Parameters of a step: the prior's precision b and the largest prediction."""
 
     b: float
     clip: float
 
 
 def init(params: RidgeParams, d: int) -> Gaussian:
-    """Begin with w = 0 and Σ = I/b."""
+    """Return the initial state: w = 0 and Σ = I/b."""
     return gaussian(d, params.b)
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     _, clip = params
     h, k = moves(y - m, chi, 1.0)
     return clipped(m, clip), h, k, True
@@ -55,7 +58,7 @@ def turn(params, j, m, chi, y):
 
 @Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, w, _ = state
     _, clip = params
     m = dot(w, x)
@@ -79,7 +82,8 @@ class Ridge(SecondOrder):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -100,7 +104,10 @@ class Ridge(SecondOrder):
         return RidgeParams(number(self, "b", above=0), limit(self, "clip"))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)): LASER, not shrunk, at c = ∞."""
+        """Return the bound of LASER without shrinking and without drift, c = ∞.
+
+        Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)), where ℓ_t is the squared error in round t.
+        """
         b, clip = self._params()
         source = "Jamil & Bouchachia (27)" if clip < math.inf else "Σ loss/(1+χ) is the least cost"
         return guarantee("Ridge", source, LaserParams(b, math.inf, 0.0, clip))

@@ -7,12 +7,12 @@
 After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
 In a direction that the data do not excite, Σ grows by 1/r per round without limit ("wind-up"),
-until rounding errors swamp the other directions. A guard prevents this. The limit on Σ_ii is the
+until rounding errors swamp the other directions. A guard prevents wind-up. The limit on Σ_ii is the
 larger of 10⁹/p_i, where p_i is the largest x_i² seen, and the prior's 1/b; it is 10⁹/b as long as
 x_i was always 0. When Σ_ii exceeds its limit, Σ is updated as if w_i had been measured and found at
-its present value: this divides Σ_ii by four and does not change w. The guard changes nothing as
-long as every direction is excited, within the memory of about 1/(1 − r) rounds, by 1e-4 of the
-scale of its columns or more.
+its present value: this divides Σ_ii by four and does not change w. The guard has no effect as long
+as the last 1/(1 − r) rows or so excite every direction by at least 1e-4 of the scale of its
+columns.
 
 Haykin, Adaptive Filter Theory; the guard is not from the literature.
 """
@@ -42,14 +42,14 @@ TINY = 1e-200  # x_i² below this counts as 0
 
 
 class RLSParams(NamedTuple):
-    """The forgetting factor per round, and the prior's precision."""
+    """Parameters of a step: the forgetting factor r per round, and the prior's precision b."""
 
     forgetting: float
     b: float
 
 
 class Forgetful(NamedTuple):
-    """Rounds learnt, weights, Σ, and the largest x_i² seen."""
+    """The state: the number of rounds, the weights, Σ, and the largest x_i² of each column."""
 
     t: np.ndarray
     w: np.ndarray
@@ -58,12 +58,12 @@ class Forgetful(NamedTuple):
 
 
 def forgetful(d: int, precision: float) -> Forgetful:
-    """Begin with w = 0 and Σ = I / precision."""
+    """Return the initial state: w = 0 and Σ = I / precision."""
     return Forgetful(*gaussian(d, precision), np.zeros(d))
 
 
 def init(params: RLSParams, d: int) -> Forgetful:
-    """Begin with w = 0 and Σ = I/b."""
+    """Return the initial state: w = 0 and Σ = I/b."""
     return forgetful(d, params.b)
 
 
@@ -75,7 +75,7 @@ def _limit(peak, b):
 
 @kernel
 def forget(state, r, b, x, y, m, work):
-    """Learn the label, weighing everything before it by r, and guard Σ against wind-up."""
+    """Learn the label, give earlier rows the weight r, and guard Σ against unlimited growth."""
     t, w, S, peak = state
     v = work[0]
     if not math.isfinite(dot(x, x)):
@@ -115,7 +115,7 @@ def unforced(state, r, b, X, start, rows):
 
 @kernel
 def fade(state, r, X, start, rows):
-    """Divide Σ by the powers of r that the block left out."""
+    """Divide Σ by r once for each row of a block, because the block itself has not done so."""
     _, _, S, peak = state
     growth = r**-rows
     for i in range(peak.size):
@@ -125,7 +125,11 @@ def fade(state, r, X, start, rows):
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block, where Σ is not divided by r: r^(j+1) replaces r."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. A
+    block does not divide Σ by r, so r^(j+1) replaces r in h and k for row j of the block.
+    """
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True
 
@@ -137,13 +141,13 @@ def plan(state, params, X, y, start, rows):
 
 
 def close(state, params, X, start, rows):
-    """Finish a block."""
+    """Finish a block of rows: apply the forgetting factors to Σ."""
     fade(state, params[0], X, start, rows)
 
 
 @Step.with_bulk(Bulk(turn, plan=plan, close=close))
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     _, w, _, _ = state
     forgetting, b = params
     m = dot(w, x)
@@ -155,18 +159,19 @@ def step(state, params, x, y, work):
 class RLS(SecondOrder):
     """Recursive least squares with exponential forgetting: a row of age s has weight forgettingˢ.
 
-    Σ does not wind up when a direction is not excited for a long time (see the equations). No
-    regret bound is known for forgetting < 1. Costs O(d²) per round.
+    A guard keeps Σ from growing without limit in directions that the rows do not excite for a long
+    time. No regret bound is known for forgetting < 1. Costs O(d²) per round.
 
     Parameters
     ----------
     forgetting : float, default 0.99
-        Factor by which earlier rows lose weight in each round, 0 < forgetting ≤ 1: the memory is
-        about 1/(1 − forgetting) rounds. 1 is ridge regression.
+        Factor that multiplies the weight of earlier rows in each round, 0 < forgetting ≤ 1: the
+        memory is about 1/(1 − forgetting) rounds. With forgetting = 1, RLS is ridge regression.
     b : float, default 1.0
-        Precision of the prior, b > 0; it is forgotten too.
+        Precision of the prior, b > 0; the prior is forgotten like a row.
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

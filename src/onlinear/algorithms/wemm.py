@@ -5,13 +5,14 @@
     Σ ← Σ − Σx xᵀΣ
 
 The prediction is min-max against a comparator whose loss in round t has the weight
-a_t = 1/(1 − χ_t). With it the last-step problem is bounded for every label, and no clipping is
-needed. The algorithm requires χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1 the
-recursion would diverge doubly exponentially, so such a row is refused.
+a_t = 1/(1 − χ_t). With this weight the last-step problem is bounded for every label, and no
+clipping is needed. The algorithm requires χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1
+the recursion would diverge doubly exponentially, so a row with χ ≥ 1 is refused.
 
-Its loss *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4). For unit rows Theorem 5 is
-right, and for ‖x‖ ≤ X its factor is b/(b − X²). The proof of Theorem 6 is broken (Lemma 8 and (4.6)
-are false) and the last row of Table 4.1 is false; :func:`theorem_6` is a corrected form.
+The loss of WEMM *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4). For rows with ‖x‖ = 1,
+Theorem 5 is right, and for ‖x‖ ≤ X its factor is b/(b − X²). The proof of Theorem 6 is broken
+(Lemma 8 and (4.6) are false) and the last row of Table 4.1 is false; :func:`theorem_6` is a
+corrected form.
 
 Moroshko & Crammer, ALT 2012; thesis Figure 3.2, (3.17)–(3.19), chapter 4.
 """
@@ -51,24 +52,27 @@ __all__ = ["WEMM"]
 
 
 class WEMMParams(NamedTuple):
-    """The prior's precision."""
+    """Parameters of a step: the prior's precision b."""
 
     b: float
 
 
 def init(params: WEMMParams, d: int) -> Gaussian:
-    """Begin with w = 0 and Σ = I/b."""
+    """Return the initial state: w = 0 and Σ = I/b."""
     return gaussian(d, params.b)
 
 
 def turn(params, j, m, chi, y):
-    """A round of a block."""
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     return m, 1.0, y - m, chi < 1.0
 
 
 @Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w, S = state
     m = dot(w, x)
     if math.isnan(y):
@@ -95,27 +99,34 @@ WEIGHT = 3  # in the tally: a_t
 
 
 def weigh(params, j, m, chi, y):
-    """A round of a block for the comparator, where the row has the weight 1/(1 − χ)."""
+    """Return 0, the factors h and k of a row's updates of the comparator, and whether to go on.
+
+    The row has the weight 1/(1 − χ). When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ
+    and w ← w + k·v, where v = Σx.
+    """
     h, k = moves(y - m, chi, 1.0 - chi)
     return 0.0, h, k, chi < 1.0
 
 
 @kernel(inline="always")
 def _count(tally, notes, e, chi):
-    """Record a row; e²/(1/a + χ) is e²."""
+    """Record a row of weight a = 1/(1 − χ), which adds e²/(1/a + χ) = e² to the minimum."""
     tally[WEIGHT] = 1.0 / (1.0 - chi)
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)
 
 
 def accept(state, params, x, y, m, beside):
-    """Record a row of a block."""
+    """Add a row of a block to the bound; return TAKE, which accepts the row."""
     _count(state[0], state[1], y - m, beside[0])
     return TAKE
 
 
 @Tally.with_bulk(in_bulk(accept)._replace(turn=weigh))
 def bound(state, params, x, y, work):
-    """L = min over u of (b‖u‖² + Σ a_t(y_t − uᵀx_t)²), by weighted least squares (Theorem 4)."""
+    """Add a row to the loss L of WEMM, computed by weighted least squares (Theorem 4).
+
+        L = min over u of (b‖u‖² + Σ a_t(y_t − uᵀx_t)²)
+    """
     tally, notes, t, w, S = state
     v = work[0]
     symv(S, x, v)
@@ -132,7 +143,8 @@ def bound(state, params, x, y, work):
 def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
     """Return a bound on L^a(u), given the losses of u: L + b/(b − X²)·S·ln det(A_T/b).
 
-    L is the sum of the losses of u, and S the largest of them.
+    L^a(u) = Σ a_t(y_t − uᵀx_t)² is the weighted loss of u. L is the sum of the losses
+    (y_t − uᵀx_t)², and S the largest of them.
     """
     return float(losses.sum() + b / (b - X * X) * losses.max() * log_det)
 
@@ -140,8 +152,9 @@ def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
 def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
     """Return a bound on L^a(u): L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
 
-    The thesis' Theorem 6, corrected, for rows of any length X. L is the sum of the losses of u, and
-    S the largest of them.
+    The bound is the thesis' Theorem 6, corrected, for rows with ‖x‖ ≤ X. The weighted
+    loss of u is L^a(u) = Σ a_t(y_t − uᵀx_t)². L is the sum of the losses (y_t − uᵀx_t)² of u, and S
+    the largest of them.
     """
     total, worst = losses.sum(), losses.max()
     if worst == 0:
@@ -160,7 +173,8 @@ class WEMM(SecondOrder):
     b : float, default 2.0
         Precision of the prior, b > 0; choose it above the largest ‖x‖².
     on_bad : {"raise", "skip"}, default "raise"
-        On a row that breaks a rule: raise an error, or skip it and count it in ``n_skipped_``.
+        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
+        raise an error, or skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -4,9 +4,9 @@
     Nystroem(RBF(gamma=0.5), landmarks=100)       similarities to landmarks, chosen from the rows
     Mapped(features, learner)                     a learner on mapped features
 
-A kernel learner keeps every example, and a round costs O(n²) after n of them. A feature map gives
+A kernel learner keeps every example, and a round costs O(n²) after n examples. A feature map gives
 φ(x) of fixed width with φ(x)ᵀφ(z) ≈ K(x, z), so a linear learner on φ(x) approximates the kernel
-learner, at a constant cost per round. Use it for long streams.
+learner, at a constant cost per round. Use a feature map for long streams.
 """
 
 from onlinear.features.fourier import RandomFourier

@@ -53,14 +53,14 @@ class FeatureMap(MapState):
         return checks.row(x, d, self._names)
 
     def _look(self, x: np.ndarray, *, learn: bool = False) -> tuple[np.ndarray, float, int]:
-        """Return φ(x), and the value and rule of the step; learn from x if ``learn``."""
+        """Return φ(x), and the value and the rule of the step; with ``learn``, learn from x."""
         state, params = self._call or self._prepare()
         phi, step = np.empty(self._width()), self._step
         label = 0.0 if learn else nan
         return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn, 0)
 
     def _map(self, X: np.ndarray | Rows, out: np.ndarray, *, learn: bool) -> tuple[int, int, float]:
-        """Map rows into ``out``; return where it stopped, and the rule and value of that row."""
+        """Write φ of the rows to ``out``; return the row where it stopped, its rule and value."""
         state, params = self._call or self._prepare()
         phi = np.empty(out.shape[1])
         row, rule, value = self._step.over((phi, *state), params, X, learn, out)
@@ -112,7 +112,7 @@ class FeatureMap(MapState):
 
     @atomic
     def transform_one(self, x: Any) -> np.ndarray:
-        """Return φ of one row (a vector, or a sparse 1 × d); never changes the map."""
+        """Return φ of one row, a vector or a sparse 1 × d matrix; change nothing."""
         if self._state is None:
             fresh = type(self)(**self.get_params())
             fresh._begin(checks.width(x), None)

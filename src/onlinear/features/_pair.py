@@ -25,7 +25,7 @@ class Pair(GuardedBy, Nested, Estimator):
     learner: Learner
 
     def _parts(self) -> tuple[FeatureMap, Learner]:
-        """Return map and learner, if they are valid and fit each other."""
+        """Return the map and the learner; raise an error if they are invalid or do not match."""
         features, learner = self.features, self.learner
         owner = type(self).__name__
         if not isinstance(features, FeatureMap):
@@ -72,7 +72,7 @@ class Pair(GuardedBy, Nested, Estimator):
         return None if features._state is None else (features.n_features_in_, features._names)
 
     def _start(self, d: int, names: list[str] | None) -> None:
-        """Initialize the map and the learner, where not done yet."""
+        """Initialize the learner and, unless it has a state already, the map."""
         features, learner = self._parts()
         if features._state is None:
             features._begin(d, names)
@@ -91,7 +91,7 @@ class Pair(GuardedBy, Nested, Estimator):
             part._forget()
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts map and learner back as they are now."""
+        """Return a function that restores the present state of the map and the learner."""
         restorers = [part._snapshot() for part in self._parts()]
 
         def restore() -> None:
@@ -110,7 +110,7 @@ class Pair(GuardedBy, Nested, Estimator):
         return self if learner is self.learner else type(self)(self.features, learner)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether anything was learnt."""
+        """Return whether anything was learnt."""
         return self.learner._state is not None
 
     @property

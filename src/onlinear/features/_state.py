@@ -19,9 +19,9 @@ BEGUN = ("_call", "_names", "_settings", "_state", "feature_names_in_", "n_featu
 
 
 class MapState(Transformer):
-    """Arrays that are allocated at the first row and that rows only add to.
+    """The state of a feature map: arrays allocated at the first row, to which rows only add data.
 
-    So rows are undone by dropping what they added; nothing is copied beforehand.
+    So rows are undone by dropping the data that they added, and no copy is needed beforehand.
     """
 
     fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change after the first row
@@ -33,7 +33,7 @@ class MapState(Transformer):
     _call = cast("tuple[Any, ...] | None", None)  # the arguments of the step
 
     def __init_subclass__(cls) -> None:
-        """Register the map under its name for state files; the latest definition counts."""
+        """Register the map under its name for state files; the latest class of a name is used."""
         super().__init_subclass__()
         if hasattr(cls, "step"):
             MapState._classes[full_name(cls)] = cls
@@ -47,19 +47,19 @@ class MapState(Transformer):
         raise NotImplementedError
 
     def _initial(self, d: int) -> tuple[np.ndarray, ...]:
-        """Return the arrays before any row."""
+        """Return the initial arrays for rows of width d."""
         return tuple(np.zeros(shape) for shape in self._shapes(d))
 
     def _check_state(self) -> None:
-        """Refuse a state that no sequence of rows leads to."""
+        """Refuse a state that no sequence of rows can produce."""
         check_finite(self._state)
 
     def _mark(self) -> int:
-        """Return how much was added."""
+        """Return how much data the rows have added so far, a mark for :meth:`_back_to`."""
         return 0
 
     def _back_to(self, mark: int) -> None:
-        """Drop what was added since ``mark``."""
+        """Drop the data that rows have added since :meth:`_mark` returned ``mark``."""
 
     # --- beginning ----------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class MapState(Transformer):
             self.__dict__.pop(name, None)
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts everything back as it is now."""
+        """Return a function that restores the present parameters and state."""
         attributes = self.__dict__.copy()
         mark = 0 if self._state is None else self._mark()
 
@@ -116,7 +116,7 @@ class MapState(Transformer):
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Restore parameters and state, in new arrays: those given may be read-only."""
+        """Restore parameters and state in new arrays, since the given arrays may be read-only."""
         self.__dict__.update(kept)
         if self._state is not None:
             self._state = tuple(np.array(array) for array in self._state)
@@ -127,7 +127,7 @@ class MapState(Transformer):
         return np.concatenate([array.ravel() for array in self._state])
 
     def _restore(self, d: int, names: list[str] | None, record: np.ndarray) -> None:
-        """Restore the state from a file; it is checked before memory is allocated."""
+        """Restore the state from a file; its size is checked before memory is allocated."""
         model_codec.check_contents(d, record, names, 0)
         size = self._size(d)
         if record.shape != (size,):

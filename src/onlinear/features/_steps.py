@@ -1,7 +1,7 @@
 """Compiled steps of feature maps: on one row, on many rows, and followed by a learner's step.
 
-A map is a step of the engine whose state starts with φ, which the step computes. With a label (any
-value) it also learns from the row; without one it only computes φ.
+A map is a step of the engine whose state starts with φ, which the step computes. With a label (of
+any value), the step also learns from the row; without a label it only computes φ.
 """
 
 from typing import Any
@@ -25,25 +25,25 @@ def keep_features(out, i, value, state):
 
 
 def keep_features_at_once(out, i, value, state):
-    """Do the same as :func:`keep_features` in plain Python, without compilation."""
+    """Store φ of a row in the output, like :func:`keep_features` but in plain Python."""
     out[i] = state[0]
 
 
 class Mapping(Step):
-    """The step of a map; its value is 1 if the map learns from the row, else 0."""
+    """The step of a feature map; its value is 1 if the map learns from the row, else 0."""
 
     _keep = staticmethod(keep_features)
     _predicts = False  # it writes φ
 
     def over(self, state: Any, params: Any, X: np.ndarray | Rows, learn: bool, out: Any) -> Any:
-        """Map rows into ``out``; return where it stopped, and the rule and value of that row."""
+        """Write φ of the rows to ``out``; return the row where it stopped, its rule and value."""
         rounds, table = self._over(X, local=False)
         label = to_read(np.zeros(len(X) if learn else 0))
         return rounds(state, params, table, label, self.work(out.shape[1]), learn, out, 0, len(X))
 
 
 class PreparedMapping(Prepared, Mapping):
-    """The same for a map that calls a Python function before every row."""
+    """The step of a feature map that calls a Python function before every row."""
 
     _keep = staticmethod(keep_features_at_once)
 
@@ -52,8 +52,8 @@ class Behind(Step):
     """A map followed by a learner's step: a block of rows is mapped, then learnt.
 
     A row that the learner refuses must not change the map: the map is restored to the start of the
-    block, and the rows before the refused one are mapped again. After that, blocks are short for a
-    while.
+    block, and the rows before the refused one are mapped again. After a refused row, blocks are
+    short for a while.
     """
 
     def __init__(self, features: Any, step: Step) -> None:
@@ -69,7 +69,7 @@ class Behind(Step):
         return self.rounds, X
 
     def rounds(self, state, params, X, y, work, labelled, out, start, stop):
-        """Rounds start..stop of a table; see :func:`onlinear._engine.loops.chunk`."""
+        """Run rounds start..stop of a table, like :func:`onlinear._engine.loops.chunk`."""
         while start < stop:
             end = min(stop, start + self.block)
             if labelled:
@@ -98,12 +98,12 @@ class Behind(Step):
 
 
 def of_map(rule: int) -> int:
-    """Return a rule of the map, marked to tell it from the rules of the learner."""
+    """Return the number of a map's rule, negative to tell it from a learner's rules."""
     return rule if rule == BAD_INPUT else -rule
 
 
 def part(X: np.ndarray | Rows, start: int, end: int) -> np.ndarray | Rows:
-    """Return some rows of a table."""
+    """Return the rows from ``start`` to before ``end`` of a table."""
     if isinstance(X, np.ndarray):
         return X[start:end]
     indptr = X.indptr[start : end + 1]

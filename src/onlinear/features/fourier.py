@@ -3,9 +3,9 @@
     φ(x) = √(2/width) · [cos w_1ᵀx, sin w_1ᵀx, cos w_2ᵀx, sin w_2ᵀx, …],   w_j ~ N(0, 2·gamma·I)
     φ(x)ᵀφ(z) = (2/width) Σ cos w_jᵀ(x − z),   on average K(x, z) = exp(−gamma·‖x − z‖²)
 
-This is a mean of width/2 draws, so its error falls as 1/√width. With pairs of cosine and sine its
-variance is (1 + K⁴ − 2K²)/width; with cos(w_jᵀx + phase) and as many columns it would be larger,
-(1 + K⁴/2 − K²)/width, and ‖φ(x)‖² would not be K(x, x) = 1.
+φ(x)ᵀφ(z) is a mean of width/2 draws, so its error falls as 1/√width. With pairs of cosine and sine
+its variance is (1 + K⁴ − 2K²)/width. With cos(w_jᵀx + phase) and as many columns, the variance
+would be larger, (1 + K⁴/2 − K²)/width, and ‖φ(x)‖² would not be K(x, x) = 1.
 
 Rahimi & Recht, NIPS 2007; the variances are those of Sutherland & Schneider, UAI 2015.
 """
@@ -26,7 +26,7 @@ __all__ = ["RandomFourier"]
 
 @Mapping.with_scratch(0)
 def step(state, params, x, y, work):
-    """Compute φ of one row."""
+    """Write the features φ(x) of one row x to the state."""
     phi, W = state
     (scale,) = params
     for j in range(W.shape[0]):
@@ -41,12 +41,12 @@ def step(state, params, x, y, work):
 class RandomFourier(FeatureMap):
     """Random Fourier features: their inner products equal the RBF kernel on average.
 
-    Only the number of columns is learnt from rows. Costs O(width·d) per row.
+    The map learns nothing from rows but their number of columns. Costs O(width·d) per row.
 
     Parameters
     ----------
     width : int, default 200
-        Number of features, even, width ≥ 2; the error of the kernel falls as 1/√width.
+        Number of features, even, width ≥ 2; the error of the approximation falls as 1/√width.
     gamma : float or None, default None
         The gamma of exp(−gamma·‖x − z‖²), gamma > 0; None means 1/d for rows of d inputs, which
         suits inputs of unit size.
@@ -81,7 +81,7 @@ class RandomFourier(FeatureMap):
         return width
 
     def _scale(self, d: int) -> float:
-        """Return the standard deviation of a frequency."""
+        """Return the standard deviation √(2·gamma) of the random frequencies w_j."""
         gamma = 1.0 / d if self.gamma is None else number(self, "gamma", above=0)
         return math.sqrt(2.0 * gamma)
 

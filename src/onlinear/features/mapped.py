@@ -23,12 +23,12 @@ __all__ = ["Mapped"]
 class Mapped(Pair):
     """A feature map followed by a learner, which learns from φ(x) instead of x.
 
-    It has the API of a learner: ``predict_one`` and ``learn_one``, :func:`onlinear.replay`,
-    scikit-learn's methods, ``save`` and :func:`onlinear.load`; all give the same bits. The map
-    learns (chooses landmarks) only from rows that the learner learns. Map and learner are the given
-    objects, not copies, as in a scikit-learn pipeline: ``model.learner.coef_`` has the weights of
-    the features, ``on_bad`` is the learner's, and ``fit`` resets both. Costs as much as the map and
-    the learner together.
+    ``Mapped`` has the API of a learner: ``predict_one`` and ``learn_one``, :func:`onlinear.replay`,
+    scikit-learn's methods, ``save`` and :func:`onlinear.load`; all of them give the same
+    predictions to the bit. The map learns (chooses landmarks) only from rows that the learner
+    learns. Map and learner are the given objects, not copies, as in a scikit-learn pipeline:
+    ``model.learner.coef_`` has the weights of the features, ``on_bad`` is the learner's, and
+    ``fit`` resets both. Costs as much as the map and the learner together.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Mapped(Pair):
 
     @atomic
     def predict_one(self, x: Any) -> float:
-        """Predict the label of one row (a vector, or a sparse 1 × d); never changes the model."""
+        """Predict the label of one row, a vector or a sparse 1 × d matrix; change nothing."""
         features, learner = self._parts()
         if learner._state is None:
             fresh = copy.deepcopy(self)
@@ -71,7 +71,7 @@ class Mapped(Pair):
 
     @atomic
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn the label of one row (a vector, or a sparse 1 × d)."""
+        """Learn the label of one row, a vector or a sparse 1 × d matrix."""
         features, learner = self._parts()
         if learner._state is None:
             with rows_taken(self, checks.width(x), checks.row_names(x)):
@@ -103,7 +103,7 @@ class Mapped(Pair):
         return value, rule
 
     def _refusal(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        """Return the error for a row: the learner's rules are about φ(x), others about x."""
+        """Return the error for a bad row; the learner's rules are about φ(x), others about x."""
         features, learner = self.features, self.learner
         owner: Any = self
         rules: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class Mapped(Pair):
         progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-        """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
+        """Predict every row and, with ``learn``, learn it; return predictions, labels, bad rows."""
         return run(self, X, y, learn=learn, progress=progress, engine=engine)
 
     @atomic
@@ -143,7 +143,7 @@ class Mapped(Pair):
         progress: Callable[[int, int], None],
         engine: str,
     ) -> tuple[np.ndarray, list[int]]:
-        """Predict the rows of a table and, if asked, learn them; return predictions, bad rows."""
+        """Predict a table's rows and, with ``learn``, learn them; return predictions, bad rows."""
         features, learner = self._parts()
         with rows_taken(self, X.shape[1], names, X.shape[0], learn=learn):
             step = Behind(features, learner._step)

@@ -3,13 +3,13 @@
     φ(x) = L⁻¹k,  k_i = K(z_i, x)          LLᵀ = (K(z_i, z_j))_ij, the landmarks' Gram matrix
     r(x) = K(x, x) − ‖φ(x)‖²               the residual: what the landmarks do not explain
 
-Until all landmarks are chosen, a row with r(x) > novelty·K(x, x) becomes the next one: its φ has
-√r(x) in a new coordinate, and is the next row of L. The other coordinates do not change, so a
-learner on φ is not affected. φ(x) of a row that will become a landmark already has √r(x) there, so
-that a row is predicted with the features it is learnt with.
+Until all landmarks are chosen, a row with r(x) > novelty·K(x, x) becomes the next landmark: its φ
+has √r(x) in a new coordinate, and is the next row of L. The other coordinates do not change, so a
+learner on φ is not affected. A row that will become a landmark has √r(x) in the new coordinate
+already when it is predicted. So a row is predicted with the same features as it is learnt with.
 
-φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes one, a linear
-learner on φ(x) is exactly the kernel learner.
+φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes a landmark, a
+linear learner on φ(x) is exactly the kernel learner.
 
 Williams & Seeger, NIPS 2000; the choice is a Cholesky factorisation with pivots in the order
 of the rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, have the same test).
@@ -103,10 +103,10 @@ class Nystroem(FeatureMap):
     ----------
     kernel : onlinear.kernels.Kernel or callable, default RBF()
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
-        row x that returns the values K(z_i, x).
+        row x that returns the values K(z_i, x) for the rows z_i of Z.
     landmarks : int or array of rows, default 100
-        How many landmarks to choose, landmarks ≥ 1; or the landmarks themselves. Given landmarks
-        that are not new are replaced by rows of the stream.
+        How many landmarks to choose, landmarks ≥ 1; or the landmarks themselves. A given landmark
+        that is not new (see ``novelty``) is replaced by a row of the stream.
     novelty : float, default 1e-6
         A row is new if its residual is more than this share of K(x, x), 0 ≤ novelty < 1, and more
         than its rounding error.

@@ -20,7 +20,7 @@ Seed = int | Callable[[int], float]
 
 
 def checked(owner: str, seed: Any) -> Seed:
-    """Return a valid seed; raise otherwise."""
+    """Return the seed if it is valid; raise an error otherwise."""
     whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
     if (whole and 0 <= seed <= LARGEST) or (callable(seed) and not isinstance(seed, type)):
         return seed  # type: ignore[no-any-return]
@@ -58,7 +58,7 @@ class Exploring(Filter):
 
     @property
     def _rounds(self) -> int:
-        """Return the number of rounds: the horizon, or the rounds so far."""
+        """The number of rounds T: the horizon if it is given, or else the rounds so far."""
         return self._horizon or max(self.seen_, 1)
 
     def probability(self) -> float:

@@ -28,7 +28,7 @@ TIE = 1e-12  # a margin this close to the threshold reaches it, so that rounding
 
 
 class Filter(Guarded):
-    """Decide row by row what to forward; only forwarded rows reveal their label, −1 or +1.
+    """Decide row by row which rows to forward; only forwarded rows reveal their label, −1 or +1.
 
     ``decide`` says whether to forward a row, and counts it; ``feedback`` learns the label of a
     forwarded row, at once or later; ``margin`` says how relevant a row seems.
@@ -73,7 +73,7 @@ class Filter(Guarded):
         return 0.0
 
     def _relevant(self, x: Row) -> bool:
-        """Whether the margin reaches the threshold, or is within rounding of it."""
+        """Return whether the margin of a row reaches the threshold, up to rounding."""
         return self._margin(x) >= self._threshold() - TIE
 
     def _look(self, x: Row) -> Look:
@@ -91,14 +91,14 @@ class Filter(Guarded):
         return dict(self._params)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a parameter."""
+        """Return a parameter of the filter as an attribute."""
         params = self.__dict__.get("_params", {})
         if name in params:
             return params[name]
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute that is not a parameter."""
+        """Set an attribute that is not a parameter; parameters cannot be changed."""
         if name in self.__dict__.get("_params", {}):
             raise AttributeError(
                 f"{type(self).__name__} keeps the {name} it was made with, got {name}={value!r}: "
@@ -114,7 +114,7 @@ class Filter(Guarded):
 
     @exclusive
     def margin(self, x: Any) -> float:
-        """Return how relevant a row seems, positive or negative; never changes the filter."""
+        """Return how relevant a row seems: positive if relevant, else negative; change nothing."""
         row, d, _ = self._row(x)
         if hasattr(self, "n_features_in_"):
             return self._margin(row)
@@ -143,7 +143,7 @@ class Filter(Guarded):
     def feedback(self, x: Any, y: Any) -> None:
         """Learn the label, −1 or +1, of a row that was forwarded, at once or later.
 
-        Keep the row that was decided on: ``feedback`` matches labels to rows by value.
+        Pass the very row that ``decide`` was given: labels are matched to rows by value.
         """
         row, _, _ = self._row(x)
         mark, label = mark_of(row), float(signs(type(self).__name__, [y])[0])
@@ -168,7 +168,7 @@ class Filter(Guarded):
             self._settle(mark)
 
     def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
-        """Return a function that undoes what learning this label has changed.
+        """Return a function that undoes the learning of this label.
 
         If compiled code has learnt the label, which cannot be undone, the function returns True.
         """
@@ -211,7 +211,7 @@ class Filter(Guarded):
             self.n_features_in_ = d
 
     def _decide(self, row: Row) -> Look:
-        """Count a row and decide."""
+        """Count a row, and return the decision on it."""
         self.seen_ += 1
         look = self._look(row)
         self.forwarded_ += int(look.forward)
@@ -228,7 +228,7 @@ class Filter(Guarded):
                 task.advance(i, len(task.rows))
 
     def _run_topics(self, task: Task) -> None:
-        """Run a copy for each column of labels."""
+        """Run a copy of the filter for each column of labels."""
         for labels, decisions in zip(task.labels.T, task.decisions.T, strict=True):
             copy.deepcopy(self)._run(task._replace(labels=labels, decisions=decisions))
 
@@ -263,9 +263,9 @@ class Filter(Guarded):
     # --- state files ----------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the filter to a file: versioned, checksummed, no pickle, all or nothing.
+        """Write the filter to a versioned file with a checksum (no pickle), all or nothing.
 
-        ``onlinear.load`` restores it, including the rows that are still waiting for a label.
+        ``onlinear.load`` restores the filter, with the rows that are still waiting for a label.
         """
         check_idle(self, "save")
         file_format.write(path, *self._described())
@@ -303,7 +303,7 @@ class Filter(Guarded):
         return made
 
     def _check_counts(self) -> None:
-        """Refuse counts and waiting rows that no sequence of rows and labels leads to."""
+        """Refuse counts and waiting rows that no sequence of rows and labels can produce."""
         for marks in self._waiting.values():
             if type(marks) is not list or not all(type(trial) is bool for trial in marks):
                 raise ValueError("its waiting rows are not marked true or false")
@@ -326,11 +326,11 @@ class Filter(Guarded):
         return params
 
     def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
-        """Return what was learnt, as a header and arrays."""
+        """Return the learnt state as a header and arrays, for a state file."""
         raise NotImplementedError
 
     def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what was learnt."""
+        """Restore the learnt state from the header and arrays of a state file."""
         raise NotImplementedError
 
     @exclusive

@@ -1,4 +1,4 @@
-"""The rows and labels that filters take: dense or sparse, −1 or +1."""
+"""The rows (dense or sparse) and the labels (−1 or +1) that filters take."""
 
 import hashlib
 import itertools
@@ -49,7 +49,7 @@ def finite_entries(owner: str, table: Rows) -> None:
 
 
 def dense(row: Row, d: int) -> np.ndarray:
-    """Return a row as a vector."""
+    """Return a dense or sparse row as a vector of length d."""
     if not isinstance(row, tuple):
         return row
     x = np.zeros(d)
@@ -58,14 +58,14 @@ def dense(row: Row, d: int) -> np.ndarray:
 
 
 def entries(row: Row) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns and values of a row."""
+    """Return the columns and values of the entries of a row that are not zero."""
     columns, values = row if isinstance(row, tuple) else (np.arange(row.size), row)
     some = values != 0
     return (columns, values) if some.all() else (columns[some], values[some])
 
 
 def signs(owner: str, y: Any) -> np.ndarray:
-    """Return labels −1 and +1 as floats; False and True are accepted for them."""
+    """Return the labels as floats −1 and +1; they may be given as False and True."""
     labels = np.asarray(y)
     if labels.dtype == bool:
         return np.where(labels, 1.0, -1.0)
@@ -82,7 +82,7 @@ def signs(owner: str, y: Any) -> np.ndarray:
 
 
 def mark_of(row: Row) -> str:
-    """Return a hash of a row's values."""
+    """Return a hash of a row's values, by which a label is matched to its row."""
     digest = hashlib.blake2b(digest_size=12)
     for part in entries(row):
         digest.update(part.tobytes())
@@ -90,7 +90,7 @@ def mark_of(row: Row) -> str:
 
 
 class Look(NamedTuple):
-    """The decision on a row: whether to forward it, and whether only as a trial, to learn from."""
+    """The decision on a row: whether to forward it, and whether only to learn its label."""
 
     forward: bool
     trial: bool = False
@@ -106,7 +106,7 @@ class Task(NamedTuple):
 
 
 def restorer(waiting: dict[str, list[bool]], mark: str) -> Callable[[], None]:
-    """Return a function that restores the rows that wait with this mark."""
+    """Return a function that restores the waiting rows that have the hash ``mark``."""
     kept = list(waiting[mark]) if mark in waiting else None
 
     def restore() -> None:

@@ -1,4 +1,4 @@
-"""A learner used by a filter: its predictions are the margins, its labels −1 and +1."""
+"""A learner used by a filter: its predictions are the margins, and its labels are −1 and +1."""
 
 from typing import Any
 
@@ -13,18 +13,18 @@ __all__ = ["Regression"]
 
 
 class Regression:
-    """A learner that takes the rows of a filter."""
+    """A learner that takes the rows of a filter, which may be sparse."""
 
     def __init__(self, learner: Learner, d: int) -> None:
         self.learner = learner
         self.d = d
 
     def margin(self, x: Row) -> float:
-        """Return the prediction."""
+        """Return the learner's prediction for a row, which is the filter's margin."""
         return self.learner.predict_one(dense(x, self.d))
 
     def reaches(self, x: Row, threshold: float) -> bool:
-        """Whether the prediction is at least the threshold."""
+        """Return whether the learner's prediction for a row is at least the threshold."""
         return self.margin(x) >= threshold
 
     def learn(self, x: Row, y: float) -> None:
@@ -44,7 +44,7 @@ class Regression:
         return 0 if self.learner._state is None else self.learner.rounds_
 
     def restore(self, header: Any, arrays: dict[str, np.ndarray]) -> None:
-        """Take the state of the same learner from a file."""
+        """Restore the learner from a state file; refuse one with other parameters or columns."""
         learner = model_codec.rebuilt(header, arrays, Learner._classes)
         width = getattr(learner, "n_features_in_", self.d)  # it may have learnt nothing
         if repr(learner) != repr(self.learner) or width != self.d:

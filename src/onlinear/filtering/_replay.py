@@ -18,7 +18,7 @@ __all__ = ["FilterReplay", "filter_replay"]
 
 @dataclass(frozen=True, eq=False)
 class FilterReplay:
-    """The decisions of a filter, round by round; slicing it gives the result for those rounds.
+    """The decisions of a filter, round by round; ``run[a:b]`` is the result for some rounds only.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class FilterReplay:
 
     @property
     def misses(self) -> int:
-        """How many relevant rows were held back."""
+        """How many relevant rows were not forwarded."""
         return int(np.sum(~self.decisions & (self.labels > 0)))
 
     @property
     def mistakes(self) -> int:
-        """False alarms and misses."""
+        """The number of false alarms plus the number of misses."""
         return self.false_alarms + self.misses
 
     @property
@@ -82,7 +82,8 @@ class FilterReplay:
         """Expected mistakes beyond those of the filter that knows u, summed up to each round.
 
         In the paper's model a label is +1 with probability (1 + uᵀx)/2, and a decision against the
-        sign of uᵀx costs |uᵀx| expected mistakes more (its eq. (1)). Needs u.
+        sign of uᵀx costs |uᵀx| expected mistakes more (eq. (1) of the paper). The replay must have
+        been given ``u``.
         """
         if self.expected is None:
             raise ValueError("regret needs u: filter_replay(f, X, y, u=u)")
@@ -108,8 +109,8 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     (A filter made with ``feedback="full"`` sees every label, after its decision.) The filter
     continues from its present state and is changed in place. The decisions are those of ``decide``
     and ``feedback`` called row by row (up to rounding for the dual form with ``feedback="full"``,
-    which works in blocks). It is all or nothing: after an error or Ctrl-C the filter is as before.
-    On a terminal, a progress bar appears after two seconds.
+    which works in blocks). A replay is all or nothing: after an error or Ctrl-C the filter is as
+    before. On a terminal, a progress bar appears after two seconds.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
         One row per round.
     y : array
         Labels −1 and +1, or False and True. With several columns, one per topic, a copy of f runs
-        on each and the result is a list; f must not have seen any row, and is not changed.
+        on each column, and the result is a list; f must not have seen any row, and is not changed.
     u : array or None, default None
         The true weights, if known: the expectation of the label of x is then uᵀx, and the result
         has ``regret``.

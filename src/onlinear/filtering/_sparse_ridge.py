@@ -6,10 +6,10 @@ label, as in :mod:`onlinear._updates.dual`, and
     k = Sx,   q = L⁻¹k/a,   χ = ‖x‖²/a − qᵀq,   z = L⁻¹y,   w = SᵀL⁻ᵀz/a
     margin = wᵀx/(1 + χ)
 
-w is stored, so a margin that is clearly above or below a threshold costs O(nnz) and needs no
-triangular solve: 0 ≤ χ ≤ ‖x‖²/a. The entries of S are stored row after row, and k is computed in
-one pass over them with x as a dense vector. Visiting only the columns of x would take as long,
-since most entries belong to common words.
+w is stored, so comparing a margin with a threshold usually costs O(nnz) and needs no triangular
+solve: since 0 ≤ χ ≤ ‖x‖²/a, wᵀx alone often decides. The entries of S are stored row after row, and
+k is computed in one pass over them with x as a dense vector. Visiting only the columns of x would
+take as long, since most entries belong to common words.
 """
 
 import math
@@ -37,7 +37,7 @@ PANEL = 256  # rows of L per matrix product
 
 @kernel
 def products(spread, starts, columns, kept, n, out):
-    """out ← SX for the first n rows of S; X has up to four dense rows x as its columns."""
+    """Write SX to ``out``, for the first n rows of S; the columns of X are up to four rows x."""
     for i in range(n):
         a = b = c = d = 0.0
         for place in range(starts[i], starts[i + 1]):
@@ -51,7 +51,7 @@ def products(spread, starts, columns, kept, n, out):
 
 @kernel
 def inner(w, indices, values):
-    """Return wᵀx."""
+    """Return wᵀx for a sparse x, given by its indices and values."""
     total = 0.0
     for j in range(indices.size):
         total += w[indices[j]] * values[j]
@@ -60,7 +60,7 @@ def inner(w, indices, values):
 
 @kernel
 def weigh(alpha, rho, starts, columns, kept, n, w):
-    """w ← ρSᵀα."""
+    """Compute the weights w = ρSᵀα from the first n rows of S."""
     for j in range(w.size):
         w[j] = 0.0
     for i in range(n):
@@ -71,7 +71,7 @@ def weigh(alpha, rho, starts, columns, kept, n, w):
 
 @kernel
 def store(Q, corner, n, L):
-    """Store rows n, n + 1, … of L: each is a column of Q, then a row of the corner."""
+    """Store rows n, n + 1, … of L; each is a column of Q followed by a row of ``corner``."""
     for i in range(corner.shape[0]):
         start = (n + i) * (n + i + 1) // 2 + n
         for j in range(i + 1):
@@ -95,7 +95,7 @@ def unpack(L, first, last, out):
 
 
 class SparseRidge:
-    """The margin of eq. (3) and the ridge regression behind it, on sparse rows."""
+    """Ridge regression on sparse rows, and the margin that the paper's eq. (3) derives from it."""
 
     def __init__(self, d: int, a: float, topics: tuple[int, ...] = ()) -> None:
         self.rho = 1.0 / a
@@ -119,19 +119,19 @@ class SparseRidge:
 
     @property
     def w(self) -> np.ndarray:
-        """The weights."""
+        """The weights w of the ridge regression."""
         return self._learnt[1]
 
     # --- the round ----------------------------------------------------------------------------
 
     def margin(self, row: Row) -> float:
-        """Return wᵀx/(1 + χ)."""
+        """Return the margin wᵀx/(1 + χ) of a row."""
         x = entries(row)
         chi = self._solved(x)[1]
         return inner(self.w, *x) / (1.0 + chi)  # type: ignore[no-any-return]
 
     def reaches(self, row: Row, threshold: float) -> bool:
-        """Whether the margin is at least a threshold ≤ 0; solves for χ only if that is needed."""
+        """Return whether the margin is at least a threshold ≤ 0; compute χ only if it is needed."""
         x = entries(row)
         variance, m = self._variance(x), inner(self.w, *x)
         if m >= threshold:
@@ -151,7 +151,7 @@ class SparseRidge:
         return variance  # type: ignore[no-any-return]
 
     def _solved(self, x: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, float]:
-        """Return q and χ; those of the last row are cached."""
+        """Return q and χ of a row; the result for the last row is cached."""
         if self._seen and self._seen[0] == self.n:
             _, seen, q, chi = self._seen
             if np.array_equal(seen[0], x[0]) and np.array_equal(seen[1], x[1]):
@@ -204,7 +204,10 @@ class SparseRidge:
         return np.asarray((margins.T / np.diag(corner) ** 2).T)  # the pivot squared is 1 + χ
 
     def _solved_all(self, Q: np.ndarray, n: int) -> np.ndarray:
-        """Q ← L⁻¹Q, for the first n rows of L, a panel of them at a time."""
+        """Replace Q by L⁻¹Q, using the first n rows of L, and return it.
+
+        The rows of L are used in panels, one matrix product for each.
+        """
         panel = np.empty((PANEL, n))
         for first in range(0, n, PANEL):
             last = min(first + PANEL, n)
@@ -223,7 +226,7 @@ class SparseRidge:
         self._learnt = self.n, self._weights(self.n)
 
     def _weights(self, n: int) -> np.ndarray:
-        """Return w for the first n labels."""
+        """Return the weights w of a ridge regression on the first n labels."""
         alpha, w = self.z[:n].copy(), np.zeros_like(self.w)
         solve_columns(self.L, n, alpha)
         weigh(alpha, self.rho, self.starts, self.columns, self.values, n, w)
@@ -232,7 +235,7 @@ class SparseRidge:
     def _products(
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
-        """out ← k = Sx for the first n rows of S, one column for each of up to four rows x."""
+        """Write the products Sx to ``out``, for n rows of S; one column for each of up to four rows x."""
         if self._spreading:  # an interrupt has left something
             self._spread[:] = 0.0
         self._spreading = True
@@ -293,7 +296,7 @@ class SparseRidge:
         check_finite(arrays.values())
         sizes = (n * (n + 1) // 2, n, n + 1, values.size)
         if (L.size, z.size, starts.size, columns.size) != sizes:
-            raise ValueError(f"its header says {n} rows, but it holds others")
+            raise ValueError(f"its header says {n} rows, but its arrays have other sizes")
         check_counts("is the start of a row", starts)
         check_counts("is a column", columns, 0, d - 1)
         starts, columns = starts.astype(int), columns.astype(int)
@@ -307,7 +310,7 @@ class SparseRidge:
         return made
 
     def _check(self) -> None:
-        """Refuse a factor that is not that of the rows, or labels that are not −1 and +1.
+        """Refuse a factor L that does not belong to the rows, or labels other than −1 and +1.
 
         The test is LLᵀv = v + SSᵀv/a for one random v, up to rounding. A wrong L passes with
         probability 0.

@@ -1,9 +1,10 @@
-"""STAP (apple tasting): any classifier as a filter that forwards a random sample of the rest.
+"""STAP (apple tasting): any classifier as a filter, which also forwards rows at random.
 
     forward if the base predicts +1, else with probability min(1, √((1 + m)/T))
 
-where m counts the relevant rows that the base had missed and the random sample found. The base
-learns only from forwarded rows, and the size of its margin plays no part.
+where m counts the relevant rows that the base, the classifier, had called irrelevant and that were
+forwarded at random. The base learns only from forwarded rows. Decisions depend on whether the base
+calls a row relevant, not on the size of its margin.
 
 Helmbold, Littlestone & Long, Information and Computation 2000 (apple tasting), as in Cesa-Bianchi,
 Conconi & Gentile, NIPS 2003, section 4.1.
@@ -27,15 +28,16 @@ MOST_NESTED = 4
 
 
 class AppleTasting(Exploring):
-    """Any classifier as a filter: forwards what it calls relevant, and a random sample of the rest.
+    """Any classifier as a filter: forward rows it calls relevant, and a random sample of the rest.
 
-    Costs as much as the base.
+    Costs as much as the classifier.
 
     Parameters
     ----------
     base : Filter or None, default None
-        The classifier: a filter that has seen nothing, whose own threshold says what is relevant.
-        It is copied, and the copy learns. None is ``RidgeFilter(c=0)``, which is RIDGE-FULL.
+        The classifier: a filter that has seen nothing, whose threshold says which rows are
+        relevant. The given filter is copied, and the copy learns. None is ``RidgeFilter(c=0)``,
+        which is RIDGE-FULL.
     p : float or None, default None
         Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1; None uses
         min(1, √((1 + m)/T)).
@@ -43,7 +45,8 @@ class AppleTasting(Exploring):
         The number of rounds T, if it is known in advance; otherwise round t uses T = t.
     seed : int or callable, default 0
         Seed of the random numbers: a whole number, or a function of t = 1, 2, … that returns a
-        number in [0, 1); a row that seems irrelevant is forwarded if that is below the probability.
+        number in [0, 1). A row that seems irrelevant is forwarded if the number is below the
+        probability.
 
     Examples
     --------
@@ -86,7 +89,10 @@ class AppleTasting(Exploring):
         return self._base._margin(x)
 
     def probability(self) -> float:
-        """Return p, or min(1, √((1 + m)/T))."""
+        """Return the probability of forwarding a row that seems irrelevant.
+
+        The probability is p if given, or else min(1, √((1 + m)/T)).
+        """
         if self._p is not None:
             return self._p
         return min(1.0, math.sqrt((1 + self.misses_) / self._rounds))

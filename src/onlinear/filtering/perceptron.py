@@ -31,7 +31,8 @@ class Perceptron(Filter):
     Parameters
     ----------
     feedback : {"full", "forwarded"}, default "full"
-        Whether it sees the label of every row, as a classifier does, or of forwarded rows only.
+        Whether the filter sees the label of every row, as a classifier does, or of forwarded rows
+        only.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Perceptron(Filter):
     @property
     @atomic
     def coef_(self) -> np.ndarray:
-        """The weights w, a copy."""
+        """A copy of the weights w."""
         return self._w.copy()
 
     def _margin(self, x: Row) -> float:

@@ -1,13 +1,13 @@
-"""P-RIDGE-FIL: forward what ridge regression calls relevant, and a random sample of the rest.
+"""P-RIDGE-FIL: forward rows that ridge regression calls relevant, and others at random.
 
     Δ̂ = wᵀx,  w₁ = 0,  A₁ = aI
     forward if Δ̂ ≥ 0, else with probability p; if the row is forwarded
     A ← A + xxᵀ
     w ← w + (y − Δ̂) A⁻¹x, then projected on ‖w‖ ≤ 1 in the metric of A
 
-It is :class:`onlinear.ARCOR` without resets, with r = a and a ball of radius 1, on the labels seen.
-Figure 2 of the paper leaves out aI in A and uses the gain from before the row; with either, Lemma 2
-fails.
+The weights are those of :class:`onlinear.ARCOR` without resets, with r = a and a ball of radius 1,
+learnt from the forwarded rows. Figure 2 of the paper leaves out aI in A, and in A⁻¹x it uses the A
+from before the row; with either change, Lemma 2 fails.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.2, Theorem 3.
 """
@@ -27,22 +27,23 @@ __all__ = ["PRidgeFilter", "theorem_3"]
 
 
 class PRidgeFilter(Exploring):
-    """Forward what ridge regression calls relevant, and a random sample of the rest.
+    """Forward rows that ridge regression calls relevant, and a random sample of the rest.
 
-    Costs O(d²) per round, more when w has to be projected. The theorem is for rows of length 1.
+    Costs O(d²) per round, more when w has to be projected. The regret bound (Theorem 3) needs rows
+    with ‖x‖ = 1.
 
     Parameters
     ----------
     a : float, default 1.0
         Precision of the prior, a > 0.
     p : float or None, default None
-        Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1. None uses the theorem's,
-        ½n^{−½}(1 + n^{−½}), for n = ``horizon`` rounds.
+        Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1. None uses the theorem's
+        probability ½n^{−½}(1 + n^{−½}), for n = ``horizon`` rounds.
     horizon : int or None, default None
         The number of rounds, if it is known in advance; otherwise round t uses n = t.
     seed : int or callable, default 0
         Seed of the random numbers: a whole number, or a function of t = 1, 2, … that returns a
-        number in [0, 1); a row that seems irrelevant is forwarded if that is below p.
+        number in [0, 1). A row that seems irrelevant is forwarded if the number is below p.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class PRidgeFilter(Exploring):
         return self._model.margin(x)
 
     def probability(self) -> float:
-        """Return p."""
+        """Return the probability p of forwarding a row that seems irrelevant."""
         if self._p is not None:
             return self._p
         root = 1 / math.sqrt(self._rounds)
@@ -98,7 +99,8 @@ class PRidgeFilter(Exploring):
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:
     """Return a bound on the expected regret of P-RIDGE-FIL in n rounds, γ = min |uᵀx|.
 
-    2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½, for rows and a u of length 1, with the theorem's p.
+    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. This bound holds for rows and a u of
+    length 1, with the theorem's p.
     """
     root = math.sqrt(n)
     return 2 * a * root / gamma + 8 * root / gamma * d * math.log1p(n / (a * d)) + root / 2 + 0.5

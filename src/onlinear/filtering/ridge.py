@@ -1,4 +1,4 @@
-"""RIDGE-FIL: forward what ridge regression calls relevant, or knows too little about.
+"""RIDGE-FIL: forward rows that ridge regression calls relevant, or knows too little about.
 
     Δ̂ = xᵀ(aI + SSᵀ + xxᵀ)⁻¹SY        S the rows forwarded, Y their labels: eq. (3)
     τ_t = −√(c ln t / N)               N labels known
@@ -6,8 +6,8 @@
 
 Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, which computes the primal form;
 :class:`onlinear.KernelAAR` is used with a kernel, and the dual form of
-:mod:`onlinear.filtering._sparse_ridge` for sparse rows. With every label seen and c = 0 it is
-RIDGE-FULL.
+:mod:`onlinear.filtering._sparse_ridge` for sparse rows. With every label seen and c = 0, the filter
+is the RIDGE-FULL of the paper.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4, with a = 1, c = 5.
 """
@@ -34,16 +34,16 @@ BLOCK = 512  # rows learnt at once if every label is seen
 
 
 class RidgeFilter(Filter):
-    """Forward what ridge regression calls relevant, or knows too little about.
+    """Forward rows that ridge regression calls relevant, or knows too little about.
 
-    Costs O(d²) per round in primal form; in dual form O(n²) for each label learnt, n being their
-    number so far, usually O(entries of x) for a row held back, and n²/2 numbers of memory. A row of
-    zeros has the margin 0 and is forwarded: leave such rows out.
+    Costs O(d²) per round in primal form. In dual form, after n labels, learning a label costs
+    O(n²), deciding not to forward a row usually costs O(entries of x), and the memory is n²/2
+    numbers. A row of zeros has the margin 0 and is forwarded: leave such rows out.
 
     Parameters
     ----------
     c : float, default 5.0
-        How much to explore, c ≥ 0: a smaller c forwards fewer rows; 5 in the paper. With 0 only
+        How much to explore, c ≥ 0: a smaller c forwards fewer rows; the paper uses 5. With 0 only
         rows that seem relevant are forwarded, and the filter may stop forwarding for good.
     a : float, default 1.0
         Precision of the prior, a > 0.
@@ -53,8 +53,8 @@ class RidgeFilter(Filter):
         How to compute the margins without a kernel; the decisions are the same. "auto" uses the
         dual form if the first row is sparse or has more than 2000 columns.
     feedback : {"forwarded", "full"}, default "forwarded"
-        With "full" the labels of all rows are learnt, also of those held back; with c = 0 that is
-        RIDGE-FULL, the baseline classifier.
+        With "full" the labels of all rows are learnt, forwarded or not; with c = 0 that is
+        RIDGE-FULL, the paper's baseline classifier.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class RidgeFilter(Filter):
             fits("RidgeFilter in primal form", d, 1, 'form="dual"')
 
     def _regression(self, x: Row, topics: tuple[int, ...] = ()) -> SparseRidge | Regression:
-        """Return the regression; before the first label, a new one whose form suits the row."""
+        """Return the regression; before the first label, a new one in the form that suits x."""
         if self._model is not None:
             return self._model
         if self._kernel is None and (
@@ -141,7 +141,7 @@ class RidgeFilter(Filter):
         self.forwarded_ += int(decisions.sum())
 
     def _run_topics(self, task: Task) -> None:
-        """Run all topics; if every label is seen they share one factor, which needs no labels."""
+        """Run all topics; with every label seen, they share one factor L, which needs no labels."""
         if self._sees == "full" and isinstance(self._regression(task.rows[0]), SparseRidge):
             self._run(task)
         else:

@@ -1,4 +1,4 @@
-"""SIMPLE-FIL: a filter that ignores x; every row is equally likely to be relevant.
+"""SIMPLE-FIL: a filter that ignores x, as if every row were equally likely to be relevant.
 
     δ̂ = share of relevant rows among the N forwarded − ½
     τ_t = −√(c ln t / N)
@@ -28,14 +28,14 @@ def confidence(c: float, t: int, n: int) -> float:
 
 
 class SimpleFilter(Filter):
-    """Forward every row until it is clear that most are irrelevant; ignores the columns.
+    """Forward every row until it is clear that most rows are irrelevant; ignore the columns.
 
     Costs O(1) per round.
 
     Parameters
     ----------
     c : float, default 4.0
-        How much to explore, c ≥ 0: a smaller c stops forwarding earlier; 4 in the paper.
+        How much to explore, c ≥ 0: a smaller c stops forwarding earlier; the paper uses 4.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The best predictors in hindsight: what a learner is compared with.
+"""The best predictors in hindsight, with which learners are compared.
 
 best fixed       min over u            of  b‖u‖² + Σ (y_s − uᵀx_s)²
 best drifting    min over u_1..u_T     of  b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²

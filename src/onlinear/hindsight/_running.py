@@ -1,4 +1,4 @@
-"""Base class of the hindsight optima that are updated row by row or table by table."""
+"""Base class of the best predictors in hindsight that are updated row by row or in tables."""
 
 from typing import Any, Self
 
@@ -13,7 +13,8 @@ __all__ = ["Running"]
 class Running:
     """The least loss in hindsight so far; the base of ``BestFixed`` and ``BestDrifting``.
 
-    The result is bit for bit the same row by row and in bulk. A bad row raises and changes nothing.
+    The result is bit for bit the same whether rows are added one by one or as tables. A bad row
+    raises an error and changes nothing.
     """
 
     def __init__(self, account: Account) -> None:
@@ -26,7 +27,7 @@ class Running:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        """Show the penalties and the optimum."""
+        """Show the penalties and the least penalised loss so far."""
         prices = ", ".join(f"{price:g}" for price in self._prices())
         return f"<{type(self).__name__}({prices}) after {self._rounds} rounds: {self.loss:.6g}>"
 
@@ -58,7 +59,7 @@ class Running:
         return self
 
     def learn_many(self, X: Any, y: Any) -> np.ndarray:
-        """Add the rows of a table; return the optimum after each of them."""
+        """Add the rows of a table; return the least penalised loss after each row."""
         checks.same_index(X, y=y)
         X, names = checks.table(X)
         if self._names is not None and names is not None:
@@ -70,12 +71,12 @@ class Running:
 
     @property
     def account(self) -> Account:
-        """The account that updates the optimum."""
+        """The account (initial state, step, parameters) that computes the least penalised loss."""
         return self._ledger.account
 
     @property
     def loss(self) -> float:
-        """The optimum after the rows so far; 0 before the first."""
+        """The least penalised loss over the rows so far; 0 before the first row."""
         tally = self._ledger.tally
         return 0.0 if tally is None else float(tally[0])
 

@@ -10,7 +10,7 @@ __all__ = ["squared_drift", "total_drift"]
 
 
 def _moves(path: Any) -> np.ndarray:
-    """Return the rows u_{t+1} − u_t."""
+    """Return the differences u_{t+1} − u_t of consecutive rows of ``path``."""
     path, names = checks.table(path, what="path")
     checks.finite_rows("a path", path, np.zeros(len(path)), names)
     return np.diff(path, axis=0)

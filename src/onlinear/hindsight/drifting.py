@@ -2,13 +2,13 @@
 
     min over u_1..u_T of  b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²
 
-The forward pass computes LASER's w and Σ. Each round adds e²/(1 + χ), e = y − xᵀw, to the least
-value (thesis (5.3)–(5.6) in another form). The backward pass uses the gains k = Σx/(1 + χ) of the
-rounds. It starts with r_T = 0 and computes
+The forward pass computes LASER's w and Σ. Each round adds e²/(1 + χ), where e = y − xᵀw, to the
+minimum (thesis (5.3)–(5.6) in another form). The backward pass uses the gains k = Σx/(1 + χ) of the
+rounds. The backward pass starts with r_T = 0 and computes
 
     r_{t−1} = x_t e_t/(1 + χ_t) + r_t − x_t (k_tᵀ r_t),    u_1 = r_0/b,  u_{t+1} = u_t + r_t/c
 
-(the smoother of Bryson and Frazier, for a random walk), O(d) per round.
+The backward pass is the smoother of Bryson and Frazier for a random walk, and costs O(d) per round.
 
 Moroshko & Crammer, AISTATS 2013; Bryson & Frazier 1963.
 """
@@ -32,7 +32,7 @@ __all__ = ["BestDrifting", "best_drifting", "drifting_path"]
 
 @_engine.Tally
 def step(state, params, x, y, work):
-    """Add one row; return the optimum."""
+    """Add one row; return the least penalised loss of any sequence so far, and FINE."""
     tally, t, w, S = state
     _, c = params
     gain, _, rule = compete((t, w, S), c, x, y, work)
@@ -79,7 +79,7 @@ class BestDrifting(Running):
 
 
 def _account(owner: str, b: float, c: float) -> Account:
-    """Return the account that updates the optimum."""
+    """Return the account (initial state, step, parameters) of the least penalised loss."""
     prices = _prices(owner, b, c)
     return Account(
         owner, lambda d: (np.zeros(1), *gaussian(d, prices[0])), step, prices, (INDISTINCT,)
@@ -89,7 +89,7 @@ def _account(owner: str, b: float, c: float) -> Account:
 def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
     """Return, after each round, the least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence.
 
-    Costs O(d²) per round. Needs b > 0, and is accurate to about 1e-16·‖x‖²/b; columns that double
+    Costs O(d²) per round. The result is accurate to about 1e-16·‖x‖²/b, b > 0. Columns that double
     precision cannot tell apart are refused.
 
     >>> import numpy as np
@@ -101,7 +101,7 @@ def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
 
 @_engine.Tally
 def forward(state, params, x, y, work):
-    """One round of the forward recursion; records the gain Σx/(1 + χ), then e/(1 + χ)."""
+    """Run one round of the forward recursion; record the gain Σx/(1 + χ), then e/(1 + χ)."""
     put, t, w, S = state
     _, c = params
     v = work[0]
@@ -116,7 +116,10 @@ def forward(state, params, x, y, work):
 
 @_engine.Tally
 def backward(state, params, row, y, work):
-    """r ← x·y + r − x(kᵀr) on the row (x, k), with y = e/(1 + χ)."""
+    """Run one round of the backward recursion, r ← x·y + r − x(kᵀr).
+
+    The row holds x and k, and the label is y = e/(1 + χ).
+    """
     (r,) = state
     d = r.size
     x, k = row[:d], row[d:]
@@ -127,7 +130,7 @@ def backward(state, params, row, y, work):
 def drifting_path(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
     """Return u_1..u_T, the sequence that attains :func:`best_drifting`, one row per round.
 
-    Takes a forward pass, O(d²) per round, and a backward pass, O(d) per round; memory O(T·d).
+    Costs O(d²) per round in a forward pass, O(d) per round in a backward pass, and O(T·d) memory.
 
     >>> import numpy as np
     >>> path = drifting_path(np.ones((3, 1)), [0.0, 1.0, 2.0], b=1e-9, c=1.0)

@@ -3,9 +3,9 @@
     min over u of  b‖u‖² + Σ (y_s − uᵀx_s)²,   b ≥ 0
 
 The triangular factor R of the QR decomposition of the rows (and of √b I), with the transformed
-labels, is updated by plane (Givens) rotations: a new row (x, y) is rotated into R entry by entry,
-and the square of what is left of y is what the row adds to the optimum. Nothing is inverted, so
-columns may be collinear, and there may be fewer rows than columns.
+labels, is updated by plane (Givens) rotations. A new row (x, y) is rotated into R entry by entry,
+and the squared remainder of y is added to the minimum. Nothing is inverted, so columns may be
+collinear, and there may be fewer rows than columns.
 
 Golub & Van Loan, Matrix Computations, sec. 6.5 (row updating of a least-squares problem).
 """
@@ -29,7 +29,7 @@ DEPENDENT = 1e-24  # a column is collinear if less than this share of its square
 
 @_engine.Tally
 def step(state, params, x, y, work):
-    """Rotate one row into R; return the optimum."""
+    """Rotate one row into R; return the least penalised loss so far, and FINE."""
     tally, R, squares = state
     d = x.size
     row = work[0]
@@ -90,13 +90,13 @@ class BestFixed(Running):
 
     @property
     def coef_(self) -> np.ndarray:
-        """The best u; the one of least norm if there are several."""
+        """The best fixed u; the one of least norm if there are several."""
         _, R, _ = self._state()
         return np.asarray(np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0])
 
 
 def least_squares(owner: str, b: float) -> Account:
-    """Return the account that updates the optimum."""
+    """Return the account (initial state, step, parameters) of the least penalised loss."""
     price = checks.number(checks.asked(owner, b=b), "b", least=0)
 
     def init(d: int) -> tuple[np.ndarray, ...]:
@@ -110,9 +110,9 @@ def least_squares(owner: str, b: float) -> Account:
 def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
-    Exact up to rounding, also with collinear columns (b = 0 is least squares): a column counts as
-    collinear if less than 1e-12 of its length is not explained by the others. Costs O(d²) per
-    round. ``BestFixed(b)`` also has the predictor, as ``coef_``.
+    The result is exact up to rounding, also with collinear columns (b = 0 is least squares). A
+    column counts as collinear if the others explain all of its length but a share of 1e-12. Costs
+    O(d²) per round. ``BestFixed(b)`` also has the predictor itself, as ``coef_``.
 
     >>> import numpy as np
     >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4

@@ -3,8 +3,8 @@
     best_k(t) = min over s ≤ t of  best_{k−1}(s − 1) + cost(s, t)
 
 by dynamic programming, cost(s, t) being the least-squares loss of rows s..t. The starts s are
-visited in order, and cost(s, t) for all t comes from one run of the best fixed predictor. So it
-takes O(T²·(d² + k)) time and O(T·k) memory.
+visited in order, and cost(s, t) for all t comes from one run of the best fixed predictor. So the
+computation takes O(T²·(d² + k)) time and O(T·k) memory.
 
 Bellman 1961; Herbster & Warmuth, JMLR 2001 compare with such sequences.
 """
@@ -23,7 +23,7 @@ __all__ = ["Shifting", "best_shifting"]
 
 
 class Shifting(NamedTuple):
-    """The best shifting sequence.
+    """The best shifting sequence: a fixed predictor in each segment of consecutive rows.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Shifting(NamedTuple):
     starts : array of int
         The rows at which the segments of the best sequence for the whole stream begin.
     path : array
-        That sequence u_1..u_T, one row per round.
+        The best sequence u_1..u_T for the whole stream, one row per round.
     """
 
     loss: np.ndarray
@@ -43,8 +43,9 @@ class Shifting(NamedTuple):
 def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     """Return the best sequence of at most ``segments`` predictors, each used for consecutive rows.
 
-    Exact. Costs O(T²·(d² + segments)) time: seconds for a few thousand rows, not for millions.
-    Within a segment the predictor is the least-squares one (of least norm, if there are several).
+    The result is exact. Costs O(T²·(d² + segments)) time: seconds for a few thousand rows, far too
+    long for millions. Within a segment, the predictor is the least-squares solution (of least norm,
+    if there are several).
 
     >>> import numpy as np
     >>> y = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
@@ -85,7 +86,7 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
 
 
 def _trace(came_from: np.ndarray, j: int) -> np.ndarray:
-    """Follow the choices back from the last row."""
+    """Return the first rows of the segments, following the choices back from the last row."""
     starts: list[int] = []
     end = came_from.shape[1] - 1
     while j >= 0:

@@ -4,8 +4,9 @@
     w ← √D (aI + √D S √D)⁻¹ √D b        S = Σ x_s x_sᵀ,  b = Σ y_s x_s
 
 Each step minimises the loss plus a Σ w_i²/|previous w_i|, and the limit minimises L(w) + 2a‖w‖₁,
-the LASSO; CIRR and OSLOG make one such step per round. Zeros are reached only in the limit. Once it
-is clear which weights are zero, the others are solved for, and the optimality conditions checked.
+the LASSO; CIRR and OSLOG make one such step per round. Weights become zero only in the limit. Once
+it is clear which weights are zero, a linear system gives the others, and the optimality conditions
+are checked.
 
 Jamil & Bouchachia, (13), "iterative ridge regression"; Rajaratnam et al., SLOG.
 """
@@ -25,16 +26,16 @@ EDGE = 1e-6  # tolerance of the optimality conditions, as a share of a
 
 
 class Sparse(NamedTuple):
-    """The best sparse predictor.
+    """The best sparse predictor: the LASSO solution.
 
     Attributes
     ----------
     weights : array
-        w, with exact zeros.
+        The weights w, with exact zeros.
     loss : float
-        Σ (y − wᵀx)².
+        The loss Σ (y − wᵀx)² of w.
     objective : float
-        loss + 2a‖w‖₁, the minimum.
+        The minimum, loss + 2a‖w‖₁.
     """
 
     weights: np.ndarray
@@ -45,8 +46,8 @@ class Sparse(NamedTuple):
 def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     """Return the w that minimises the loss plus 2a‖w‖₁, a > 0.
 
-    Costs a d × d linear solve per step, and tens to thousands of steps: more if some weight is on
-    the edge between zero and nonzero.
+    Costs a d × d linear solve per step. The iteration takes tens to thousands of steps, more if
+    some weight is on the edge between zero and nonzero.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 5))
@@ -81,15 +82,16 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
 
 
 def _noise(S: np.ndarray, b: np.ndarray) -> float:
-    """Return the rounding error of b − Sw near the optimum, where it cancels."""
+    """Return the rounding error of b − Sw near the optimum, where b and Sw nearly cancel."""
     return 1e-15 * len(b) * float(np.abs(b).max(initial=0.0))
 
 
 def _polished(w: np.ndarray, S: np.ndarray, b: np.ndarray, a: float) -> np.ndarray | None:
     """Return the optimum if w shows which weights are zero, and None if it does not yet.
 
-    Given the zeros and the signs of the others, a linear system gives the candidate. It is the
-    optimum exactly if it has these signs, and |b − Sw|_i ≤ a for every zero weight.
+    Given the zeros and the signs of the other weights, a linear system gives a candidate. The
+    candidate is the optimum exactly if it has these signs, and |b − Sw|_i ≤ a for every zero
+    weight.
     """
     signs = np.where(np.abs(w) * np.diag(S) > SMALL * a, np.sign(w), 0.0)
     kept = signs != 0

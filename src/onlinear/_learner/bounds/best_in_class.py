@@ -1,7 +1,7 @@
 """A good fixed comparator on the simplex or in a box, improved at every row.
 
-A bound that holds for every u of a class holds for any one of them, so the comparator need not be
-the very best: the best found so far is improved at every row, in O(n²).
+A bound that holds for every u of a class holds for any single u of it. So the comparator need not
+be the very best: the best u found so far is improved at every row, in O(n²).
 """
 
 from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
@@ -30,7 +30,7 @@ def loss_of(u, A, b, squares, g):
 
 @kernel
 def _sum_of_atoms(p, U, u):
-    """u ← the sum of the atoms, weighted by p."""
+    """Write to u the sum of the atoms (the vectors U·e_i, and −U·e_i if any), weighted by p."""
     n = u.size
     for i in range(n):
         u[i] = U * p[i]
@@ -40,11 +40,12 @@ def _sum_of_atoms(p, U, u):
 
 @kernel
 def improve_on_simplex(p, U, low, A, b, u, g):
-    """Improve weights p ≥ low with Σp = 1 on the atoms ±U·e_i (or +U·e_i); u ← their sum.
+    """Improve the weights p ≥ low, Σp = 1, of the atoms ±U·e_i (or +U·e_i); write their sum to u.
 
-    The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, the
-    best amount of weight is moved from the atom with the steepest slope up to the one with the
-    steepest slope down (the two-coordinate steps of support vector solvers).
+    The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, weight is
+    moved from the atom along which the loss rises most steeply to the atom along which it falls
+    most steeply, by the amount that reduces the loss most. (Solvers for support vector machines use
+    the same two-coordinate steps.)
     """
     n = u.size
     _sum_of_atoms(p, U, u)
@@ -81,7 +82,7 @@ def improve_on_simplex(p, U, low, A, b, u, g):
 
 @kernel
 def improve_in_box(u, low, high, price, A, b, g):
-    """Improve u in [low, high]ⁿ for the loss plus price·Σu_i, one coordinate after the other."""
+    """Reduce the loss plus price·Σu_i over u in [low, high]ⁿ, one coordinate after the other."""
     symv(A, u, g)
     axpy(-1.0, b, g)  # half the gradient of the loss, Au − b
     for i in range(u.size):

@@ -4,11 +4,12 @@ Every bound has the form
 
     loss ≤ factor · comparator + extra
 
-where the comparator is the least loss in hindsight (with the theorem's penalty). A tally holds
-these three numbers and is updated by every row; it sees the rows and labels, never the learner's
-state or predictions. (It uses the same kernels; tests compare those with textbook formulas.) A
-tally accepts every row that the learner accepts: if it reaches the limits of floating point, it
-notes that, and its numbers are NaN from there on.
+where the comparator is the least loss in hindsight (with the theorem's penalty). A tally is an
+array that holds the comparator, factor and extra of a bound, and is updated with every row. A tally
+depends on the rows and labels only, never on the learner's state or predictions. (The update of a
+tally uses the same compiled functions as the learner; tests compare these functions with textbook
+formulas.) A tally accepts every row that the learner accepts. If the limits of floating point are
+reached, this is noted, and the tally is NaN from there on.
 """
 
 import math
@@ -79,7 +80,7 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Comparators u_t given by the user, with the rows and labels: one per round, or one for all.
+    """Comparators u_t given by the user (one per round, or one for all), with rows and labels.
 
     The properties are arrays with one entry per round, or a single entry for all rounds.
     """
@@ -90,23 +91,23 @@ class Path:
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """(y − uᵀx)² of each round."""
+        """The squared error (y − uᵀx)² of the comparator in each round."""
         if self.u.shape[0] == 1:
             return np.asarray((self.y - self.X @ self.u[0]) ** 2)
         return np.asarray((self.y - np.einsum("ij,ij->i", self.X, self.u)) ** 2)
 
     @cached_property
     def loss(self) -> np.ndarray:
-        """The loss up to and including each round."""
+        """The sum of the comparator's losses up to and including each round."""
         return np.cumsum(self.losses)
 
     @property
     def squares(self) -> np.ndarray:
-        """‖u_t‖²."""
+        """The squared norm ‖u_t‖² of each comparator."""
         return np.asarray(np.einsum("ij,ij->i", self.u, self.u))
 
     def drift(self, norm: int, price: Any = 1.0, power: int = 1) -> np.ndarray:
-        """Σ price_s·‖u_{s+1} − u_s‖^power up to each round; the price may differ by round."""
+        """Return Σ price_s·‖u_{s+1} − u_s‖^power up to each round; the price may vary by round."""
         if self.u.shape[0] == 1:
             return np.zeros(1)
         steps = np.diff(self.u, axis=0)
@@ -121,7 +122,7 @@ class Path:
         return np.concatenate([[0.0], np.cumsum(costs)])
 
     def of(self, rows: np.ndarray) -> "Path":
-        """Return the path restricted to some of the rows."""
+        """Return the comparators, rows and labels of some of the rounds only."""
         return Path(self.X[rows], self.y[rows], self.u if len(self.u) == 1 else self.u[rows])
 
     def ever(self, outside: np.ndarray) -> np.ndarray:
@@ -130,16 +131,17 @@ class Path:
 
     @property
     def moved(self) -> np.ndarray:
-        """Return for each round whether u has changed so far."""
+        """For each round, whether the comparator u has changed so far."""
         return self.drift(2) > 0
 
 
 class Guarantee(NamedTuple):
-    """A proven bound: in words, as an account that computes it, and against a user's comparators.
+    """A proven bound: in words, how to compute it (``account``), and against a user's comparators.
 
-    ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's path.
-    ``price`` takes such a path and the tally of each round. It returns the bound on the loss in
-    each round, and where the path leaves ``paths``, the comparators that the theorem allows.
+    ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's
+    comparators, both in words. ``price`` takes the user's comparators and the tally of each round.
+    ``price`` returns the bound on the loss in each round, and in which rounds the theorem does not
+    allow these comparators. ``paths`` says in words which comparators the theorem allows.
     """
 
     statement: str
@@ -153,22 +155,22 @@ class Guarantee(NamedTuple):
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:
-    """Return a state with an empty tally in front, which has ``extra`` additional entries."""
+    """Return the state of a bound: an empty tally with ``extra`` more entries, notes, ``state``."""
     tally = np.zeros(EXTRA + 1 + extra)
     tally[FACTOR] = 1.0
     return tally, np.zeros(LOST + 1), *state
 
 
 def competitor(d: int, b: float, extra: int = 0) -> tuple[np.ndarray, ...]:
-    """Return the state of a tally whose comparator is (penalised) least squares."""
+    """Return the initial state of a bound whose comparator solves penalised least squares."""
     return tallied(*gaussian(d, b), extra=extra)
 
 
 @kernel(inline="always")
 def compete(state, c, x, y, work):
-    """Add a row to min b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)².
+    """Add a row to the minimum over u of b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)².
 
-    Return what the row adds to the minimum, e²/(1 + χ), then χ, and FINE or the rule it breaks.
+    Return e²/(1 + χ), by which the row raises the minimum, then χ, and FINE or the rule it breaks.
     """
     v = work[0]
     chi, drift = look(state, c, x, v)
@@ -177,7 +179,7 @@ def compete(state, c, x, y, work):
 
 @kernel(inline="always")
 def take_in(state, drift, x, y, v, chi, u):
-    """Do as :func:`compete`, given v = Σx, χ = xᵀv and the drift to add to Σ; u is scratch."""
+    """Add a row like :func:`compete`, given v = Σx, χ = xᵀv and the drift of Σ; u is scratch."""
     t, w, S = state
     e = y - dot(w, x)
     if not math.isfinite(chi * e):
@@ -196,18 +198,21 @@ def take_in(state, drift, x, y, v, chi, u):
 
 
 def _belief(state):
-    """Return rounds, weights and Σ of the competitor."""
+    """Return the arrays t, w and Σ of the comparator's least-squares problem."""
     return state[2], state[3], state[4]
 
 
 def _turn(params, j, m, chi, y):
-    """A round of a block for the competitor."""
+    """Return 0, the factors h and k of a row's updates of the comparator, and True (go on).
+
+    When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     h, k = moves(y - m, chi, 1.0)
     return 0.0, h, k, True
 
 
 def in_bulk(accept: Callable[..., Any], drift: Callable[..., Any] = no_drift) -> Bulk:
-    """Return the ``Bulk`` of an account whose comparator is (penalised) least squares."""
+    """Return how to add blocks of rows to a bound with a least-squares comparator."""
     return Bulk(_turn, _belief, drift, accept=accept)
 
 
@@ -222,7 +227,7 @@ def broke(notes, hypothesis, value):
 
 @kernel(inline="always")
 def enter(tally, notes, comparator, factor, extra):
-    """Record the three parts of the bound after a row; return what a step returns."""
+    """Record comparator, factor and extra of the bound after a row; return (0, FINE) as a step."""
     if not math.isfinite(comparator + extra) or notes[LOST] > 0.0:
         return lose(tally, notes, OVERFLOW, comparator)
     tally[COMPARATOR] = comparator
@@ -234,10 +239,10 @@ def enter(tally, notes, comparator, factor, extra):
 
 @kernel(inline="always")
 def lose(tally, notes, rule, value):
-    """Note that this row exceeds floating point; the tally is NaN from here on.
+    """Note that floating point does not suffice from this row on; the comparator becomes NaN.
 
-    The rule is OVERFLOW, DOMAIN where the columns cannot be told apart, or DOMAIN + 1 where the
-    labels cannot be told from 0.
+    ``rule`` is OVERFLOW, DOMAIN if the columns cannot be told apart, or DOMAIN + 1 if the labels
+    cannot be told from 0.
     """
     if notes[LOST] == 0.0:
         notes[LOST] = RANGE
@@ -251,7 +256,7 @@ def lose(tally, notes, rule, value):
 
 @kernel(inline="always")
 def inside_ball(least, squares, w, radius):
-    """Return the penalised loss of w scaled into the ball; unscaled, it is the minimum ``least``.
+    """Return the penalised loss of w scaled into the ball; w itself has the least loss, ``least``.
 
     With Σy² = ``squares`` the penalised loss of s·w is Σy² − (2s − s²)(Σy² − least).
     """
@@ -263,14 +268,14 @@ def inside_ball(least, squares, w, radius):
 
 
 def cut_to(radius: float) -> str:
-    """Return :func:`inside_ball` in words."""
+    """Return words for the comparator whose loss :func:`inside_ball` returns."""
     if math.isinf(radius):
         return "the least over all u"
     return f"u the best of all, cut to ‖u‖ ≤ {radius:g} if it is outside"
 
 
 def _regret(state, params, x, y, m, beside):
-    """Add a row of a block to the comparator."""
+    """Add a row of a block to the least-squares problem of the comparator; return TAKE."""
     tally, notes = state[0], state[1]
     gain = (y - m) * (y - m) / (1.0 + beside[0])
     enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
@@ -279,7 +284,7 @@ def _regret(state, params, x, y, m, beside):
 
 @Tally.with_bulk(in_bulk(_regret))
 def regret(state, params, x, y, work):
-    """Update the best fixed predictor only; there is no bound."""
+    """Add a row to the least-squares problem of the best fixed predictor; compute no bound."""
     tally, notes, t, w, S = state
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)
     if rule != FINE:
@@ -289,7 +294,10 @@ def regret(state, params, x, y, work):
 
 @kernel
 def surprise(u, share):
-    """Return Σ u_i ln(u_i/share) − u_i + share ≥ 0, accurate even where u_i is close to share."""
+    """Return the relative entropy Σ u_i ln(u_i/share) − u_i + share ≥ 0.
+
+    The result is accurate even where u_i is close to ``share``.
+    """
     total = 0.0
     for i in range(u.size):
         off = u[i] / share - 1.0
@@ -304,13 +312,13 @@ def surprise(u, share):
 
 @kernel
 def surprises(path, share, out):
-    """out ← the surprise of each row."""
+    """Write the relative entropy :func:`surprise` of each row of ``path`` to ``out``."""
     for i in range(path.shape[0]):
         out[i] = surprise(path[i], share)
 
 
 def unknown(owner: str, why: str, b: float = 1.0) -> Guarantee:
-    """Return the guarantee of a learner without a theorem: only its regret, and ``why``."""
+    """Return the guarantee of a learner without a known bound, described by ``why``."""
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.full(path.y.shape, math.nan), np.zeros(1, dtype=bool)

@@ -1,4 +1,4 @@
-"""``Ledger``: runs the tally of a bound over the rows of a stream."""
+"""``Ledger``: computes a regret bound over the rows of a stream."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -18,7 +18,10 @@ __all__ = ["Account", "Ledger", "check_matrices"]
 
 
 class Account(NamedTuple):
-    """How to compute a tally: the owner's name, the initial state, the step and its parameters."""
+    """How to compute a regret bound: the learner's name, the initial state, the step, parameters.
+
+    The step updates the tally, the array of numbers that make up the bound, with one row.
+    """
 
     owner: str
     init: Any  # a function of d; returns a tuple of arrays, the tally first
@@ -36,12 +39,15 @@ def check_matrices(state: tuple[np.ndarray, ...]) -> None:
 
 
 def _own(array: np.ndarray) -> np.ndarray:
-    """Return a copy that is aligned to a cache line."""
+    """Return a copy of an array that is aligned to a cache line."""
     return joined([array]).reshape(array.shape)
 
 
 class Ledger:
-    """A running tally: the same bits row by row and in bulk; a refused row changes nothing."""
+    """A regret bound to which rows are added, one by one or as tables; a refused row adds nothing.
+
+    With the engine "rank-one", rows added one by one and rows added as a table give the same bits.
+    """
 
     def __init__(self, account: Account) -> None:
         self.account = account
@@ -54,7 +60,7 @@ class Ledger:
         self._work = _own(self.account.step.work(d))
 
     def twin(self) -> "Ledger":
-        """Return an independent copy."""
+        """Return an independent copy of the ledger."""
         twin = Ledger(self.account)
         if self.state is not None:
             twin.begin(self.width)
@@ -63,12 +69,12 @@ class Ledger:
 
     @property
     def tally(self) -> np.ndarray | None:
-        """The tally, or None before the first row."""
+        """The array of numbers that make up the bound, or None before the first row."""
         return None if self.state is None else self.state[0]
 
     @property
     def record(self) -> np.ndarray:
-        """The state as one vector."""
+        """The state of the bound as one vector."""
         if self.state is None:
             return np.zeros(0)
         return joined(self.state)
@@ -84,7 +90,7 @@ class Ledger:
             array[...] = part
 
     def check(self, *, intact: bool) -> None:
-        """Refuse a state that no rows lead to; if not ``intact``, numbers need not be finite."""
+        """Refuse a state that no rows can produce; numbers must be finite only if ``intact``."""
         if self.state is None:
             return
         if intact:
@@ -107,7 +113,7 @@ class Ledger:
         return restore
 
     def add_one(self, x: np.ndarray, y: float) -> None:
-        """Add one row."""
+        """Add one row and its label to the bound."""
         fresh = self.state is None
         if fresh:
             self.begin(x.size)
@@ -131,7 +137,7 @@ class Ledger:
         engine: str = "rank-one",
         progress: Callable[[int, int], None] | None = None,
     ) -> np.ndarray:
-        """Add the rows of a table; return the tally after each row, one column per row.
+        """Add the rows of a table; return the numbers of the bound, one column after each row.
 
         ``progress`` is called with the row reached, instead of showing a progress bar.
         """
@@ -160,7 +166,7 @@ class Ledger:
                 )
 
     def compile(self, X: np.ndarray, y: np.ndarray, *, in_bulk: bool) -> None:
-        """Compile what adding a table like X needs, without adding a row."""
+        """Compile the loop with which :meth:`add` adds a table like X; add no row."""
         ledger = self.twin()
         if ledger.state is None:
             ledger.begin(X.shape[1])

@@ -1,4 +1,4 @@
-"""Refuse states of Auto that no sequence of rounds leads to."""
+"""Refuse states of Auto that no sequence of rows can produce."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ from onlinear.algorithms._auto.rounds import SHARE
 
 __all__ = ["check_states"]
 
-MOST_ODD = 1.01 / FADES  # largest count that decays by the share FADES per row
+MOST_ODD = 1.01 / FADES  # largest possible count, as a count decays by the share FADES per row
 NEARLY = 1.01
 
 
 def check_states(stack: Any, largest: float) -> None:
-    """Refuse stacked states; entries of x and labels are at most ``largest``."""
+    """Refuse stacked states that no rows with |x_i| and |y| up to ``largest`` can produce."""
     t = stack.t
     _check_columns(stack, t, NEARLY * largest)
     _check_labels(stack.labels, t[:, 0], stack.mean.shape[1], stack.losses.shape[1], largest)
@@ -60,7 +60,7 @@ def _check_columns(stack: Any, t: np.ndarray, largest: float) -> None:
 
 
 def _check_labels(labels: np.ndarray, t: np.ndarray, d: int, experts: int, largest: float) -> None:
-    """Refuse impossible label statistics; counts and y₁ are absolute, all others relative to y₁."""
+    """Refuse impossible label statistics; labels in them are stored minus the first label y₁."""
     value = labels.T
     check_range("a first label", np.abs(value[FIRST]), 0, NEARLY * largest)
     check_range("a lowest label", value[LOW], -4 * largest, 0)

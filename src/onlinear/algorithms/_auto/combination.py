@@ -15,9 +15,9 @@ nothing is clipped,
 
     Σ ℓ = ½ min over v of (Σ (y − p̄ − vᵀf)²/σ² + ‖v‖²/τ) + Σ ℓ·χ/(σ² + χ),    χ = fᵀTf
 
-and for a mixture of M ridges over T rounds, Σ ℓ is at most that of any ridge plus ln M, plus
-T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}). Each expert is itself such a
-combination: its v is a unit vector.
+For a mixture of M ridges over T rounds, Σ ℓ is at most the Σ ℓ of any single ridge, plus ln M, plus
+T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}), where ω_i is the weight of
+ridge i. Each expert is itself such a combination: its v is a unit vector.
 """
 
 import math
@@ -33,7 +33,7 @@ OWN, LEAST, LEARNING, MIXING, SUMS = range(5)
 
 @kernel
 def combine(V, trust, f, middle, low, high):
-    """Return the mixture of the ridges' predictions, each clipped to the range."""
+    """Return the weighted mean of the ridges' predictions, each clipped to [low, high]."""
     total = 0.0
     for i in range(trust.size):
         total += trust[i] * min(max(middle + dot(V[i], f), low), high)
@@ -42,7 +42,7 @@ def combine(V, trust, f, middle, low, high):
 
 @kernel
 def learn_to_combine(V, T, trust, drifts, share, f, middle, low, high, y, noise, sums, scratch):
-    """Update the ridges with y, their weights by their losses, and the sums."""
+    """Update the ridges with the label y, their mixture weights, and the sums for the regret."""
     h, u, loss = scratch
     own = y - combine(V, trust, f, middle, low, high)
     least = math.inf

@@ -1,7 +1,8 @@
-"""The experts of Auto: LASERs of several adaptation speeds, on standardized and on raw columns.
+"""The experts of Auto: LASER learners of several adaptation speeds, on scaled and on raw columns.
 
-The last expert on raw columns is for relationships that jump: it has hardly any drift, but resets
-its Σ when its squared error, divided by 1 + χ, is more than nine times the usual.
+The last expert on raw columns is for relationships that jump. This expert assumes hardly any drift,
+but resets its covariance Σ when its squared error, divided by 1 + χ, is more than nine times the
+usual.
 """
 
 import math
@@ -50,14 +51,14 @@ change_units = move(laser.FOLLOWS._replace(rescale=_rescale, awaken=_awaken, rew
 
 @kernel
 def foresee(W, u, given, p):
-    """p ← the experts' predictions; u is the standardized row."""
+    """Write the experts' predictions to p; u is the standardized row, ``given`` the raw row."""
     for k in range(W.shape[0]):
         p[k] = dot(W[k], u if k < FIRST_GIVEN else given)
 
 
 @kernel
 def follow(rounds, W, S, calm, c, u, given, y, work):
-    """Update the experts with y."""
+    """Update all experts with the label y; u is the standardized row, ``given`` the raw row."""
     for k in range(W.shape[0]):
         own, x = (rounds[k : k + 1], W[k], S[k]), u if k < FIRST_GIVEN else given
         if k == ALERT:
@@ -68,7 +69,7 @@ def follow(rounds, W, S, calm, c, u, given, y, work):
 
 @kernel
 def _start_afresh_if_surprised(w, S, x, y, calm, v):
-    """Σ ← I if the error is large; ``calm`` has the usual squared error and rows since a reset."""
+    """Reset Σ to I if the error is large; ``calm`` is (usual squared error, rows since a reset)."""
     symv(S, x, v)
     e = y - dot(w, x)
     miss = e * e / (1.0 + dot(x, v))

@@ -7,7 +7,7 @@ import numpy as np
 
 __all__ = ["Beliefs", "explained"]
 
-RECENT = 100  # rows that the recent errors are about, as their rate is 1/100
+RECENT = 100  # rows covered by the recent errors, which are running means at the rate 1/100
 FEW = 300  # fewer rows are not enough to judge the drift
 LITTLE = 0.05  # total weight of the experts up to which x adds little to past labels
 ROUND = (3, 10, 30, 100, 300, 1000)  # a memory is rounded to one of these
@@ -18,9 +18,10 @@ AGES = np.geomspace(0.3, 2e5, 300)  # ages between which they are searched
 class Beliefs(NamedTuple):
     """The numbers to explain: each expert's name, memory, error and weight, and counts of outliers.
 
-    Errors are recent root mean squares, losses sums of squares over all rows. ``weights`` are those
-    of the experts in the prediction, ``past`` those of past labels and errors: label, error, label,
-    error. ``overall`` are the experts' weights in the best fixed combination over all rows.
+    ``errors`` are root mean squares of recent errors, ``losses`` sums of squares over all rows.
+    ``weights`` are the experts' weights in the prediction. ``past`` are the weights of past labels
+    and errors, in the order label, error, label, error. ``overall`` are the experts' weights in the
+    best fixed combination over all rows.
     """
 
     rows: int
@@ -45,8 +46,8 @@ def _memory(memories: list[float], overall: np.ndarray) -> float:
 
     An expert of memory m gives a row of age a the weight e^{−a/m}/m. The result is the geometric
     mean of the ages between the quartiles of the combined weights. Unlike the memory of the leading
-    expert alone, it changes little when the weights change. It is NaN if experts in given
-    units count most.
+    expert alone, the result changes little when the weights change. The result is NaN if the
+    experts on unscaled columns have more weight than the others.
     """
     known = np.isfinite(memories) & (np.array(memories) > 0.0)
     weights, given = overall[known], overall[np.isnan(memories)]
@@ -58,7 +59,7 @@ def _memory(memories: list[float], overall: np.ndarray) -> float:
 
 
 def _pace(beliefs: Beliefs) -> str:
-    """Return how fast the relationship changed, over all rows."""
+    """Return a phrase that says how fast the relationship of x and y changed, over all rows."""
     if beliefs.losses[-1] <= beliefs.losses[:-1].min():
         return "no expert did better than the mean of y: x does not help"
     if beliefs.overall[:-1].sum() <= LITTLE:
@@ -76,7 +77,7 @@ def _pace(beliefs: Beliefs) -> str:
 
 
 def explained(beliefs: Beliefs) -> str:
-    """Return the text."""
+    """Return the text of ``Auto.explain``."""
     rows, names, past, error = beliefs.rows, beliefs.names, beliefs.past, beliefs.error
     lines = [f"Auto has learnt {rows:,} rows of {beliefs.columns} columns."]
     if rows > 1 and error == 0.0:

@@ -1,6 +1,6 @@
 """Label statistics of Auto: range, noise, outliers, and which expert leads.
 
-They are stored in one array. All but the counts are relative to the first label y₁.
+The statistics are stored in one array. Labels in this array are stored minus the first label y₁.
 """
 
 import math
@@ -37,8 +37,9 @@ ABSURD = 10.0  # a label farther than this many σ from the prediction is clippe
 FINE_LABEL = 1e-3  # where σ counts as at least this share of the labels' range;
 FINEST = 1e-24  # in learning, σ² is at least this share of the squared range
 
-# y₁; range and mean of the labels minus y₁; σ²; how many in a row were clipped; how many labels and
-# entries of x were clipped so far; the leading expert and since which row; Auto's squared loss
+# y₁; range and mean of the labels minus y₁; σ²; how many of the last labels were clipped without a
+# break; how many labels and entries of x were clipped so far; the leading expert and since which
+# row; Auto's squared loss
 FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = range(11)
 # whether one of the first rows was dropped; a fading count of outliers; the distance of the last
 # one; how many labels were not learnt
@@ -54,7 +55,10 @@ def allowed_range(labels, rounds):
 
 @kernel
 def judge(labels, n, y, guess):
-    """Return the label to learn in round n, and whether to learn it at all; count outliers."""
+    """Return the label of round n, clipped if it is an outlier, and whether to learn it at all.
+
+    Outliers are counted in ``labels``.
+    """
     if n <= EARLY:
         return y, True
     usual = max(math.sqrt(labels[NOISE]), FINE_LABEL * (labels[HIGH] - labels[LOW]))
@@ -104,6 +108,6 @@ def shift_past(past, y, e):
 
 @kernel
 def extend_range(labels, n, y):
-    """Update range and mean with the label of round n."""
+    """Update the range and the mean of the labels with the label of round n."""
     labels[LOW], labels[HIGH] = min(labels[LOW], y), max(labels[HIGH], y)
     labels[MEAN] += (y - labels[MEAN]) / n

@@ -1,18 +1,21 @@
 """Outliers in x: a single extreme value is replaced, repeated ones are accepted.
 
 An entry is an outlier if it is more than 20 standard deviations from its column's mean, and outside
-the range seen by more than the width of that range. In a column that has been constant, an entry is
-an outlier if its distance from the constant is more than a thousand times the constant's size.
+the range of the column's earlier values by more than the width of that range. In a column that has
+been constant, an entry is an outlier if its distance from the constant is more than a thousand
+times the constant's size.
 
-An outlier is replaced by the mean. If there was another within the last few thousand rows, and the
-new one is at most four times as far away, it is learnt, clipped to 40 deviations (the next to 80),
-and widens the range. So genuine level shifts and recurring events are still learned. When its row
-is predicted, the outlier is still replaced: a weight says little so far from the rows that it was
-learnt from.
+An outlier is replaced by the column's mean. However, an outlier is learnt if the column had another
+outlier within the last few thousand rows and the new one is at most four times as far from the
+mean. An outlier that is learnt is clipped to 40 standard deviations (the next one to 80) and widens
+the range. In this way, genuine level shifts and recurring events are still learned. For the
+prediction of its row, even such an outlier is replaced by the mean: so far from earlier rows, the
+weights say little.
 
-Among the first rows, where deviations mean little, the one value that is farther from the median
-than all others by a factor of 50, or by a thousand times the median if all others are equal, is
-replaced as well.
+In the first ten rows, standard deviations mean little. So in these rows, one value of a column is
+replaced by the median if it is more than 50 times as far from the median as all other values. If
+all other values are equal, the value is replaced if its distance from the median is more than a
+thousand times the median.
 """
 
 import math
@@ -25,23 +28,24 @@ EARLY = 10  # first rows, which are checked together
 FAR = 20.0  # standard deviations
 STRANGE = 1e3  # times the value of a constant column
 UNHEARD = 50.0
-FADES = 1e-4  # rate at which the count of outliers decays,
-RECENT = 0.5  # and the least count at which the next one is accepted
-ALIKE = 4.0  # if it is farther away by at most this factor
+FADES = 1e-4  # rate at which the count of outliers decays
+RECENT = 0.5  # least count of outliers at which the next outlier is accepted,
+ALIKE = 4.0  # if it is at most this many times as far away as the last one
 
 
 @kernel
 def believable(distance, absurd, last):
-    """Whether to accept an outlier at this distance; ``absurd`` is the decaying count of them."""
+    """Return whether to accept an outlier; ``absurd`` is the decaying count of outliers."""
     return absurd >= RECENT and distance <= ALIKE * last
 
 
 @kernel
 def clean(x, n, mean, spread, seen, absurd, last, learning, out):
-    """out ← x with outliers replaced; n rows were seen, ``seen`` is the range of each column.
+    """Write x, with outliers replaced, to ``out``.
 
-    ``absurd`` is the decaying count of outliers per column, ``last`` the distance of the last one.
-    With ``learning``, outliers that are believable are only clipped.
+    n rows were seen so far, and ``seen`` holds the range of each column. ``absurd`` is the decaying
+    count of outliers per column, ``last`` the distance of the last one from the mean. With
+    ``learning``, outliers that :func:`believable` accepts are only clipped.
     """
     for j in range(x.size):
         out[j] = x[j]
@@ -61,7 +65,7 @@ def clean(x, n, mean, spread, seen, absurd, last, learning, out):
 
 @kernel
 def widen(x, first, seen):
-    """Widen the ranges seen by a row."""
+    """Widen the range of each column so that it includes the row x."""
     for j in range(x.size):
         seen[0, j] = x[j] if first else min(x[j], seen[0, j])
         seen[1, j] = x[j] if first else max(x[j], seen[1, j])
@@ -69,7 +73,7 @@ def widen(x, first, seen):
 
 @kernel
 def odd_one_out(values, order):
-    """Return the index of the one value far from all others, or −1, and their median."""
+    """Return the index of a value far from all others (−1 if there is none), and the median."""
     n = values.size
     for i in range(n):  # sort
         a, j = values[i], i

@@ -23,15 +23,16 @@ __all__ = ["Regret", "beliefs_of", "line_of", "names_of_experts", "regret_of", "
 
 
 class Regret(NamedTuple):
-    """The losses of Auto and of its experts on the clipped labels, without the first one.
+    """The losses of Auto and of its experts on the clipped labels, from the second label on.
 
     ``left_out``
-        How many labels were skipped as outliers; they are not in the losses.
+        How many labels were skipped as outliers; the losses leave out these labels.
     ``loss``, ``experts``
-        The squared loss of Auto, and that of each expert.
+        The sum of Auto's squared errors, and the sums for each expert.
     ``weighted``, ``combination``, ``ceiling``
-        Auto's loss with row t divided by 2σ_t²; the least such loss of a fixed combination v of all
-        features plus ‖v‖²/0.2; and the upper bound on ``weighted`` that follows.
+        Auto's loss if the squared error of row t is divided by 2σ_t², with σ_t² a running mean of
+        squared errors; the least such loss of a fixed combination v of all features plus ‖v‖²/0.2;
+        and the upper bound on ``weighted`` that follows from these.
     """
 
     left_out: int
@@ -43,14 +44,14 @@ class Regret(NamedTuple):
 
 
 def names_of_experts(c: np.ndarray) -> list[str]:
-    """Return the experts' names, the mean of y last."""
+    """Return the names of the experts; the last expert is the mean of y."""
     names = [f"LASER, c = {c_k:g}" for c_k in c[: len(STANDARD)]]
     names += [f"LASER, c = {c_k:g}, given units" for c_k in c[len(STANDARD) :]]
     return [*names, "the mean of y"]
 
 
 def line_of(state: Any) -> np.ndarray:
-    """Return intercept and weights in the original units; experts work in scaled ones, minus y₁."""
+    """Return Auto's intercept and weights for the columns and labels in their original units."""
     experts = state.rounds.size
     weights = state.trust @ state.V
     lines = np.zeros((experts + 1, state.W.shape[1]))
@@ -68,18 +69,18 @@ def line_of(state: Any) -> np.ndarray:
 
 
 def weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return each expert's weight in the prediction, and those of the past labels and errors."""
+    """Return the weights of the experts in the prediction, and of the past labels and errors."""
     return _shares(state.trust @ state.V, state.rounds.size)
 
 
 def _shares(weights: np.ndarray, experts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights in the prediction, given those of deviations from the experts' mean."""
+    """Return the weights of the experts' predictions p_k, given weights of p_k minus their mean."""
     share, past = weights[: experts + 1], weights[experts + 1 :]
     return share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1), past
 
 
 def regret_of(state: Any, c: np.ndarray) -> Regret:
-    """Return the regret."""
+    """Return the losses of Auto and its experts, and the bound, from Auto's state."""
     own, least, learning, mixing = (float(value) for value in state.sums)
     losses = dict(zip(names_of_experts(c), state.losses.tolist(), strict=True))
     ceiling = least + learning + mixing + math.log(state.trust.size)

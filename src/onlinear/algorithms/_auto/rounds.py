@@ -1,8 +1,8 @@
 """One round of Auto: predict a row, then learn its label, at once or delayed.
 
 A ticket holds what is known about a row when it is predicted: the row, the features of the
-combination, and a few numbers. A label is learnt from the ticket of its row, whether it arrives at
-once or after later rows.
+combination, and a few numbers. A label is learnt from the ticket that was made when its row was
+predicted, whether the label arrives at once or after later rows.
 """
 
 from onlinear._numerics.linalg import kernel, reset, scale
@@ -51,14 +51,14 @@ MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
 
 
 def scratch(d: int) -> int:
-    """Return the rows of scratch."""
+    """Return how many rows of scratch memory a step needs for d columns."""
     numbers = 4 * d + (3 + ROWS) * (d + 1) + 3 * MOST_FEATURES + NUMBERS + 2 * EARLY
     return -(-numbers // d)
 
 
 @kernel(inline="always")
 def split_scratch(work, d, F):
-    """Return the scratch in parts: ticket, cleaned x, values to sort, and what learning needs."""
+    """Split the scratch memory into ticket, cleaned x, values to sort, and arrays for learning."""
     flat, D = work.reshape(work.size), d + 1
     ticket, flat = flat[: d + F + NUMBERS], flat[d + F + NUMBERS :]
     tidy, new_mean, new_spread, flat = flat[:d], flat[d : 2 * d], flat[2 * d : 3 * d], flat[3 * d :]
@@ -70,7 +70,7 @@ def split_scratch(work, d, F):
 
 @kernel
 def begin(state):
-    """Reset the state to that before any row, except for the stored first rows."""
+    """Reset the state to the initial one, but keep the stored first rows."""
     (
         t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, last, _, labels, past, V,
         T, trust, sums, losses, recent, _,
@@ -89,7 +89,7 @@ def begin(state):
 
 @kernel
 def issue_ticket(state, x, u, given, tidy, ticket):
-    """ticket ← what is known about a row before its label, including the prediction."""
+    """Write to ``ticket`` all that is known of a row before its label, also the prediction."""
     (
         t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
         trust, _, _, _, _,
@@ -121,7 +121,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
 
 @kernel
 def _learn_row(state, params, x, n, tidy, room):
-    """Replace outliers in the row and count them, update the scaling, and set u and given."""
+    """Replace and count outliers in x, update the scaling, set u (scaled) and ``given`` (raw)."""
     (
         t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
         _, _, _, _,
@@ -180,7 +180,7 @@ def _learn_ticket(state, params, ticket, y, tidy, room):
 
 @kernel(inline="always")
 def learn_label(state, params, ticket, y, tidy, values, room):
-    """Learn a label; with the tenth, learn the first ten again if one of them is an outlier."""
+    """Learn a label; after the tenth, learn the first ten rows again if they have outliers."""
     t, labels, early = state[0], state[LABELS], state[-1]
     d = early.shape[1] - 1
     if t[0] < EARLY:
@@ -202,7 +202,8 @@ def learn_label(state, params, ticket, y, tidy, values, room):
 def _settle_early(early, values):
     """Replace outliers in the first rows, and move a row with an outlying label to the end.
 
-    Return how many entries were replaced, and the index that row had, or −1.
+    Return how many entries of x were replaced, and the index of the row with the outlying label,
+    or −1 if there is none.
     """
     rows, columns = early.shape
     entries, odd = 0, -1

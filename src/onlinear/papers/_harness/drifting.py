@@ -35,19 +35,19 @@ FEW = 10  # most repeats for other interpretations
 
 
 class LossCurves(NamedTuple):
-    """Cumulative losses of tuned learners, repeats × points, at some rounds."""
+    """Cumulative losses of tuned learners at some rounds, as arrays of repeats × rounds."""
 
     tuned: dict[str, str]  # the chosen parameters, as text
     losses: dict[str, np.ndarray]
     rounds: np.ndarray
 
     def total(self, name: str) -> float:
-        """Return the mean total loss."""
+        """Return a learner's total loss, the mean over the repeats."""
         return float(self.losses[name][:, -1].mean())
 
 
 class _Trial(NamedTuple):
-    """Learners on one stream."""
+    """Learners to run on one stream, which is drawn with a seed."""
 
     stream: Stream
     seed: int
@@ -62,7 +62,7 @@ def powers(least: float, most: float, step: float = 0.5) -> list[float]:
 def compared(
     study: Study, streams: Sequence[Stream], families: Families, repeats: int | None = None
 ) -> list[LossCurves]:
-    """Tune each family on a separate stream, then run the best on the streams of the repeats."""
+    """Tune each family of learners on a separate stream; run the best on the repeats' streams."""
     seeds = study.seeds[:repeats]
     tuning = [
         _Trial(stream, study.tuning_seed, learners)
@@ -101,12 +101,12 @@ def _words(best: Learner, family: Sequence[Learner]) -> str:
 
 
 def _best(trial: _Trial) -> Learner:
-    """Return the learner with the lowest loss."""
+    """Return the learner with the lowest loss on the stream of a trial."""
     return trial.learners[int(_losses(trial, 1)[-1].argmin())]
 
 
 def _losses(trial: _Trial, points: int) -> np.ndarray:
-    """Return cumulative losses, points × learners."""
+    """Return the cumulative losses of a trial as an array of points × learners."""
     X, y = paired(seed=trial.seed, **trial.stream)
     run = replay(Bank(trial.learners, threads=1), X, y)
     return np.asarray(run.cumulative_loss[_at(trial.stream, points) - 1])
@@ -133,12 +133,12 @@ def below(curves: LossCurves, one: str, *others: str) -> bool:
 
 
 def shown(curves: LossCurves, *names: str) -> str:
-    """Return mean losses as text."""
+    """Return the mean total losses of some learners as text."""
     return ", ".join(f"{name} {curves.total(name):,.0f}" for name in names or curves.losses)
 
 
 def undecided(curves: LossCurves, one: str, *others: str) -> str:
-    """Return, as text, the learners against which a lower mean is not significant."""
+    """Return, as text, the learners that ``one`` beats on average, but not significantly."""
     close = [
         name
         for name in others
@@ -208,7 +208,7 @@ def readings(
     otherwise: Mapping[str, Stream],
     families: Families,
 ) -> list[Table]:
-    """Tune and run everything again under other interpretations; return a table per stream."""
+    """Tune and run all again under other readings of the paper; return a table per stream."""
     other = [
         (title, name, {**stream, **changed})
         for title, stream in streams.items()

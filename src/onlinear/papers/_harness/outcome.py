@@ -17,8 +17,8 @@ Verdict = Literal["reproduced", "in part", "not reproduced"]
 class Claim(NamedTuple):
     """One claim: a short name, its wording, whether it holds, and what was found.
 
-    It is the paper's, or ours: a correction, or a follow-up question. The verdict depends on the
-    paper's claims only.
+    A claim is the paper's, or ours (a correction, or a follow-up question). The verdict depends on
+    the paper's claims only.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Picture(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a run."""
+    """The results of a figure or table: claims, pictures, tables, numbers and remarks."""
 
     claims: Sequence[Claim]
     pictures: Sequence[Picture] = ()
@@ -60,5 +60,5 @@ class Outcome:
         return sum(said), len(said)
 
     def claim(self, name: str) -> Claim:
-        """Return the claim of that name."""
+        """Return the claim with the given name."""
         return next(claim for claim in self.claims if claim.name == name)

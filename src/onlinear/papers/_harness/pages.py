@@ -1,4 +1,4 @@
-"""Write the HTML pages of figures and tables, and an index of those in a folder."""
+"""Write the HTML pages of figures and tables, and an index of the pages in a folder."""
 
 import json
 from pathlib import Path
@@ -87,14 +87,14 @@ def _shown(folder: Path, name: str, heading: str, record: dict[str, Any]) -> lis
 
 
 def _files(name: str, pictures: dict[str, str]) -> list[tuple[str, str]]:
-    """Return the files of a figure or table as links."""
+    """Return links to the page, the numbers and the pictures of a figure or table."""
     drawings = [f"{stem}.{form}" for stem in pictures for form in ("svg", "pdf")]
     shown = ((drawing, drawing) for drawing in drawings)
     return [("page", f"{name}.html"), ("numbers", f"{name}.json"), *shown]
 
 
 def _verdict(outcome: Outcome) -> list[Table]:
-    """Return the tables of the paper's claims and of ours."""
+    """Return a table of the paper's claims and one of our own, with whether they hold."""
     tables = []
     for heading, column, ours in (
         (f"The verdict: {outcome.verdict}", "what the paper says", False),
@@ -121,7 +121,7 @@ def _put(folder: Path, name: str, record: dict[str, Any]) -> None:
 
 
 def _got(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return the record that this or an earlier run wrote."""
+    """Return the results that this or an earlier run wrote to the folder, or None."""
     try:
         record: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -69,7 +69,7 @@ STYLE: dict[Any, Any] = {
 
 
 def styled(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Apply this style to everything a function draws."""
+    """Decorate a function so that everything it draws has the style of this module."""
 
     @functools.wraps(function)
     def inside(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -92,7 +92,7 @@ def new(rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) ->
 
 @styled
 def drawn(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
-    """Return the figure as the bytes of a file."""
+    """Return the figure as the bytes of an SVG or PDF file."""
     file = io.BytesIO()
     date = {"svg": "Date", "pdf": "CreationDate"}[form]
     figure.savefig(file, format=form, metadata={date: None})

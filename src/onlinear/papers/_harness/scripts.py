@@ -54,7 +54,7 @@ def known(name: str) -> str:
 
 
 def script(name: str) -> Script:
-    """Return a figure or table.
+    """Return the script of a figure or table, given its name.
 
     >>> script("laser-fig-7.1").name
     'laser-fig-7-1'

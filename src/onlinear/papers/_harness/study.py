@@ -39,13 +39,14 @@ class Study:
     seed : int, default 0
         The seed of the first stream. Parameters are tuned on a separate stream.
     quick : bool, default False
-        A run of seconds: less data where a script takes long, so the numbers differ.
+        Whether to run for seconds only: with less data where a script takes long, so the numbers
+        differ.
     folder : Path, optional
         The folder of real data sets; see :func:`onlinear.streams.load`.
     download : bool, default True
         Whether real data sets may be fetched from their public sources.
     advance : callable, optional
-        Called with the number of finished tasks and the total.
+        Function that is called with the number of finished tasks and the total.
     """
 
     repeats: int = 100
@@ -62,7 +63,7 @@ class Study:
 
     @property
     def tuning_seed(self) -> int:
-        """The seed of the stream for tuning, which is none of the repeats'."""
+        """The seed of the stream for tuning, which differs from the seeds of the repeats."""
         return self.seed + 1_000_000
 
     @property
@@ -91,7 +92,7 @@ class Study:
 
     @contextmanager
     def hands(self, processes: int) -> Iterator[None]:
-        """Run work in so many processes within this context; they end with it in any case."""
+        """Let :meth:`map` use this many processes in the ``with`` block; end them after it."""
         if processes < 2:
             yield
             return

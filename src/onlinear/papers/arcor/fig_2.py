@@ -2,30 +2,32 @@
 
 The claim
 ---------
-On both streams AROW for regression performs worst, NLMS is second and ARCOR, with several values
-of q, is the best. The gap between the cumulative losses grows with time, which is to mean that
-ARCOR tracks better both when the target drifts and when it switches.
+On both streams AROW for regression performs worst, NLMS is second and ARCOR, with several values of
+q, is the best. The gap between the cumulative losses grows with time. The paper takes this to mean
+that ARCOR tracks better both when the target drifts and when it switches.
 
 What is run
 -----------
-Streams of 2,000 rows and 20 columns (onlinear.streams.paired) with label noise N(0, 2). Left: the
-target lies in the first two columns and turns at a rate of t^−.01. Right: at t^−.5, and every 50
-rounds it moves to the next pair of columns. Each learner has one parameter (NLMS its step, the
-others r), tuned on one stream by its total loss; curves are means over other streams with 95 %
-bands. One learner is said to lose less than another if the mean of the differences, stream by
-stream, exceeds its 95 % interval. The table of readings has the same in other units.
+The streams have 2,000 rows and 20 columns (onlinear.streams.paired), and label noise N(0, 2). In
+the left panel the target lies in the first two columns and turns at a rate of t^−.01. In the right
+panel the rate is t^−.5, and every 50 rounds the target moves to the next pair of columns. Each
+learner has one parameter (NLMS its step, the others r), tuned on one stream by its total loss; the
+curves are means over other streams with 95 % bands. One learner is said to lose less than another
+if the mean of the differences, stream by stream, exceeds its 95 % interval. In the tables of other
+readings, the experiment is repeated with other units, pairs and rates.
 
 The reading
 -----------
-The paper does not say what the rate is a rate of, what R_B is, which q were drawn and over which
-values the parameter was tuned. Here the rate is in degrees a round, N(0, 2) has variance 2, R_B =
-1 and the target goes round in five pairs.
+The paper does not say in which unit the rate is, how large R_B is, which values of q were drawn,
+and over which values the parameter was tuned. Here the rate is in degrees per round, N(0, 2) has
+variance 2, R_B = 1, and the target goes round in five pairs of columns.
 
-The unit decides the left panel: in radians the target turns by 57° a round, nothing can follow it,
-and AROWR, which tunes itself to predict almost 0, is the best. At 1° a round the order is the
-paper's for q up to 1.5, and with larger q ARCOR falls behind NLMS; at .1° a round, half a turn in
-all, it is ahead with q = 2 as well. On the right panel every reading has the paper's order for q
-up to 2. Since the paper does not say which q were drawn, its claim is taken to be about the best
+The result of the left panel depends on the unit of the rate. In radians the target turns by 57° per
+round, and no learner can follow it. In radians AROWR is the best, since its tuned r makes it
+predict almost 0. At 1° per round the learners are in the paper's order for q up to 1.5, and with
+larger q ARCOR falls behind NLMS. At .1° per round, half a turn in all, ARCOR is ahead of NLMS with
+q = 2 as well. In the right panel the learners are in the paper's order for q up to 2 under every
+reading. Since the paper does not say which q were drawn, its claim is taken to be about the best q
 of those drawn here.
 """
 
@@ -66,12 +68,12 @@ READINGS: Mapping[str, Stream] = {
 
 
 def named(q: float) -> str:
-    """Return the name of ARCOR with that q."""
+    """Return the name of ARCOR with this q in tables and pictures."""
     return f"ARCOR, q = {q:g}"
 
 
 def families(coarse: bool) -> dict[str, Sequence[Learner]]:
-    """Return the values each learner's parameter is chosen from."""
+    """Return the learners to tune over, by name; with ``coarse``, fewer of each."""
     step = 0.5 if coarse else 0.25
     arcor = {
         named(q): [ARCOR(r=r, radius=1.0, q=q) for r in powers(-2, 4, step)] for q in SEVERAL_Q
@@ -84,7 +86,7 @@ def families(coarse: bool) -> dict[str, Sequence[Learner]]:
 
 
 def run(study: Study) -> Outcome:
-    """Run both panels, and again under other interpretations."""
+    """Run both panels of the figure, and again under other readings of the paper."""
     rows = {"rows": 800} if study.quick else {}
     tried = families(study.quick)
     panels = {name: {**stream, **rows} for name, stream in PANELS.items()}

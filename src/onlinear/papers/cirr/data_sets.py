@@ -51,7 +51,7 @@ MULTIPLES = 10.0 ** np.arange(-2, 2.25, 0.5)  # the multiples of the tuned value
 
 
 class SetSeen(NamedTuple):
-    """The results on a data set."""
+    """The results of all learners on a data set."""
 
     rows: int
     paper: dict[str, Row]  # as the paper ran it, errors included
@@ -103,7 +103,7 @@ def slips() -> list[ol.Learner]:
 
 
 def parameter(learner: ol.Learner) -> tuple[str, float]:
-    """Return the name of the parameter that is moved, and its value."""
+    """Return the name of the learner's parameter that is varied, and its value."""
     given = learner.get_params()
     name = next(name for name in ("a", "b", "eta", "gamma") if name in given)
     return name, float(given[name])
@@ -123,30 +123,30 @@ def _by_parameter(
 
 
 def sensitivity(seen: SetSeen, name: str) -> float:
-    """Return the largest factor by which the RMSE grows if the parameter is changed."""
+    """Return the largest factor by which a learner's RMSE grows if its parameter is changed."""
     return float(np.max(seen.by_parameter[name][1]) / seen.fair[name])
 
 
 def weights(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the weights of a new learner after the rows."""
+    """Return the weights of a new learner after it has learnt the rows."""
     bank = ol.Bank([learner], threads=1)
     ol.replay(bank, X, y)
     return bank[0].coef_
 
 
 def zeros(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> set[int]:
-    """Return the columns that are not constantly 0, but have weight 0 after the rows."""
+    """Return the columns that are not constantly 0, but have weight 0 after all rows."""
     nothing = np.abs(weights(learner, X, y)) < NOTHING
     return set(np.flatnonzero(nothing & X.any(axis=0)).tolist())
 
 
 def kept(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> set[int]:
-    """Return the columns with a nonzero weight after the rows."""
+    """Return the columns with a nonzero weight after all rows."""
     return set(np.flatnonzero(np.abs(weights(learner, X, y)) >= NOTHING).tolist())
 
 
 def seconds(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the time of a round, the best of three replays."""
+    """Return the seconds that a learner takes per round, in the fastest of three replays."""
     spent = []
     for _ in range(3):
         fresh = ol.Bank([learner], threads=1)

@@ -40,7 +40,7 @@ GIVEN: dict[str, ol.Learner] = {  # the paper's constants, without its errors
 
 
 class StreamSeen(NamedTuple):
-    """The results on one stream."""
+    """The results of all learners on one stream."""
 
     paper: dict[str, Row]  # as the paper ran it, errors included
     right: dict[str, float]  # RMSE with the paper's constants, without its errors
@@ -99,7 +99,7 @@ def _errors(learners: Mapping[str, ol.Learner], X: np.ndarray, y: np.ndarray) ->
 
 
 def _struck(of: np.ndarray, size: float, column: int = STRUCK) -> np.ndarray:
-    """Return rows, or labels, with two anomalies."""
+    """Return a copy of rows, or labels, in which two values are replaced by ``size``."""
     spoilt = of.copy()
     table = spoilt[:, None] if of.ndim == 1 else spoilt
     table[[len(of) // 3, 2 * len(of) // 3], 0 if of.ndim == 1 else column] = size
@@ -107,7 +107,7 @@ def _struck(of: np.ndarray, size: float, column: int = STRUCK) -> np.ndarray:
 
 
 def by_input(X: np.ndarray, y: np.ndarray) -> Table:
-    """Return a table of anomalies of each input."""
+    """Return a table of the learners' RMSE with two anomalies, in each input in turn."""
     _, _, rest, labels = split(X, y)
     rows = []
     for column in range(rest.shape[1]):

@@ -6,12 +6,12 @@
     b ← b + yx
     w ← Ab
 
-With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a these would be online ridge regression and AAR. Not for use:
-they show where the printed numbers come from. They are learners so that :func:`onlinear.replay` can
-run them.
+With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a these learners would be online ridge regression and AAR. The
+wrong learners are not for use, but show where the printed numbers come from. They are written as
+learners so that :func:`onlinear.replay` can run them.
 
-B is A⁻¹ in the turned form, so that a round costs O(d²): the two swap their parts, A ← B − Bxxᵀ B /
-(1 + xᵀBx), B ← A + xxᵀ.
+In the turned form, B = A⁻¹ is stored as well, so that a round costs O(d²). A and B swap their
+roles in every round, A ← B − Bxxᵀ B / (1 + xᵀBx), B ← A + xxᵀ.
 """
 
 import math
@@ -28,7 +28,7 @@ __all__ = ["MisusedInverse"]
 
 
 class MisusedParams(NamedTuple):
-    """The start, whether A is turned every round, and whether predictions are shrunk."""
+    """The a of A₀ = aI, whether A is inverted in every round, whether predictions are shrunk."""
 
     a: float
     turned: float
@@ -36,7 +36,7 @@ class MisusedParams(NamedTuple):
 
 
 class MisusedState(NamedTuple):
-    """Rounds learnt, weights, A, its inverse if A is turned, b = Σyx."""
+    """The state: rounds learnt, the weights, A, its inverse B in the turned form, and b = Σyx."""
 
     t: np.ndarray
     w: np.ndarray
@@ -54,7 +54,7 @@ def init(params: MisusedParams, d: int) -> MisusedState:
 
 @Step
 def step(state: Any, params: Any, x: Any, y: Any, work: Any) -> Any:
-    """One round."""
+    """Predict the label of x, then learn y unless y is NaN."""
     t, w, A, B, b = state
     _, turned, shrink = params
     v = work[0]
@@ -87,7 +87,7 @@ class MisusedInverse(Learner):
     a : float, default 1.0
         The initial matrix is a·I, a > 0.
     form : {"turned", "sums"}, default "turned"
-        Whether it is inverted in every round, or in none.
+        Whether the matrix A is inverted in every round ("turned"), or in none ("sums").
     shrink : bool, default False
         Whether predictions are divided by 1 + xᵀAx, as AAR's are.
     on_bad : {"raise", "skip"}, default "raise"

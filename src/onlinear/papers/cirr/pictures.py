@@ -56,7 +56,7 @@ def _powers(axis: str, ax: Axes, *ticks: float) -> None:
 
 
 def near_and_far(series: Series) -> Figure:
-    """Draw all values, and next to it those near the smallest."""
+    """Draw all values in one panel, and the values near the smallest in another."""
     figure, ((far, near),) = new(1, 2, 3.1)
     for ax in (far, near):
         _dots(ax, series)
@@ -76,7 +76,7 @@ def struck_and_excess(
     rounds: np.ndarray,
     excess: Mapping[str, np.ndarray],
 ) -> Figure:
-    """Draw the RMSE over the size of anomalies, and the loss above the best in hindsight."""
+    """Draw the RMSE over the size of anomalies, and the regret against the best in hindsight."""
     figure, ((left, right),) = new(1, 2, 2.9)
     for k, (look, name) in enumerate(zip(LOOKS, ONLINE, strict=False)):
         band(left, sizes, struck[name], name, look)
@@ -92,7 +92,7 @@ def struck_and_excess(
 
 
 def side_by_side(series: Mapping[str, Series]) -> Figure:
-    """Draw the values on ISE and on F-16."""
+    """Draw the values on the data sets ISE and F-16, side by side."""
     figure, (pair,) = new(1, 2, 3.2)
     for ax, (which, values) in zip(pair, series.items(), strict=True):
         _dots(ax, values)
@@ -104,7 +104,7 @@ def side_by_side(series: Mapping[str, Series]) -> Figure:
 
 
 def over_time(curves: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
-    """Draw the RMSE of the rounds so far."""
+    """Draw each learner's RMSE of the rounds so far, over the rounds."""
     figure, (pair,) = new(1, 2, 2.9)
     for ax, (which, of) in zip(pair, curves.items(), strict=True):
         shown: Sequence[str] = [name for name in of if name != "OGD"]
@@ -121,7 +121,7 @@ def over_time(curves: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
 def by_parameter(
     lines: Mapping[str, Mapping[str, tuple[np.ndarray, np.ndarray]]], reach: float
 ) -> Figure:
-    """Draw the RMSE over the parameter, in units of the tuned one."""
+    """Draw each learner's RMSE over its parameter, as a multiple of the tuned value."""
     figure, (pair,) = new(1, 2, 2.9)
     for ax, (which, of) in zip(pair, lines.items(), strict=True):
         for look, name in zip(LOOKS, ONLINE, strict=False):

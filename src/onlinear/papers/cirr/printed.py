@@ -34,7 +34,7 @@ PRINTED = {
 
 
 def remarks(seen: Mapping[str, SetSeen]) -> list[str]:
-    """Return the cells that differ from the printed ones."""
+    """Return remarks on the cells of the table that differ from the printed ones."""
     return [
         f"Cells of {which} that are more than one unit of the last printed digit apart, with AAR "
         f"and ORR as the paper ran them. {differing(PRINTED[which], each.paper)}"
@@ -45,7 +45,7 @@ def remarks(seen: Mapping[str, SetSeen]) -> list[str]:
 def tables(
     seen: Mapping[str, SetSeen], hidden: Mapping[str, float], times: Mapping[str, float]
 ) -> list[Table]:
-    """Return the printed table next to the run's, and the results without the errors."""
+    """Return tables of printed and computed numbers, and of results without the paper's errors."""
     tables = []
     for which, each in seen.items():
         printed = PRINTED[which]
@@ -93,7 +93,7 @@ def tables(
 
 
 def pictures(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[Picture]:
-    """Return errors side by side, over time, and over the parameter."""
+    """Return pictures of the errors: side by side, over time, and over the parameter."""
     series = {
         which: {
             "printed in the paper": {n: float(values[0]) for n, values in PRINTED[which].items()},

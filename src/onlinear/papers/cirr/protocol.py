@@ -1,4 +1,4 @@
-"""Shared by Tables 2 and 3 of Jamil & Bouchachia: measures, the protocol, and tuning."""
+"""Measures, protocol and tuning that Tables 2 and 3 of Jamil & Bouchachia share."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -38,7 +38,7 @@ PRIORS = 10.0 ** np.arange(-8, 1.25)  # and epsilon in units of mean y² · max�
 
 
 class Row(NamedTuple):
-    """A row of the tables: measures of the errors y − ŷ, the last three their quartiles."""
+    """A row of the tables: measures of the errors y − ŷ, of which the last three are quartiles."""
 
     rmse: float
     r2: float
@@ -53,7 +53,7 @@ MEASURES = ("RMSE", "R²", "MAE", "LQE", "MQE", "UQE")
 
 
 def row(y: np.ndarray, predictions: np.ndarray) -> Row:
-    """Return the measures of the paper; its R² is the squared correlation of y and ŷ."""
+    """Return the paper's error measures; R² in the paper is the squared correlation of y and ŷ."""
     run = _run(y, predictions)
     return Row(run.rmse, run.correlation2, run.mae, *run.error_quartiles.tolist())
 
@@ -64,7 +64,7 @@ def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
 
 
 def _run(y: np.ndarray, predictions: np.ndarray) -> ol.Replay:
-    """Return a run in which every row counts: without one of the predictions it has no measure."""
+    """Return a replay in which every row counts: if a prediction is NaN, so are all measures."""
     if np.isnan(predictions).any():  # of a row that Replay would leave out
         predictions = np.full(y.size, np.nan)
     return ol.Replay(predictions, y, np.zeros(0, dtype=np.intp))
@@ -81,7 +81,7 @@ def apart(printed: str, value: float) -> float:
 
 
 def agrees(printed: str, value: float) -> bool:
-    """Whether a value is within one unit of the last printed digit, rounded or truncated."""
+    """Return whether a value is within one unit of the last digit of a printed one."""
     return apart(printed, value) <= 1.0
 
 
@@ -110,7 +110,7 @@ def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Learner]]:
-    """Return the learners to choose from, with every ``every``-th value of a."""
+    """Return the learners to tune over, by name, with every ``every``-th value of a."""
     longest, power = float(np.max(np.sum(X**2, axis=1))), float(np.mean(y**2))
     penalties = PENALTIES[::every].tolist()
     return {
@@ -137,7 +137,7 @@ def tuned(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, ol.Learner]
 
 
 def named(learner: ol.Learner, grid: Sequence[ol.Learner] = ()) -> str:
-    """Return the parameters that were tuned, and which of them are at an end of their grid."""
+    """Return, as text, the tuned parameters and which of them are at an end of their grid."""
     names = {"a": "a", "b": "a", "eta": "η", "gamma": "γ", "epsilon": "ε"}
     words = []
     for name, value in learner.get_params().items():
@@ -149,7 +149,7 @@ def named(learner: ol.Learner, grid: Sequence[ol.Learner] = ()) -> str:
 
 
 def digits(value: float) -> str:
-    """Write a value with four digits."""
+    """Return a value as text with four digits."""
     return f"{value:.4g}".replace("-", "−")
 
 
@@ -171,7 +171,7 @@ def printed_beside(
 
 
 def misprinted(printed: str, value: float) -> bool:
-    """Whether a value agrees with a printed one except for its sign or a power of ten.
+    """Return whether a value agrees with a printed one except for its sign or a power of ten.
 
     >>> misprinted("2.41e-1", 0.02408), misprinted("2.95e-4", -2.947e-4), misprinted("1.2", 1.4)
     (True, True, False)

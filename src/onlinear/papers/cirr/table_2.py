@@ -2,64 +2,68 @@
 
 The claim
 ---------
-Ten inputs are uniform on [0, 1], y = 10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1), 40,768
-rows. Parameters are tuned on the first quarter, and the table has the errors on the rest. CIRR
-(RMSE 2.65) and OSLOG (2.63) are as good as the best linear predictor in hindsight (BLUE, 2.63), ONS
-and OGD a bit worse (2.66, 2.91), while AAR and ORR fail: 1.19·10⁵ and 4.73·10⁵, of which the paper
-says that Theorems 3 and 5 indicate it, and that ORR gives very high weights because of outliers.
+The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels
+y = 10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1). Parameters are tuned on the first quarter,
+and the table has the errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as the best
+linear predictor in hindsight (BLUE, 2.63). ONS and OGD are a bit worse (2.66, 2.91), while AAR and
+ORR fail: 1.19·10⁵ and 4.73·10⁵. The paper says that its Theorems 3 and 5 indicate the failure of
+AAR and ORR, and that ORR gives very high weights because of outliers.
 
-The text adds two experiments. With the four significant inputs alone CIRR has an RMSE of 3.41 and
-OSLOG of 21.12; OGD and ONS are a bit worse when significant inputs are removed. After a couple of
-anomalies are placed in the data the RMSE of OSLOG, OGD and ONS shoots up, that of CIRR becomes
-3.022, which suggests that CIRR is less sensitive to anomalies.
+The text of the paper adds two experiments. With the four significant inputs alone, CIRR has an RMSE
+of 3.41 and OSLOG of 21.12; OGD and ONS are a bit worse when significant inputs are removed. After a
+couple of anomalies are placed in the data, the RMSE of OSLOG, OGD and ONS shoots up, and that of
+CIRR becomes 3.022, which suggests that CIRR is less sensitive to anomalies.
 
 What is run
 -----------
-The paper's protocol, on the file that the authors used (OpenML 564) if it is to be had, and on
-streams drawn from the formula, one a repeat: learners begin afresh on the last three quarters, with
-a = .1 for AAR and .5 for ORR, CIRR and OSLOG. OSLOG's first prediction is w₀ᵀx₁, D has no floor.
-BLUE is least squares with an intercept, fitted to the rows that it is scored on; R² is the squared
-correlation of y and ŷ. The parameters of OGD and ONS are not given: OGD's constant η = .05 was
-searched for so that the printed row comes out; ONS is tuned.
+The paper's protocol is run on the file that the authors used (OpenML 564), if it can be had, and on
+streams drawn from the formula, one per repeat. Learners start anew on the last three quarters, with
+a = .1 for AAR and a = .5 for ORR, CIRR and OSLOG. OSLOG's first prediction is w₀ᵀx₁, and D has no
+floor. BLUE is least squares with an intercept, fitted to the rows that it is scored on; R² is the
+squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS: OGD's
+constant η = .05 was searched for so that the printed row comes out, and ONS is tuned.
 
-Then the same with AAR and ORR as they are defined, and with every learner tuned: the parameter with
-the least loss on the first quarter, out of a grid from 10⁻⁸ to 100 for a (and grids of η, and of γ
-and ε), with OSLOG's first prediction 0.
+Then the protocol is run with AAR and ORR as they are defined, and again with every learner tuned. A
+tuned learner has the parameter with the least loss on the first quarter, out of a grid from 10⁻⁸ to
+100 for a (and grids of η, and of γ and ε). OSLOG's first prediction is 0 in these runs.
 
 For the two experiments the paper does not say what exactly was done. Here the significant inputs
-are x₁, x₂, x₄, x₅, which the text names. What it says of OGD and ONS, when significant attributes
-are removed, follows on the removal of the less significant, and is read as that; taken by the word,
-with the other six inputs alone, it is run too. The anomalies are two rows, a third and two thirds
-through, whose x₅ is replaced by a large number, from 10 to 10⁶. That it is x₅ is a choice; a table
-has the other inputs, on one stream. Two wrong labels are tried too. A row that is too long for
-OGD's step is predicted by it and not learnt, which is kinder than what the paper's would have done.
+are x₁, x₂, x₄ and x₅, which the text names. The text's statement about OGD and ONS, "when
+significant attributes are removed", follows the removal of the less significant inputs, and is
+taken to mean that. The literal meaning of these words, a run with the other six inputs alone, is
+tried too. The anomalies are two rows, a third and two thirds through the stream, whose x₅ is
+replaced by a large number, from 10 to 10⁶. The choice of x₅ is ours; a table has the other inputs,
+on one stream. Two wrong labels are tried too. A row that is too long for OGD's step is predicted
+but not learnt, which is better for OGD than what the paper's OGD would have done.
 
 The reading
 -----------
-The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are reproduced, and OGD's with one
-number fitted, in RMSE and R²; values are taken for the same if they are within one unit of the last
-printed digit, since the paper sometimes rounds and sometimes cuts. Other cells that differ are in a
-remark.
+The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are reproduced in RMSE and R², and so
+is OGD's row with one fitted number. Values count as the same if they are within one unit of the
+last printed digit, since the paper sometimes rounds and sometimes truncates. A remark lists the
+other cells that differ from the printed ones.
 
-The rows of AAR and ORR are not those of AAR and ORR. They come from one slip: A ← (A + xxᵀ)⁻¹ in
-place of A ← (A⁻¹ + xxᵀ)⁻¹, so that the matrix is turned over in each round and rows are added to
-the matrix and to its inverse in turns. ORR's is in a version of R/ORR.R in the repository that the
-paper names, github.com/JamilWaqas/CR; AAR's was found by trying about twenty wrong updates. But for
-one cell they give both rows to the last printed digit, and even the weight 30004 that the text has
-for ORR. The data have no outliers: all inputs are in [0, 1].
+The printed rows of AAR and ORR are not results of AAR and ORR. Both rows come from one slip, a
+programming error: A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. So the matrix is inverted in each
+round, and rows are added to the matrix and to its inverse in turns. ORR's slip is in a version of
+R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR; AAR's was found by trying
+about twenty wrong updates. Except for one cell, the wrong updates give the rows of AAR and ORR to
+the last printed digit, and even the weight 30004 that the text has for ORR. The data have no
+outliers: all inputs are in [0, 1].
 
-AAR and ORR without the slip predict as well as CIRR and OSLOG. Superiority is taken to be 5 % less
-RMSE after proper tuning; what is left is under 1 % and due to the first rounds, after which all
-four lose the same. The table says nothing of sparsity: the penalty that is best is too weak to set
-a weight to zero, as the paper says itself.
+AAR and ORR without the slip predict as well as CIRR and OSLOG. Superiority is taken to mean 5 %
+less RMSE after proper tuning. The remaining difference between these four learners is under 1 % and
+due to the first rounds, after which all four have the same loss. The table says nothing of
+sparsity: the best penalty is too weak to set a weight to zero, as the paper says itself.
 
-To leave out what does not matter cannot hurt, and does not: 3.41 and 21.12 must have another cause.
-That a large x leaves CIRR unmoved is true, but AAR has the same virtue for the same reason: both
-predict with x already in the matrix, so that a long row is predicted near 0. OSLOG and ORR lack it.
-And it is a virtue for anomalies of inputs only: those of labels strike all learners alike. How far
-the others shoot up depends on the input that is struck; for some without influence it is less than
-tenfold. Afterwards every second-order learner has lost x₅, whose two large values outweigh all
-others.
+Leaving out inputs that do not matter cannot hurt, and does not: the printed RMSEs of 3.41 and 21.12
+must have another cause. It is true that a large x hardly changes the RMSE of CIRR, but the same
+holds for AAR, for the same reason: both predict with x already in the matrix, so that a long row is
+predicted near 0. OSLOG and ORR predict before x is in the matrix. CIRR and AAR are protected
+against anomalies of inputs only: anomalies of labels harm all learners alike. How much an anomaly
+raises the RMSE of the other learners depends on the input; for some inputs without influence on y
+it is less than tenfold. After the two anomalies every second-order learner has lost x₅, whose two
+large values outweigh all others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -108,7 +112,7 @@ CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the
 
 
 def run(study: Study) -> Outcome:
-    """Return the table as the paper ran it and corrected, and the two experiments."""
+    """Compute the table as the paper ran it and corrected, and run the two experiments."""
     every = 4 if study.quick else 1
     rows = 4000 if study.quick else 40_768
     streams = study.map(partial(draw, rows=rows, every=every), study.seeds)
@@ -143,7 +147,7 @@ def _mean(streams: Sequence[StreamSeen], name: str) -> dict[str, float]:
 
 
 def _paper(streams: Sequence[StreamSeen], file: StreamSeen | None) -> dict[str, Row]:
-    """Return the rows of the file, or without it their means over the streams."""
+    """Return the rows on the authors' file or, without it, their means over the drawn streams."""
     if file is not None:
         return file.paper
     names = streams[0].paper

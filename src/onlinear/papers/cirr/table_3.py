@@ -2,83 +2,91 @@
 
 The claim
 ---------
-ISE: 536 days, 8 stock indices (the Bovespa index is named twice), to predict the index of Istanbul
-in dollars. F-16: 13,750 observations of 40 attributes, to predict the ailerons' control. Parameters
-are tuned on the first quarter, and the table has the errors on the rest. All algorithms except CIRR
-fail to perform well on ISE (RMSE: CIRR .0063, OSLOG .0105, AAR .0187, OGD and ONS .019, ORR .0567),
-and on F-16 CIRR is best too (CIRR 1.97·10⁻⁴, OGD 5.32·10⁻⁴, AAR .761, OSLOG 2.81, ONS 2.73·10⁵, ORR
-2.58·10⁷). OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR.
+The data set ISE has 536 days and 8 stock indices (the Bovespa index is named twice), from which the
+index of Istanbul in dollars is predicted. The data set F-16 has 13,750 observations of 40
+attributes, from which the ailerons' control is predicted. Parameters are tuned on the first
+quarter, and the table has the errors on the rest. All algorithms except CIRR fail to perform well
+on ISE (RMSE: CIRR .0063, OSLOG .0105, AAR .0187, OGD and ONS .019, ORR .0567). On F-16 CIRR is the
+best too (CIRR 1.97·10⁻⁴, OGD 5.32·10⁻⁴, AAR .761, OSLOG 2.81, ONS 2.73·10⁵, ORR 2.58·10⁷). OSLOG,
+AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR.
 
-CIRR and OSLOG select attributes: during tuning they set the weight of the Nikkei index to 0, and
-those of F-16 but for attributes 1 to 10 and 39; these are removed. The others' ability to shrink is
-nowhere near: AAR and ORR give near zero weight to attributes 26, 30, 32 and 34 of F-16, which are
-removed for them, OGD and ONS to none. CIRR and OSLOG also have better computational efficiency than
-ORR, ONS, OGD and AAR.
+CIRR and OSLOG select attributes: during tuning they set the weight of the Nikkei index to 0, and on
+F-16 all weights but those of attributes 1 to 10 and 39. The attributes with weight 0 are removed.
+The other algorithms shrink far less: AAR and ORR give near zero weight to attributes 26, 30, 32 and
+34 of F-16, which are removed for them, OGD and ONS to none. CIRR and OSLOG also have better
+computational efficiency than ORR, ONS, OGD and AAR.
 
 What is run
 -----------
-The paper's protocol: learners begin afresh on the last three quarters, with a = 10⁻⁵. CIRR and
-OSLOG are given the attributes they selected only, D has no floor, and OSLOG's first prediction is
-w₀ᵀx₁. BLUE is least squares with an intercept, fitted to the rows that it is scored on; R² is the
-squared correlation of y and ŷ. The parameters of OGD and ONS are not given. OGD has η = 10⁻⁵ on
-ISE, as a; on F-16 η = 1.55·10⁻⁶ was searched for so that the printed row comes out, so that its
-agreement says little. That step is too long for some rows of F-16, which are predicted here and not
-learnt. The rows of ONS are left out. Attributes 26, 30, 32 and 34 are left to AAR and ORR: in the
-first quarter they, and 28, are 0 in every row, so that their weights are 0 for any learner without
-saying anything of shrinkage, and removing them there changes nothing. Later a few rows are not 0;
-what the removal changes then is said with the claim on shrinkage.
+First the paper's protocol is run. Learners start anew on the last three quarters, with a = 10⁻⁵.
+CIRR and OSLOG are given only the attributes that they selected, D has no floor, and OSLOG's first
+prediction is w₀ᵀx₁. BLUE is least squares with an intercept, fitted to the rows that it is scored
+on; R² is the squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS.
+On ISE OGD has η = 10⁻⁵, the same as a. On F-16 OGD's η = 1.55·10⁻⁶ was searched for so that the
+printed row comes out; the agreement of this row therefore says little. Steps of this size are too
+long for some rows of F-16, which are predicted here and not learnt. The rows of ONS are left out.
 
-Then the same with AAR and ORR as they are defined, OSLOG's first prediction 0, a floor of 10⁻¹² in
-D and no attribute removed; with that and every learner tuned, by the least loss on the first
-quarter out of a grid from 10⁻⁸ to 100 for a (and grids of η, and of γ and ε); the same with the
-learners of the first quarter going on, as one would do it; and without the index of Istanbul in
-lira. With a large ε and a small γ ONS becomes OGD; its grid ends before that. A tuned value at an
-end of its grid would be marked in the table.
+Attributes 26, 30, 32 and 34 are not removed for AAR and ORR. In the first quarter attributes 26,
+28, 30, 32 and 34 are 0 in every row. So the weights of these attributes are 0 for any learner,
+which says nothing about shrinkage, and removing the attributes changes nothing in the first
+quarter. Later they are not 0 in a few rows; the claim on shrinkage says what their removal changes
+then.
 
-What is selected is run as the paper did it, with a = 10⁻⁵ and no floor, on the first quarter; then
-on the first quarter begun at each of its first 40 rows in turn, and with its rows shuffled.
+Then the protocol is run with AAR and ORR as they are defined, OSLOG's first prediction 0, a floor
+of 10⁻¹² in D and no attribute removed. These runs are repeated with every learner tuned, by the
+least loss on the first quarter out of a grid from 10⁻⁸ to 100 for a (and grids of η, and of γ and
+ε). Tuned learners are also run without starting anew after the first quarter, as one would do in
+practice; and without the index of Istanbul in lira. With a large ε and a small γ ONS becomes OGD;
+the grid of ONS ends before that. A tuned value at an end of its grid would be marked in the table.
+
+The selection of attributes is run as the paper did it, with a = 10⁻⁵ and no floor, on the first
+quarter. Then the selection is run on the first quarter begun at each of its first 40 rows in turn,
+and with its rows shuffled.
 
 Sensitivity is how many times a learner's RMSE on the last three quarters grows, at most, if its
-parameter is moved from the tuned one to a hundredth, to the hundredfold, and in steps of half a
-power of ten between (ε of ONS stays). Time is the best of three replays of the F-16 rows by the
-library's learners.
+parameter is changed from the tuned value to between a hundredth and a hundred times this value, in
+steps of half a power of ten (ε of ONS stays). Time is the best of three replays of the F-16 rows by
+the library's learners.
 
 The reading
 -----------
 The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are reproduced within one unit of the
-last printed digit in RMSE and R²; which attributes are left to CIRR and OSLOG is in the text. OGD's
-is on ISE; on F-16 RMSE is, R² is not quite, the library leaving out rows that overshoot. The rows
-of F-16 come from 7,154 observations, not from 13,750.
+last printed digit in RMSE and R²; the attributes that are left to CIRR and OSLOG are taken from the
+text. OGD's row is reproduced on ISE. On F-16 OGD's RMSE is reproduced but its R² not quite, since
+the library leaves out rows that overshoot. The rows of F-16 come from 7,154 observations, not from
+13,750.
 
-The rows of AAR and ORR are not those of AAR and ORR. ORR's has the slip of Table 2, A ← (A + xxᵀ)⁻¹
-for A ← (A⁻¹ + xxᵀ)⁻¹. AAR's has another: ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never
-inverted. Both reproduce the printed rows. ORR's slip is in a version of R/ORR.R in the repository
-that the paper names, github.com/JamilWaqas/CR; AAR's was found by trying about twenty wrong updates
+The printed rows of AAR and ORR are not results of AAR and ORR. ORR's row has the slip (programming
+error) of Table 2, A ← (A + xxᵀ)⁻¹ for A ← (A⁻¹ + xxᵀ)⁻¹. AAR's row has another slip:
+ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never inverted. With these slips, the printed rows
+of AAR and ORR are reproduced. ORR's slip is in a version of R/ORR.R in the repository that the
+paper names, github.com/JamilWaqas/CR. AAR's slip was found by trying about twenty wrong updates
 until one gave the rows of ISE and F-16, and it is not the one that gives the row of Table 2.
-OSLOG's rows are ruined by the first of their predictions alone, w₀ᵀx₁ with w₀ = 1, made before
-anything was learnt; the paper's Remark 3 says that it is 0.
+OSLOG's rows are ruined by their first prediction alone, w₀ᵀx₁ with w₀ = 1, made before anything was
+learnt; the paper's Remark 3 says that it is 0.
 
-Without slips, what fails is OGD on F-16, and ONS there if it begins afresh: attributes whose units
-differ by orders of magnitude are not scaled. OSLOG is a little better than ORR there. Superiority
-is taken to be 5 % less RMSE after proper tuning. What differs between the others is mostly the
-first rounds: learners that begin afresh pay for them, and hardly differ if they go on from the
-first quarter.
+Without slips, OGD fails on F-16, and ONS fails on F-16 if it starts anew: the units of the
+attributes differ by orders of magnitude, and the attributes are not scaled. OSLOG is a little
+better than ORR on F-16. Superiority is taken to mean 5 % less RMSE after proper tuning. The other
+learners differ mostly in the first rounds: learners that start anew pay for these rounds, and
+hardly differ if they go on from the first quarter.
 
-Both selections come out as the paper has them, and both hang on the first row. The Nikkei index is
-not found to be irrelevant: it is 0 on the first day, so its weight is 0 after the first round, and
-with no floor a weight of 0 never returns. Begun on another day, what is lost is the indices that
-are 0 on that day, mostly none. It is the same with attributes 1 to 10 and 39 of F-16: begun at
-another row, those that are 0 in it are lost; and in another order of the rows the selection is
-another. How often is said with the claims.
+The selections on ISE and on F-16 come out as in the paper, and both depend on the first row. The
+Nikkei index is not found to be irrelevant: it is 0 on the first day, so its weight is 0 after the
+first round, and with no floor a weight of 0 never returns. If the run begins on another day, the
+indices that are 0 on that day are lost, mostly none. The same holds for attributes 1 to 10 and 39
+of F-16: if the run begins at another row, those that are 0 in that row are lost, and in another
+order of the rows other attributes are selected. The claims say how often the selection changes.
 
-Whether the others shrink is counted by weights that are exactly 0, with no floor, as the paper ran
-it. Counted by weights that do next to nothing, with the floor, the lead is smaller: OGD has such
-weights too, of attributes so small that its steps have not reached them. Those that are exactly 0
-are of attributes that are 0 but for rows it skipped. Both counts are given.
+Shrinkage is counted by weights that are exactly 0, with no floor, as the paper ran it. If weights
+with next to no effect are counted, with the floor, the lead of CIRR and OSLOG is smaller: OGD has
+such weights too, of attributes so small that its steps have not reached them. OGD's weights that
+are exactly 0 are those of attributes that are 0 except in rows it skipped. The counts with and
+without the floor are given.
 
 The list of ISE's inputs names the Bovespa index twice. One of the eight columns is actually the
-index of Istanbul in lira, which is the label up to the exchange rate of the day: without it the
-error about doubles for all learners, and none is clearly better than the others.
+index of Istanbul in lira, which is the label up to the exchange rate of the day. Without this
+column the error about doubles for all learners, and none is clearly better than the others.
 """
 
 from collections.abc import Mapping
@@ -124,7 +132,7 @@ CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the
 
 
 def run(study: Study) -> Outcome:
-    """Return the table as the paper ran it and corrected, and the selected attributes."""
+    """Compute the table as the paper ran it and corrected, and the selected attributes."""
     every = 2 if study.quick else 1
     data = {
         "ISE": load("istanbul_stock_exchange", study.folder, study.download),
@@ -165,7 +173,7 @@ def run(study: Study) -> Outcome:
 
 
 def _values(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[Claim]:
-    """Return the claims about the errors."""
+    """Return the claims about the errors of the learners."""
     return [
         *_printed_rows(seen),
         *_failures(seen),
@@ -338,7 +346,7 @@ def _selected(which: str, data: Data, study: Study) -> list[Claim]:
 
 
 def _shrinkage(data: Data, seen: SetSeen) -> Claim:
-    """Return the claim about the weights of the others, on F-16."""
+    """Return the claim that AAR, ORR, OGD and ONS shrink less than CIRR and OSLOG, on F-16."""
     F, labels, rest, later = split(data.X, data.y)
     learners = {
         **seen.chosen,

@@ -1,1 +1,1 @@
-"""Cesa-Bianchi, Conconi & Gentile (2003): filters that see only the labels of what they forward."""
+"""Cesa-Bianchi, Conconi & Gentile (2003): filters that see only the labels of forwarded rows."""

@@ -1,55 +1,57 @@
-"""Cesa-Bianchi, Conconi & Gentile (2003), Fig 1: filters that see the labels of what they forward.
+"""Cesa-Bianchi, Conconi & Gentile (2003), Fig 1: filters that see labels of forwarded stories only.
 
 The claim
 ---------
-On the first 70,000 stories of Reuters Corpus Volume 1 each of the 34 topics that 1 to 5 % of them
-have is a filtering task. RIDGE-FIL, which sees the label of a story only if it forwards it, has an
-average F-measure of .59; RIDGE-FULL, the same margin with no threshold and every label seen, .68:
-"hence the threshold compensates pretty well the partial feedback". The Perceptron, which sees
-every label too, has .61. Precision and recall of RIDGE-FULL are balanced, RIDGE-FIL's recall is
-higher than its precision, and in some cases RIDGE-FIL's F is slightly better than that of
-RIDGE-FULL. STAP, the apple tasting rule on top of RIDGE-FULL, performs poorly and is not in the
-plot.
+The data are the first 70,000 stories of Reuters Corpus Volume 1 (RCV1). Each of the 34 topics that
+1 to 5 % of the stories have is a filtering task. RIDGE-FIL, which sees the label of a story only if
+it forwards the story, has an average F-measure of .59. RIDGE-FULL, which uses the same margin
+without a threshold and sees every label, has .68: "hence the threshold compensates pretty well the
+partial feedback". The Perceptron, which sees every label too, has .61. Precision and recall of
+RIDGE-FULL are balanced, and the recall of RIDGE-FIL is higher than its precision. In some cases the
+F-measure of RIDGE-FIL is slightly better than that of RIDGE-FULL. STAP, the apple tasting rule on
+top of RIDGE-FULL, performs poorly and is not in the plot.
 
 What is run
 -----------
-RCV1 is run if scikit-learn has it (sklearn.datasets.fetch_rcv1), which is never fetched from here;
-otherwise, and in a quick look, Reuters-21578 stands in: all its stories in the order of their
-dates, title and body. A topic that 1 to 5 % of the stories have is a task. Vectors are TF-IDF, (1
-+ ln TF) ln(N/DF), of length 1; words of three stories or more, without stop words, digits made one
-sign.
+RCV1 is used if scikit-learn has stored it (sklearn.datasets.fetch_rcv1); it is never downloaded
+from here. Without RCV1, and in a quick run, the data are those of Reuters-21578: the title and body
+of all its stories, in the order of their dates. Each topic that 1 to 5 % of the stories have is a
+task. A story is a TF-IDF vector of length 1, with the weights (1 + ln TF) ln(N/DF). Only words of
+three stories or more count, without stop words, and with all digits replaced by one sign.
 
-RIDGE-FULL is RidgeFilter(c=0, feedback="full"), RIDGE-FIL RidgeFilter() with the paper's c = 5,
-and STAP AppleTasting(RidgeFilter(c=0)) with the number of stories known. Only STAP decides by
-chance: it is what is repeated. F, precision and recall are taken over all decisions of a stream,
-from the first on. The second half is from the same runs. Averages are over topics, ± the standard
-error over topics.
+RIDGE-FULL is RidgeFilter(c=0, feedback="full"), RIDGE-FIL is RidgeFilter() with the paper's c = 5,
+and STAP is AppleTasting(RidgeFilter(c=0)) with the number of stories known. Only STAP decides by
+chance, so only STAP is repeated. F-measure, precision and recall are taken over all decisions of a
+stream, from the first on. The results for the second half of the stream are from the same runs.
+Averages are over topics, ± the standard error over topics.
 
-A second table has the same, but for STAP, for the stories that have a topic at all, as every story
-of RCV1 has.
+A second table has the same results, without STAP, for only those stories that have a topic, as
+every story of RCV1 has.
 
 The reading
 -----------
-Reuters-21578 is not RCV1. It has less than a third of the stories, so that a topic has a few
-hundred relevant ones, where the paper's have 700 to 3,500; and about half of its stories have no
-topic. This is likely to decide about RIDGE-FIL: its threshold −√(5 ln t/N) comes up to 0 only as
-it forwards, and most of its false alarms are in the first half. On a longer stream they should
-weigh less, as the second half and the curve of F as stories come suggest; whether they would weigh
-as little as in the paper, only RCV1 can tell.
+Reuters-21578 is not RCV1. Reuters-21578 has less than a third of the stories, so that a topic has a
+few hundred relevant stories, where the paper's topics have 700 to 3,500. About half of the stories
+of Reuters-21578 have no topic. These differences are likely to decide the result of RIDGE-FIL: its
+threshold −√(5 ln t/N) comes close to 0 only as it forwards stories, and most of its false alarms
+are in the first half. On a longer stream the false alarms should weigh less, as the second half and
+the curve of the F-measure over time suggest. Only RCV1 can tell whether the false alarms would
+weigh as little as in the paper.
 
-That RIDGE-FIL compensates "pretty well" is read as at least four fifths of the F of RIDGE-FULL
-(the paper has .59/.68 = 87 %); "balanced" as averages less than .1 apart; "poor" as below
-RIDGE-FIL.
+That RIDGE-FIL compensates "pretty well" is taken to mean that it has at least four fifths of the
+F-measure of RIDGE-FULL (the paper has .59/.68 = 87 %). "Balanced" is taken to mean averages less
+than .1 apart, and "poor" to mean below RIDGE-FIL.
 
 The text does not say how topics are ordered in the figure: here the most frequent comes first.
-Words are not lemmatised, as they were for the paper. RCV1 as scikit-learn has it is stemmed, with
-weights from its first 23,149 stories and in the order of its identifiers, which is nearly that of
-the dates. RIDGE-FULL keeps n²/2 numbers for n stories and takes time as n³: 70,000 need 20 GB,
-more than thirty times the time of Reuters-21578, and a machine with twice that memory. Where there
-is less, as many of the first stories are run as go into half of it.
+Words are not lemmatised here, although they were for the paper. RCV1 as scikit-learn has it is
+stemmed, has weights from its first 23,149 stories, and is in the order of its identifiers, which is
+nearly the order of the dates. RIDGE-FULL keeps n²/2 numbers for n stories and takes time in
+proportion to n³. For 70,000 stories, RIDGE-FULL needs 20 GB, more than thirty times the time of
+Reuters-21578, and a machine with twice that memory. On a machine with less memory, only as many of
+the first stories are run as fit into half of the memory.
 
-The paper's Figure 2 is pseudo-code and has no numbers; what is wrong in it, and how its Theorem 1
-and Lemma 2 fare, is among the errata of the documentation.
+The paper's Figure 2 is pseudo-code and has no numbers. The errors in Figure 2, Theorem 1 and Lemma
+2 of the paper are among the errata of the documentation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -176,7 +178,7 @@ def _claims(task: Tasks, found: Mapping[str, Scores], by_chance: Sequence[float]
 
 
 def _averages(source: NewsSource, found: Mapping[str, Scores]) -> Table:
-    """Return the averages over topics of each filter."""
+    """Return a table of each filter's scores, averaged over topics."""
     X, _, topics = tasks(source)
     name = {"rcv1": "RCV1", "reuters21578": "Reuters-21578"}[source.name]
     stories = f"{X.shape[0]:,} stories{' with a topic' * source.labelled}"
@@ -199,7 +201,7 @@ def _averages(source: NewsSource, found: Mapping[str, Scores]) -> Table:
 
 
 def _each(task: Tasks, found: Mapping[str, Scores]) -> Table:
-    """Return F of each topic."""
+    """Return a table of the F-measure of each filter on each topic."""
     rows = [
         (topic, f"{task.Y[:, k].sum():,}", *(f"{each.f[k]:.3f}" for each in found.values()))
         for k, topic in enumerate(task.topics)

@@ -27,7 +27,7 @@ PARTS = 20  # of the stream, after each of which F is computed
 
 
 class NewsSource(NamedTuple):
-    """Which stories: a data set, where it is, and how much of it."""
+    """Which stories to use: a data set, its folder, and how much of it."""
 
     name: str  # "rcv1" or "reuters21578"
     folder: Path | None = None
@@ -38,7 +38,7 @@ class NewsSource(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Vectors of length 1, a column of labels for each topic, the most frequent first."""
+    """Stories as vectors of length 1, and a column of labels per topic, most frequent first."""
 
     X: "csr_array"
     Y: np.ndarray
@@ -47,7 +47,7 @@ class Tasks(NamedTuple):
 
 @cache
 def tasks(source: NewsSource) -> Tasks:
-    """Return the non-empty stories, and the topics of 1 to 5 % of them."""
+    """Return the non-empty stories, and the topics that 1 to 5 % of them have."""
     if source.name == "rcv1":
         X, has, names = _rcv1(source)
     else:
@@ -64,7 +64,7 @@ def tasks(source: NewsSource) -> Tasks:
 def _rcv1(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     """Return vectors, labels and topics of RCV1: as many of the first stories as memory allows.
 
-    RIDGE-FULL keeps n²/2 numbers for n stories, and may use half of the memory.
+    The filter RIDGE-FULL keeps n²/2 numbers for n stories, and may use half of the memory.
     """
     most = min(source.first or STORIES, int(math.sqrt(physical_memory() / 8)))
     X, Y, topics = streams.load("rcv1", source.folder, source.download)
@@ -109,7 +109,7 @@ class Scores(NamedTuple):
 
 
 def scores(item: tuple[NewsSource, str, int]) -> Scores:
-    """Run a filter by its name, with a seed, on every task of a source."""
+    """Return the scores of a filter, given its name and a seed, on every task of a source."""
     source, name, seed = item
     X, Y, _ = tasks(source)
     rows, middle = len(Y), len(Y) // 2

@@ -15,7 +15,7 @@ UPRIGHT = 12  # topics up to which their names fit side by side
 
 @styled
 def by_topic(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
-    """Return F of each topic, over the whole stream and in its second half."""
+    """Draw the F-measure of each topic, over the whole stream and in its second half."""
     figure, axes = new(2, 1, height=2.3, sharex=True, sharey=True)
     place = np.arange(len(tasks.topics))
     halves = (("whole stream", "f"), ("second half", "late"))
@@ -44,7 +44,7 @@ def by_topic(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
 
 @styled
 def balance(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
-    """Return recall and precision of each topic, and the mean F of the stream so far."""
+    """Draw recall and precision of each topic, and the mean F-measure of the stream so far."""
     figure, ((left, right),) = new(1, 2, height=3.0)
     left.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
     for f in (0.2, 0.4, 0.6, 0.8):

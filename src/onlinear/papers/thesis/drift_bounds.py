@@ -1,8 +1,8 @@
 """The orders of the bounds of LASER and ARCOR as functions of the drift (thesis, section 6.1).
 
-V is the sum of squared steps of the comparator, V′ that of the steps; LASER's bound is of the order
-T^{2/3}V^{1/3}, that of ARCOR √(TV′)·ln T. Everything is in logarithms, since the two cross where T
-is far beyond the range of floating point.
+V is the sum of the squared steps of the comparator, V′ the sum of the steps. LASER's bound is of
+the order T^{2/3}V^{1/3}, and ARCOR's of the order √(TV′)·ln T. Everything is computed in
+logarithms, since the two orders cross where T is far beyond the range of floating point.
 
 Moroshko, thesis sections 6 and 6.1.
 """
@@ -45,25 +45,25 @@ def log_closed_form(log_T: float, kappa: float) -> float:
 
 
 def lead(log_T: float, log_V: float, log_total: float) -> float:
-    """Return ln of ARCOR's order over LASER's: positive where LASER's is the smaller."""
+    """Return ln(ARCOR's order / LASER's order): positive where LASER's order is the smaller."""
     arcor = (log_T + log_total) / 2 + math.log(log_T)
     return arcor - (2 * log_T + log_V) / 3
 
 
 def decaying_lead(log_T: float, kappa: float) -> float:
-    """Return the lead for steps of t^−κ."""
+    """Return ln(ARCOR's order / LASER's order) for steps of length t^−κ."""
     return lead(log_T, log_closed_form(log_T, 2 * kappa), log_closed_form(log_T, kappa))
 
 
 def crossover(log_T: float) -> float:
-    """Return the κ up to which LASER's order is the smaller, infinity if it is for all."""
+    """Return the κ up to which LASER's bound has the smaller order (infinity if for every κ)."""
     if decaying_lead(log_T, STEEPEST) >= 0:
         return math.inf
     return float(brentq(lambda kappa: decaying_lead(log_T, kappa), 0.5, STEEPEST, xtol=1e-12))
 
 
 def only_laser() -> float:
-    """Return log₁₀ of the T up to which LASER's order is the smaller for every κ."""
+    """Return log₁₀ of the T up to which LASER's bound has the smaller order for every κ."""
     log_T = brentq(lambda log_T: decaying_lead(log_T, STEEPEST), 10.0, 30.0)
     return float(log_T) / math.log(10)
 
@@ -80,7 +80,7 @@ def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: f
 def price_of_6_8(rows: int = 1000) -> dict[str, tuple[float, float, float]]:
     """Return c, LASER's loss and the bound (6.9), for c as printed in (6.8) and corrected.
 
-    x = 1 and y = u_t, rising evenly from −1 to 1; d = X = Y = b = 1.
+    The stream has x = 1 and y = u_t, which rises evenly from −1 to 1, and d = X = Y = b = 1.
     """
     u = np.linspace(-1, 1, rows)[:, None]
     V, K = ol.hindsight.squared_drift(u), math.sqrt(2) * rows

@@ -22,7 +22,7 @@ NAMES = {
 
 
 def crossover_picture() -> Picture:
-    """Draw up to which κ LASER's order is the smaller, against the length of the stream."""
+    """Draw the κ up to which LASER's bound has the smaller order, over the length of the stream."""
     figure, axes = new(1, 1, 2.8)
     ax = axes[0, 0]
     first = only_laser()
@@ -54,7 +54,7 @@ def crossover_picture() -> Picture:
 
 
 def bounds_picture(steps: np.ndarray, decays: np.ndarray, of: Curves, rows: int) -> Picture:
-    """Draw bounds and regrets against the drift; the first drifts are the constant ones."""
+    """Draw bounds and regrets over the drift, constant drifts first and then decaying ones."""
     figure, axes = new(1, 2, 2.8, sharey=True)
     places = (slice(0, len(steps)), slice(len(steps), None))
     words = (

@@ -15,7 +15,7 @@ NOISE = 0.1
 
 
 class Drift(NamedTuple):
-    """Steps of size·t^−decay."""
+    """The drift of a target whose step in round t has the length size·t^−decay."""
 
     size: float
     decay: float
@@ -25,7 +25,7 @@ DRIFTS = (*(Drift(nu, 0.0) for nu in STEPS), *(Drift(1.0, kappa) for kappa in DE
 
 
 class Bounds(NamedTuple):
-    """Bounds and regrets at T, and (6.9)."""
+    """Bounds and regrets of LASER and ARCOR after T rounds, and the thesis' bound (6.9)."""
 
     laser: float
     arcor: float

@@ -2,38 +2,41 @@
 
 The claim
 ---------
-In the last round the learner says ŷ, then an adversary says y. G(y, ŷ) is what the learner loses
-more than the best u in hindsight, up to a constant (3.7). The figure has three surfaces.
+In the last round the learner predicts ŷ, then an adversary chooses the label y. G(y, ŷ) is the
+learner's loss minus that of the best u in hindsight, up to a constant (3.7). The figure has three
+surfaces of G.
 
-Left, Forster's: every loss of u counts once, and G is convex in y. The adversary goes as far as he
-may, so labels have to be bounded (by Y = 10 in the figure), and the optimal prediction is cut to
-that bound. Centre, WEMM, case 1: the last loss of u counts a times, with 1 + aχ − a < 0, χ = xᵀΣx;
-G is strictly concave in y, and the optimal prediction is at its saddle. Right, case 2: 1 + aχ − a =
-0, and the optimal prediction makes G invariant to y. In both cases labels need no bound, and the
+Left, Forster's problem: every loss of u has the weight 1, and G is convex in y. The adversary's
+best label is as large as allowed. So in Forster's problem labels have to be bounded (by Y = 10 in
+the figure), and the optimal prediction is clipped to that bound. Centre, WEMM, case 1: the last
+loss of u has a weight a with 1 + aχ − a < 0, where χ = xᵀΣx. In case 1 G is strictly concave in y,
+and the optimal prediction is at the saddle of G. Right, WEMM, case 2: 1 + aχ − a = 0, and for the
+optimal prediction G does not depend on y. In both cases of WEMM labels need no bound, and the
 optimal prediction is WEMM's (Theorem 2).
 
 What is run
 -----------
-A repeat draws 100 rows of three inputs with labels in [−10, 10], and one row more; b = 2. The
-thesis names no stream. In this one the last row is longer than the others, so that Forster's
-prediction is cut in some repeats and not in others.
+Each repeat draws 100 rows of three inputs with labels in [−10, 10], and one last row; b = 2. The
+thesis names no stream. In the stream used here the last row is longer than the others, so that
+Forster's prediction is clipped in some repeats and not in others.
 
-G is computed from its definition: the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² comes from the library's
-best predictor in hindsight, for each of 41 labels of the last row. Earlier losses have the weights
-of WEMM, or 1 for Forster. The optimal prediction is searched for without the closed form: one
-search for the adversary's best label, and one around it for the prediction that leaves him least.
-Labels are within 10 for Forster and within 100 for WEMM, which is to need no bound. In case 1 the
-last weight is 1.5, 3 and 10 times that of case 2. What is found is compared with what AAR(clip=10)
-and WEMM predict after the same rows.
+G is computed from its definition. For each of 41 labels of the last row, the library's best
+predictor in hindsight gives the least b‖u‖² + Σ a_t(y_t − uᵀx_t)². Earlier losses have the weights
+of WEMM, or 1 for Forster. The optimal prediction is searched for without the closed form: an inner
+search finds the adversary's best label, and an outer search finds the prediction that leaves the
+adversary the least. Labels are within 10 for Forster and within 100 for WEMM, which should need no
+bound. In case 1 the last weight is 1.5, 3 and 10 times that of case 2. The optimal predictions are
+compared with those of AAR(clip=10) and WEMM after the same rows.
 
 The reading
 -----------
-But for Y = 10 the figure has no numbers, so what can be reproduced are its shapes, and where the
-optimal predictions are. Predictions are taken for equal within 10⁻⁵, since such a search knows the
-least of a smooth function to half the digits only; a curvature is taken for 0 below 10⁻⁹, and G for
-invariant if it varies by less than 10⁻⁹ of Forster's. That Forster's value is not bounded is read
-as: it grows more than tenfold when labels may go to 1000 and not only to 100. That WEMM needs no
-bound: its value then changes by less than 10⁻⁶ of what Forster's does.
+Except for Y = 10 the figure has no numbers, so only its shapes and the places of the optimal
+predictions can be reproduced. Predictions count as equal within 10⁻⁵, since such a search finds the
+minimum of a smooth function to half the digits only. A curvature below 10⁻⁹ counts as 0. G counts
+as independent of y if it varies by less than 10⁻⁹ of the variation of Forster's G. "Forster's value
+is not bounded" is taken to mean that the value of Forster's problem grows more than tenfold when
+labels may go to 1000 and not only to 100. "WEMM needs no bound" is taken to mean that WEMM's value
+changes by less than 10⁻⁶ of the change of Forster's value.
 """
 
 from typing import Generic, NamedTuple
@@ -103,7 +106,7 @@ def play(seed: int) -> tuple[float, dict[str, Found[float]]]:
 
 
 def run(study: Study) -> Outcome:
-    """Return the shapes of the three games, and where their optimal predictions are."""
+    """Compute the shapes of the three games, and where their optimal predictions are."""
     said, shown = zip(*study.map(play, study.seeds), strict=True)
     of = {
         name: Found(*np.array([tuple(each[name]) for each in shown]).T)  # one entry per repeat

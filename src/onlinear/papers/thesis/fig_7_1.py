@@ -3,35 +3,35 @@
 The claim
 ---------
 On data sets 1 and 3, whose target turns at a constant rate, AROWR is the worst, since it stops
-learning; ARCOR is relatively bad, being made for less drift; CR-RLS is a little better than NLMS;
-LASER is the best. On data sets 2 and 4, whose target turns ever more slowly and jumps to another
-pair of columns every 50 rounds, ARCOR outperforms LASER.
+learning. On these two sets ARCOR is relatively bad, since it is made for less drift. CR-RLS is a
+little better than NLMS, and LASER is the best of all. On data sets 2 and 4, whose target turns ever
+more slowly and jumps to another pair of columns every 50 rounds, ARCOR outperforms LASER.
 
 What is run
 -----------
-Streams of 2,000 rows and 20 columns (onlinear.streams.paired): five pairs of normals with
-deviations 10 and 1 turned by 45°, ten columns N(0, 2), a target of length 1 in one pair. Sets 3 and
-4 have noise N(0, .05). Parameters of each learner are tuned on one stream, by its total loss over
-a grid; the curves are means of cumulative squared loss over other streams, with 95 % bands. One
-learner is said to lose less than another if the mean of the differences, stream by stream, exceeds
-its 95 % interval.
+The streams have 2,000 rows and 20 columns (onlinear.streams.paired): five pairs of normal variables
+with standard deviations 10 and 1, turned by 45°, and ten columns N(0, 2). The target has length 1
+and lies in one pair. Sets 3 and 4 have label noise N(0, .05). The parameters of each learner are
+tuned on one stream, by its total loss over a grid; the curves are means of cumulative squared loss
+over other streams, with 95 % bands. One learner is said to lose less than another if the mean of
+the differences, stream by stream, exceeds its 95 % interval.
 
 LASER is run twice: as printed, where the prediction xᵀw is divided by 1 + xᵀΣx, and without that
-division (shrink=False), on the same weights. The table of readings tunes and runs everything again
-for other rates, units and pairs.
+division (shrink=False), on the same weights. In the tables of other readings, everything is tuned
+and run again for other rates, units and pairs.
 
 The reading
 -----------
-The thesis gives neither the rate of the rotation, nor its unit, nor R_B, nor the grids, nor
-whether N(0, 2) means variance or deviation. Here: 1° a round on sets 1 and 3, 1°/t on sets 2 and
-4, R_B = 1, variances, and five pairs taken in turn. It reproduces most of the text, and no reading
-in the table reproduces all of it.
+The thesis gives neither the rate of the rotation, nor its unit, nor R_B, nor the grids, nor whether
+N(0, 2) means variance or deviation. Here the target turns by 1° per round on sets 1 and 3 and by
+1°/t on sets 2 and 4, R_B = 1, N(0, 2) has variance 2, and five pairs are taken in turn. This
+reading reproduces most of the text, and no reading in the tables reproduces all of it.
 
-What decides is the division. The prediction as printed is a min-max against labels that may be
-anything in [−Y, Y]; where the covariance stays large, as it must to follow a turning target, it
-pulls predictions towards 0 by a factor that does not fade. Tuning then has to choose between
-following and not shrinking, and LASER loses to learners of first order; without the division, the
-random-walk Kalman filter it then is does what the thesis says.
+The division by 1 + xᵀΣx decides the result. The prediction as printed is min-max optimal against
+labels that may be anything in [−Y, Y]. To follow a turning target, the covariance must stay large,
+and then the division pulls predictions towards 0 by a factor that does not fade. Tuning then has to
+choose between following the target and not shrinking, and LASER loses to first-order learners.
+Without the division, LASER is a Kalman filter for a random walk, and performs as the thesis says.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ READINGS: Mapping[str, Stream] = {
 
 
 def families(coarse: bool) -> dict[str, Sequence[Learner]]:
-    """Return the grid of each learner."""
+    """Return the learners to tune over, by name; with ``coarse``, fewer of each."""
     step = 1.0 if coarse else 0.5
     priors = powers(-4, 4, 4 if coarse else 2)
     return {
@@ -98,7 +98,7 @@ def families(coarse: bool) -> dict[str, Sequence[Learner]]:
 
 
 def run(study: Study) -> Outcome:
-    """Run all four panels, and sets 1 and 2 again under other interpretations."""
+    """Run all four panels, and sets 1 and 2 again under other readings of the thesis."""
     rows = {"rows": 600} if study.quick else {}
     tried = families(study.quick)
     sets = {name: {**stream, **rows} for name, stream in SETS.items()}

@@ -49,7 +49,7 @@ class Prefix(NamedTuple):
 
 
 class Game(NamedTuple):
-    """The last round: the best u's cost for label y, minus that for 0, is slope·y + bend·y²."""
+    """The last round; the best u's cost for label y minus that for label 0 is slope·y + bend·y²."""
 
     slope: float
     bend: float
@@ -57,12 +57,12 @@ class Game(NamedTuple):
     bound: float  # how far labels may go
 
     def value(self, y: Number, prediction: Number) -> Number:
-        """Return G(y, ŷ)."""
+        """Return G(y, ŷ) of this game."""
         value: Number = (y - prediction) ** 2 - (self.slope + self.bend * y) * y
         return value
 
     def worst(self, prediction: float) -> tuple[float, float]:
-        """Return the adversary's best label, and G there."""
+        """Return the adversary's best label against a prediction, and G there."""
         inside = minimize_scalar(
             lambda y: -self.value(y, prediction),
             bounds=(-self.bound, self.bound),
@@ -102,7 +102,7 @@ def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
 
 
 def games(given: Prefix) -> dict[str, Game]:
-    """Return the games of the figure; case 1 with several weights."""
+    """Return the games of the figure, by name; case 1 has several weights."""
     level = 1 / (1 - given.chi)
     return {
         "Forster": game(given, np.ones_like(given.y), 1.0, Y),
@@ -112,7 +112,7 @@ def games(given: Prefix) -> dict[str, Game]:
 
 
 def solve(of: Game) -> tuple[float, float]:
-    """Return the prediction with the smallest worst case, and G there."""
+    """Return the prediction whose worst case over the labels is least, and G in that case."""
     best = minimize_scalar(
         lambda prediction: of.worst(prediction)[1],
         bounds=(-of.bound, of.bound),
@@ -122,7 +122,7 @@ def solve(of: Game) -> tuple[float, float]:
 
 
 def predictions(given: Prefix) -> tuple[float, float]:
-    """Return the predictions of AAR, cut to [−Y, Y], and WEMM for the last row."""
+    """Return the predictions for the last row of AAR, clipped to [−Y, Y], and of WEMM."""
     forster, wemm = ol.AAR(b=B, clip=Y), ol.WEMM(b=B)
     for model in (forster, wemm):
         ol.replay(model, given.X, given.y)

@@ -2,42 +2,45 @@
 
 The claim
 ---------
-The bound of LASER (6.9) is of the order T^{2/3}V^{1/3}, V being the sum of the squared steps of
-the comparator, so its average loss comes close to that of the best sequence if V is sublinear.
-That of ARCOR is of the order √(TV′)·log T, V′ being the sum of the steps. They are compared on two
-examples.
+LASER's bound (6.9) is of the order T^{2/3}V^{1/3}, where V is the sum of the squared steps of the
+comparator. So LASER's average loss comes close to that of the best sequence if V is sublinear.
+ARCOR's bound is of the order √(TV′)·log T, where V′ is the sum of the steps. The two bounds are
+compared on two examples.
 
-Constant drift, steps of ν: the bounds are ν^{2/3}T for LASER and ν^{1/2}T log T for ARCOR, whose
-is the larger if (log T)⁶ > ν. Polynomial decay, steps of t^−κ: V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for
-κ ≠ 1 and log(T−1) + 1 for κ = 1, V the same with 2κ; asymptotically LASER outperforms ARCOR about
-when κ < .7.
+Constant drift, steps of length ν: the bounds are ν^{2/3}T for LASER and ν^{1/2}T log T for ARCOR,
+and ARCOR's is the larger if (log T)⁶ > ν. Polynomial decay, steps of length t^−κ:
+V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for κ ≠ 1 and V′ ≤ log(T−1) + 1 for κ = 1, and V has the same bounds
+with 2κ. Asymptotically LASER outperforms ARCOR about when κ < .7.
 
 What is run
 -----------
-First the formulas. The closed forms beside the sums, the two orders beside each other for constant
-drift, and the κ at which they cross for T from 10⁸ to 10^100000. Then (6.8), the price of drift c
-with which (6.9) is to hold, on d = 1, x = 1, y = u_t rising evenly from −1 to 1 in 1,000 rounds.
+First the formulas of the section are checked numerically. The closed forms are compared with the
+sums, the two orders are compared for constant drift, and the κ at which they cross is computed for
+T from 10⁸ to 10^100000. Then (6.8), which gives the drift penalty c with which (6.9) is to hold, is
+tried on d = 1, x = 1, and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
 
-Then the bounds themselves. Rows are uniform on the unit circle; the target has length 1 and turns
-so that its steps are exactly ν or t^−κ; y = uᵀx + noise, uniform in ±.1; T = 10,000 and T/10
-(1,000 and 100 in a quick look). LASER.from_drift is given T, V and the largest label,
-ARCOR.from_drift T, V′ and R_B = 1, with r = 1. Their certificates against the target are the
-theorems' bounds, corrected, with all constants: what the loss can exceed the target's by at most.
+Then the bounds of LASER and ARCOR are computed on streams. Rows are uniform on the unit circle. The
+target has length 1 and turns so that its steps are exactly ν or t^−κ. Labels are y = uᵀx + noise,
+uniform in ±.1, and there are T = 10,000 and T/10 rounds (1,000 and 100 in a quick run).
+LASER.from_drift is given T, V and the largest label, ARCOR.from_drift T, V′ and R_B = 1, with
+r = 1. The certificates of LASER and ARCOR against the target are the theorems' bounds, corrected
+and with all constants. A certificate bounds the learner's loss minus the target's loss from above.
 
 The reading
 -----------
 (log T)⁶ > ν is right as an inequality between the two orders. But inside a ball of radius 1 a step
-is at most 2, so from T = 4 on it always holds: the opposite case needs a ball of radius ½(log T)⁶,
-and then R_B and Y, which the orders leave out, are as large.
+ν is at most 2, so from T = 4 on the inequality always holds. The opposite case, (log T)⁶ < ν, needs
+a ball of radius ½(log T)⁶; then R_B and Y, which the orders leave out, are as large as this radius.
 
-The crossover is 2/3, where the powers of T in T^{2/3} and T^{1−κ/2} agree; .7 is that to one
-digit, and "about" is taken to mean so. The logarithm makes it a matter of very long streams: up to
-some ten million rounds LASER's order is the smaller for every κ.
+The crossover is at κ = 2/3, where the powers of T in T^{2/3} and T^{1−κ/2} agree. To one digit 2/3
+is .7, so the thesis' "about .7" is taken to be right. Because of the logarithm, the crossover
+matters only for very long streams: up to some ten million rounds LASER's order is the smaller for
+every κ.
 
 The closed form lacks the + 1 of the line it comes from; ((T−1)^{1−κ} − κ)/(1 − κ) is right. In
-(6.8) the exponent 2/3 belongs to the whole fraction: as printed, c is too large, and (6.9) is
-false with it. Bounds are compared at T in every run. The section's last paragraph, on bounds of
-others, has nothing to run.
+(6.8) the exponent 2/3 belongs to the whole fraction: as printed, c is too large, and (6.9) is false
+with this c. Bounds are compared at T in every run. The section's last paragraph, on bounds of other
+authors, has nothing to run.
 """
 
 import numpy as np
@@ -160,7 +163,7 @@ def _closed_forms() -> list[Claim]:
 
 
 def _order(log_T: float, kappa: float) -> float:
-    """Return T^{2/3}V^{1/3} / T for steps of t^−κ."""
+    """Return LASER's order over T, T^{2/3}V^{1/3} / T, for steps of length t^−κ."""
     return float(np.exp((log_closed_form(log_T, 2 * kappa) - log_T) / 3))
 
 

@@ -1,8 +1,8 @@
 """The bounds of the thesis' Table 4.1, evaluated on a stream.
 
-They are bounds on the regret against u, the learner's loss minus that of u, for rows of length at
-most 1. L is the loss of u, S the largest of its losses, A the largest of the learner's, Y the
-largest label, and U a bound on ‖u‖ that the learner must know.
+The bounds are on the regret against u, the learner's loss minus that of u, for rows with ‖x‖ ≤ 1. L
+is the sum of the losses of u, S the largest of them, A the learner's largest loss, Y the largest
+label, and U a bound on ‖u‖ that the learner must know.
 
 Moroshko, thesis Table 4.1.
 """
@@ -28,12 +28,12 @@ class Seen(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """T."""
+        """The number of rounds, T."""
         return self.losses.size
 
 
 def printed(seen: Seen, b: float, one: float = 0.0) -> float:
-    """Return the last row of the table, or, with ``one`` = 1, Theorem 6 as the text has it."""
+    """Return the bound in the table's last row or, with ``one`` = 1, Theorem 6 as in the text."""
     S, L = seen.losses.max(), seen.losses.sum()
     if S == 0:
         return b * seen.norm**2
@@ -42,7 +42,7 @@ def printed(seen: Seen, b: float, one: float = 0.0) -> float:
 
 
 def bounds(seen: Seen, b: float, r: float = 1.0) -> dict[str, float]:
-    """Return the rows of the table, and the two other forms of its last row."""
+    """Return the bound of each row of the table, and two other forms of the last row's bound."""
     d, T, L, square = seen.d, seen.rounds, seen.losses.sum(), seen.norm**2
     reach = (seen.norm + seen.Y) ** 2
     log_det = d * math.log1p(T / (d * (b - 1)))  # at least ln|A_T/b|

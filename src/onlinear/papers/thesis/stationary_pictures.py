@@ -13,12 +13,12 @@ __all__ = ["pictures", "tables"]
 
 
 def tables(of: dict[str, Curves]) -> list[Table]:
-    """Return bounds and regrets at T, the quantities in them, and the last row on one example."""
+    """Return tables of the bounds and regrets at T, the quantities in them, and one example."""
     return [_bounds_table(of), _regrets_table(of), _sizes_table(of), _last_row()]
 
 
 def pictures(of: dict[str, Curves], rows: int) -> list[Picture]:
-    """Return bounds and regrets against rounds."""
+    """Return pictures of the bounds and of the regrets over the rounds."""
     return [_bounds_picture(of, rows), _regrets_picture(of, rows)]
 
 
@@ -98,6 +98,6 @@ def _regrets_picture(of: dict[str, Curves], rows: int) -> Picture:
 
 
 def _legend(empty: Axes, of: Axes) -> None:
-    """Put the legend where there is no panel."""
+    """Draw the legend of axes in other axes, which are empty."""
     empty.set_axis_off()
     empty.legend(*of.get_legend_handles_labels(), loc="center")

@@ -26,7 +26,7 @@ Curves = dict[str, np.ndarray]  # by name: bounds and regrets at the checkpoints
 
 
 class Kind(NamedTuple):
-    """A kind of stream: the length of its u, the size of its noise and how it fades."""
+    """A kind of stream: the length of its target u, the size of its noise, the noise's decay."""
 
     length: float
     noise: float
@@ -52,7 +52,7 @@ SIZES = (
 
 
 def stream(kind: Kind, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of length 1, labels, and the u they are made with."""
+    """Return rows of length 1, their labels, and the target u of the labels."""
     rng = np.random.default_rng(seed)
     X, u = rng.normal(size=(rows, D)), rng.normal(size=D)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -67,7 +67,7 @@ def checkpoints(rows: int) -> np.ndarray:
 
 
 def look(rows: int, item: tuple[str, int]) -> Curves:
-    """Return bounds, regrets and certificates at the checkpoints of one stream, and its sizes."""
+    """Return bounds, regrets and certificates at the checkpoints of one stream, and its Y, A, S."""
     kind, seed = item
     X, y, u = stream(KINDS[kind], rows, seed)
     models = (ol.AAR(b=B, clip=float(np.abs(y).max())), ol.AROWR(r=1.0, b=B), ol.WEMM(b=B))

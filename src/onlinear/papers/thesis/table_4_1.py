@@ -2,45 +2,51 @@
 
 The claim
 ---------
-Six bounds on the regret against any fixed u, for rows of length at most 1: those of Vovk and
-Forster, with the factor Y² (the largest squared label); of Crammer et al. for AROWR, with A (the
-learner's largest loss); of Orabona et al., with (U + Y)² for ‖u‖ ≤ U; and of WEMM, Theorems 5 and
-6, with S, the largest loss of u.
+The table has six bounds on the regret against any fixed u, for rows with ‖x‖ ≤ 1. The bounds of
+Vovk and of Forster have the factor Y², the largest squared label. The bound of Crammer et al. for
+AROWR has the factor A, the learner's largest loss. The bound of Orabona et al. has the factor
+(U + Y)², for ‖u‖ ≤ U. The bounds of WEMM, Theorems 5 and 6, have the factor S, the largest loss of
+u.
 
-The text says: Theorem 5 is O(1) where y = uᵀx, the other logarithmic bounds are not. It is better
-than Crammer's, as often S < A. It is better than Vovk's and Forster's on problems that are
-approximately linear with Y large; theirs may be better if Y is small. Theorem 6 and Orabona's may
-be sub-logarithmic, and S can be much smaller than (U + Y)².
+The text of the thesis makes the following claims. Where y = uᵀx, the bound of Theorem 5 is O(1),
+and the other logarithmic bounds are not. Theorem 5 is better than Crammer's bound, as often S < A.
+Theorem 5 is better than the bounds of Vovk and Forster on problems that are approximately linear
+with Y large; their bounds may be better if Y is small. Theorem 6 and Orabona's bound may be
+sub-logarithmic, and S can be much smaller than (U + Y)².
 
 What is run
 -----------
-Rows are uniform on the unit sphere of five dimensions, y = uᵀx + noise, b = 2, r = 1, T = 10,000
-(1,000 in a quick look). Five kinds of stream: linear (no noise, ‖u‖ = 1); large labels (‖u‖ = 10,
-noise uniform in ±.5); noisy (‖u‖ = 1, noise in ±1); small labels (u = 0, noise in ±.1); and noise
-that fades (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
+Rows are uniform on the unit sphere of five dimensions, y = uᵀx + noise, b = 2, r = 1, and
+T = 10,000 (1,000 in a quick run). There are five kinds of stream: linear (no noise, ‖u‖ = 1); large
+labels (‖u‖ = 10, noise uniform in ±.5); noisy (‖u‖ = 1, noise in ±1); small labels (u = 0, noise in
+±.1); and noise that fades (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
 
-AAR, cut to the largest label, AROWR and WEMM run on each. Every bound is evaluated after each of
-some rounds, with the Y, A, S and L of the rounds so far, against the u of the stream. The learner
-of Orabona et al. is the online Newton step (the thesis says so in chapter 1), which is ONS in the
-library. It is not run here; its bound is evaluated, with U = ‖u‖. Beside the table's rows stand the
-certificates, which are the bounds in the sharper form they have on the stream at hand.
+AAR, clipped to the largest label, AROWR and WEMM run on each stream. Every bound is evaluated after
+each of some rounds, with the Y, A, S and L of the rounds so far, against the u of the stream. The
+learner of Orabona et al. is the online Newton step (the thesis says so in chapter 1), which is ONS
+in the library. ONS is not run here; only its bound is evaluated, with U = ‖u‖. Beside the table's
+rows stand the certificates: the bounds in a sharper form, which uses the rows and labels of the
+stream at hand.
 
-The last row is tried on a single example x = y = 1 as well, for several b.
+The bound in the last row of the table is also evaluated on a single example, x = y = 1, for several
+b.
 
 The reading
 -----------
-The last row lacks the "1 +" that Theorem 6 has in the text, and is not a bound: with d = T = 1 and
-u the best in hindsight, the regret exceeds it for all b < 1/ln 2. It is one for b ≥ 3, since ln(1 +
-⌈L/S⌉/(d(b − 1))) in its place can be proved, and ⌈L/S⌉ ≤ 2L/S. The printed proof of Theorem 6 has
-gaps (Lemma 8 and (4.6) are false); as in the text it is violated nowhere here, which is no proof.
+The last row of the table lacks the "1 +" that Theorem 6 has in the text, and is not a bound: with
+d = T = 1 and u the best in hindsight, the regret exceeds it for all b < 1/ln 2. For b ≥ 3 the last
+row is a bound, since ln(1 + ⌈L/S⌉/(d(b − 1))) in place of its logarithm can be proved, and
+⌈L/S⌉ ≤ 2L/S. The printed proof of Theorem 6 has gaps (Lemma 8 and (4.6) are false). Theorem 6 as in
+the text is violated nowhere here, which is no proof.
 
-S < A does not make Theorem 5 the better bound: it has a factor b/(b − 1), and b − 1 where Crammer's
-has rb. What decides is S·b/(b − 1)·ln(1 + T/(d(b − 1))) against A·ln(1 + T/(drb)). With a larger b
-the factor is nearer 1, and b‖u‖² larger.
+S < A does not make Theorem 5 the better bound: Theorem 5 has a factor b/(b − 1), and b − 1 where
+Crammer's bound has rb. With r = 1, Theorem 5 is the smaller bound if
+S·b/(b − 1)·ln(1 + T/(d(b − 1))) is less than A·ln(1 + T/(drb)). With a larger b the factor is
+nearer 1, and b‖u‖² larger.
 
-"Often" is read as in more than half of the runs, "better" as smaller at T in every run,
-"logarithmic" as a rise by 10 % or more from T/10 to T, "sub-logarithmic" as at most half the rise
-of Theorem 5.
+"Often" is taken to mean in more than half of the runs, and "better" to mean smaller at T in every
+run. "Logarithmic" is taken to mean a rise by 10 % or more from T/10 to T, and "sub-logarithmic" at
+most half the rise of Theorem 5.
 """
 
 from collections.abc import Iterable
@@ -68,7 +74,7 @@ VOVK, CRAMMER = "Vovk, Forster", "Crammer et al."  # rows of the table
 
 
 def run(study: Study) -> Outcome:
-    """Return the bounds of the table and the regrets, on five kinds of stream."""
+    """Compute the bounds of the table and the regrets, on five kinds of stream."""
     rows = 1_000 if study.quick else 10_000
     items = [(kind, seed) for kind in KINDS for seed in study.seeds]
     flat = study.map(partial(look, rows), items)

@@ -19,7 +19,7 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])  # of the si
 
 
 def projections() -> Picture:
-    """Draw the projections on a ball (Figure 2), a box and the simplex with a floor."""
+    """Draw the projections on a ball (Figure 2), a box, and the simplex with a lower limit."""
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.8)
         _ball(axes[0, 0])

@@ -31,7 +31,7 @@ Random = np.random.Generator
 
 
 class Geometry(NamedTuple):
-    """A row of Figure 1: the divergence of F, and the set that goes with it."""
+    """A row of the paper's Figure 1: a function F, its divergence, and the set to project on."""
 
     name: str
     region: str
@@ -106,12 +106,12 @@ GEOMETRIES = (
 
 
 def definition(geometry: Geometry, u: Vector, w: Vector) -> float:
-    """Return F(u) less the tangent of F at w: (3), and what Figure 4 draws."""
+    """Return F(u) minus the tangent of F at w, the definition (3) of D(u, w)."""
     return float(geometry.F(u) - geometry.F(w) - (u - w) @ geometry.gradient(w))
 
 
 def project_plane(geometry: Geometry, w: Vector, x: Vector, level: float) -> Vector:
-    """Return the projection of w on {v : v·x = level}: ∇F moves along x, by (57)."""
+    """Return the projection of w on the hyperplane v·x = level: ∇F moves along x, by (57)."""
 
     def excess(multiplier: float) -> float:
         return float(geometry.moved(w, multiplier * x) @ x - level)
@@ -143,10 +143,10 @@ def projected(geometry: Geometry, rng: Random) -> Projected:
 
 
 def figure_3(w: Vector, alpha: float, *, printed: bool) -> tuple[Vector, int]:
-    """Return v* of Figure 3, line by line, and how many components its medians looked at.
+    """Return the result v* of Figure 3, and how many components its medians looked at.
 
     Lines 8 and 15 are as printed, or without the α/n in the denominator, as in Claim 1. As printed,
-    line 11 may take the minimum of an empty set: a ValueError.
+    line 11 may take the minimum of an empty set, which raises a ValueError.
     """
     floor = alpha / w.size
     below = floor if printed else 1.0

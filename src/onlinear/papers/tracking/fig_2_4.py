@@ -3,11 +3,11 @@
 The claim
 ---------
 Fig 4 shows the Bregman divergence of a convex function F: D(u, w) is how far F(u) is above the
-tangent of F at w, never negative, and 0 only for u = w (Proposition 21). Fig 2 shows why the
-nearest point of a ball is found by scaling (Theorem 5). For the unnormalised entropy and a box it
-is found by cutting each weight to the box (Theorem 6); for the relative entropy and the simplex
-with a floor by the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem
-7).
+tangent of F at w. The divergence is never negative, and 0 only for u = w (Proposition 21). Fig 2
+shows why the nearest point of a ball is found by scaling (Theorem 5). For the unnormalised entropy
+and a box, the nearest point is found by clipping each weight to the box (Theorem 6). For the
+relative entropy and the simplex with a lower limit on each weight, the nearest point is found by
+the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem 7).
 
 All bounds of the paper rest on the generalised theorem of Pythagoras (Theorem 2): if p is the
 projection of w on a convex set and u is in the set, D(u, w) ≥ D(u, p) + D(p, w), with equality if
@@ -15,28 +15,29 @@ the set is affine.
 
 What is run
 -----------
-Both figures are drawn from onlinear.bregman: Fig 2, which the paper has for the ball, for the other
-two sets too, and Fig 4 for all three functions. The statements are tried on random points w outside
-of the set and u inside, of 2 to 20 coordinates: the ball of radius 1, the box and the simplex with
-α = 0.3. The affine set is a hyperplane through u in a random direction; the projection on it is
-found by a search for the multiplier of the paper's (57).
+Figures 2 and 4 are drawn with onlinear.bregman. Fig 2, which the paper has for the ball, is drawn
+for the other two sets too, and Fig 4 for all three functions. The statements are tested on random
+points w outside the set and u inside, with 2 to 20 coordinates. The sets are the ball of radius 1,
+and the box and the simplex with α = 0.3. The affine set is a hyperplane through u in a random
+direction; the projection on it is found by a search for the multiplier of the paper's (57).
 
-Fig 3 is transcribed line by line, as printed, and with the denominators of Claim 1 in lines 8 and
-15. Random weights of 2 to 40 coordinates come from three Dirichlet distributions, with parameters 5
-(weights much alike), 1 (uniform on the simplex) and 0.3 (a few large ones); α is uniform on (0, 1).
+The algorithm of Fig 3 is transcribed line by line, once as printed, and once with the denominators
+of Claim 1 in lines 8 and 15. Random weights of 2 to 40 coordinates come from three Dirichlet
+distributions, with parameters 5 (weights much alike), 1 (uniform on the simplex) and 0.3 (a few
+large ones); α is uniform on (0, 1).
 
 The reading
 -----------
-Everything but Fig 3 holds as it stands, to rounding. In Fig 3 the denominators of lines 8 and 15
-have an α/n too many: they are to be the mass of the weights that are not lifted, 1 − (C% + L%) and
-1 − C%, as Claim 1 in the proof of Theorem 7 has them. As printed, the result does not sum to 1, or
-line 11 looks for the smallest of no weights at all. It is right only where nothing is to be done:
-how often that is depends on how weights and α are drawn, which is why there are three
-distributions.
+Everything but Fig 3 holds as printed, up to rounding. In Fig 3 the denominators of lines 8 and 15
+have an α/n too many: they should be the mass of the weights that are not raised, 1 − (C% + L%) and
+1 − C%, as in Claim 1 in the proof of Theorem 7. With Fig 3 as printed, the result does not sum to
+1, or line 11 looks for the smallest of no weights at all. The result of Fig 3 as printed is right
+only where no weight has to change. How often this is the case depends on how weights and α are
+drawn, which is why there are three distributions.
 
-That a point is the projection is seen by itself too: points of the set on the way to u are farther
-from w. For the simplex there are two ways to the same point, Fig 3 with the right denominators and
-the library, which lifts weights until none is below the floor.
+That a point is the projection is also tested directly: points of the set on the line from it to u
+have to be farther from w. For the simplex the projection is computed in two ways: by Fig 3 with the
+right denominators, and by the library, which raises weights until none is below the lower limit.
 """
 
 from functools import partial
@@ -64,7 +65,7 @@ SHOWN = 150  # points in a picture
 
 
 class Lifting(NamedTuple):
-    """Figure 3 on random weights; or on many, each an array by point and draw."""
+    """Results of Figure 3 on random weights: one number each, or an array by point and draw."""
 
     alpha: Any
     lifted: Any  # whether a weight is below the floor
@@ -96,7 +97,7 @@ def run(study: Study) -> Outcome:
 
 
 def _tried(seed: int, points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Theorem 2's sides by geometry and point, and Figure 3 by draw and point."""
+    """Return the sides of Theorem 2 by geometry and point, and Figure 3's results by draw."""
     rng = np.random.default_rng(seed)
     sides = [[projected(geometry, rng) for _ in range(points)] for geometry in GEOMETRIES]
     return np.array(sides), np.array([[_case(rng, c) for _ in range(points)] for c in DRAWS])

@@ -12,7 +12,7 @@ __all__ = ["Counterexample", "counterexamples"]
 
 
 class Counterexample(NamedTuple):
-    """A statement left ≤ right, on one example, as printed and corrected."""
+    """A statement of the form left ≤ right, evaluated on one example, as printed and corrected."""
 
     name: str
     statement: str
@@ -23,7 +23,7 @@ class Counterexample(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether it holds for the example as printed."""
+        """Whether the statement as printed holds for the example."""
         return self.printed[0] <= self.printed[1]
 
 
@@ -111,5 +111,5 @@ def _tail() -> Counterexample:
 
 
 def _size(u: float) -> float:
-    """‖u‖₁ + H(u) of one weight."""
+    """Return ‖u‖₁ + H(u) for a vector u of one weight; H is the entropy."""
     return u - u * math.log(u)

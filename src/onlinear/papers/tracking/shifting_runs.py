@@ -33,7 +33,7 @@ BLOCK = 50  # rounds that a recovery is averaged over
 
 
 class Setting(NamedTuple):
-    """A theorem, a stream that satisfies it, and its learner, projected and free."""
+    """A theorem, a stream that it applies to, and its learner with and without projection."""
 
     theorem: str
     stream: dict[str, Any]
@@ -77,7 +77,7 @@ SETTINGS = (
 
 
 class Bounded(NamedTuple):
-    """A learner's cumulative loss and ceiling at some rounds; and whether it always held."""
+    """A learner's cumulative loss, its upper bound at some rounds, and whether the bound held."""
 
     rounds: np.ndarray
     curves: np.ndarray  # kept, free, of the target, ceiling
@@ -117,10 +117,10 @@ class Priced(NamedTuple):
 
 
 def priced(seed: int, lengths: Sequence[int]) -> Priced:
-    """Let the target shift after so many rounds, and return what the past costs after that.
+    """Return the cost of a shift of the target, for shifts after each of ``lengths`` rounds.
 
-    That is the loss after the shift minus that of a new learner started there. Rows after the shift
-    are the same for all lengths.
+    The cost is the loss after the shift minus that of a new learner that starts there. Rows after
+    the shift are the same for all lengths.
     """
     longest = max(lengths)
     prices = np.empty((len(LEARNERS), len(PASTS), len(lengths), 2))
@@ -146,7 +146,12 @@ def _losses(setting: Setting, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np
 
 
 def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return labels of a target outside of the set: a longer one at first, or with harm in it."""
+    """Return labels of a target outside the set that the learner projects on.
+
+    Before the shift, the target is longer than the radius. For targets without negative weights,
+    half of the other target (the one after or before the shift) is subtracted from the labels
+    instead.
+    """
     middle = len(y) // 2
     other = np.sum(u[::-1] * X, axis=1)  # the target after the shift, and after it the one before
     if np.all(u >= 0):
@@ -159,7 +164,7 @@ def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def over_widths(seed: int, widths: Sequence[int], rows: int) -> np.ndarray:
-    """Return loss and ceiling of C-GD and C-EG for a target of one among n inputs that are ±1."""
+    """Return loss and upper bound of C-GD and C-EG if one of n inputs, which are ±1, matters."""
     found = []
     for n in widths:
         X, y, u = ol.streams.shifting(
@@ -175,7 +180,7 @@ def over_widths(seed: int, widths: Sequence[int], rows: int) -> np.ndarray:
 
 
 def over_shares(seed: int, shares: Sequence[float], rows: int) -> np.ndarray:
-    """Return loss and ceiling of C-EGU by α, and last those of Corollary 19's, with that α."""
+    """Return α, loss and upper bound of C-EGU for each α, and last for Corollary 19's α."""
     setting = SETTINGS[3]
     X, y, u = ol.streams.shifting(rows, WIDTH, SHIFTS, seed=seed, **setting.stream)
     y = np.clip(y, 0.0, 1.0)
@@ -189,7 +194,7 @@ def over_shares(seed: int, shares: Sequence[float], rows: int) -> np.ndarray:
 
 
 def attained(rows: int = 200) -> float:
-    """Return loss / ceiling of Theorem 14 for adaptive labels: y = 2u − w, u = ±1."""
+    """Return the loss over Theorem 14's upper bound for labels y = 2u − w with u = ±1."""
     learner, X = ol.GD.from_range(X=1.0, radius=1.0), np.ones((rows, 1))
     u, y = np.where(np.arange(rows) % 2, -1.0, 1.0), np.empty(rows)
     for t in range(rows):

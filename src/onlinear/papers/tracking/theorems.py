@@ -2,53 +2,55 @@
 
 The claim
 ---------
-The paper has no experiment. Its theorems bound the loss of gradient descent and of the
+The paper has no experiment. The theorems of the paper are about gradient descent and the
 exponentiated gradient algorithms EGU and EG, each projected on a convex set after every round
-(C-GD, C-EGU, C-EG), by a multiple of the loss of any sequence of weight vectors in the set, and a
-price for how far the sequence moves: Theorem 14 for C-GD, 15 and 18 for C-EGU, 16 for C-EG.
-Corollary 19 tunes the α of C-EGU.
+(C-GD, C-EGU, C-EG). The loss is bounded by a multiple of the loss of any sequence of weight vectors
+in the set, plus a penalty on how far the sequence moves: by Theorem 14 for C-GD, 15 and 18 for
+C-EGU, and 16 for C-EG. Corollary 19 tunes the α of C-EGU.
 
-Around them it says that without a bound on w the cost of a shift cannot be bounded, that the
-projection does bound it, and that the bounds of EG and EGU can be exponentially smaller than GD's
-in the number of inputs if the target is sparse.
+The text also says that without a bound on w the cost of a shift cannot be bounded, and that the
+projection does bound it. The text says that the bounds of EG and EGU can be exponentially smaller
+than GD's, in the number of inputs, if the target is sparse.
 
 What is run
 -----------
-Each learner has the parameters of its theorem, by from_range and from_drift, on streams of 2000
-rounds and 20 inputs whose target shifts 9 times. For C-GD target and rows have length 1; for the
-others one input matters and inputs are uniform on [0, 1]. Labels have noise of deviation 0.1, and
-are cut to [0, 1] for C-EGU. Where a theorem wants the target inside the set it is mixed with a
-share of 0.01 of equal weights, which is C-EG's α and C-EGU's in Theorem 15. At every round the loss
-is held against the theorem's ceiling for the target itself, by onlinear.certificate. Beside it runs
-the same learner free, that is without a projection.
+The streams have 2000 rounds and 20 inputs, and their target shifts 9 times. Each learner has the
+parameters of its theorem, by from_range and from_drift. For C-GD the target and the rows have
+length 1; for the others one input matters, and inputs are uniform on [0, 1]. Labels have noise of
+standard deviation 0.1, and are clipped to [0, 1] for C-EGU. Where a theorem needs the target inside
+the set, the target is mixed with a share of 0.01 of equal weights, which is also the α of C-EG, and
+of C-EGU in Theorem 15. In every round the loss is compared with its ceiling, the theorem's upper
+bound for the target itself, by onlinear.certificate. Each learner also runs free, that is without a
+projection.
 
-The price of a shift is the loss after a single shift, less that of the same learner begun afresh
-there. The target before the shift stays for 50 to 3200 rounds. It is in the set, or outside: for EG
-and EGU half of the input that will matter after the shift is taken off the labels before it, and
-the other way round, so that its best weight is 0 and the pull on it does not end; for GD the target
-before the shift is 10 times as long as the radius.
+The price of a shift is the loss after a single shift, minus the loss of a new learner that starts
+at the shift. The target before the shift stays for 50 to 3200 rounds, inside the set or outside.
+For EG and EGU the target is outside the set because half of the input that matters after the shift
+is subtracted from the labels before the shift, and the other way round. The best weight of that
+input is then 0, and the learner goes on lowering its weight. For GD the target before the shift is
+10 times as long as the radius.
 
-For the number of inputs n one of them matters, all are ±1, there are 3 shifts in 8000 rounds and no
-noise. Statements that are false as printed are computed on a counterexample each, and beside it
-their true form.
+To vary the number of inputs n, there are streams where one input matters, all inputs are ±1, and
+there are 3 shifts in 8000 rounds and no noise. Each statement that is false as printed is computed
+on a counterexample, beside its true form.
 
 The reading
 -----------
-Theorem 14 holds as printed. The others need corrections: in Theorem 16 the range of every row is to
-be at most X (a box with offsets of its own for each input is not enough), the exponents of Lemmas
-12 and 13 need the factor 2 of Fig 1, and in Theorems 15 and 18 and Corollary 19 predictions are to
-be cut to Y, and the sign before ‖u_ℓ‖₁ + H(u_ℓ) is minus. So corrected they hold in every round of
-every stream. The ceilings are those of the certificates: (43) itself for C-GD, and less than (45)
-for C-EG, since they keep the entropy of u, which the paper drops, and use the ranges of the rows
-seen.
+Theorem 14 holds as printed. Theorems 15, 16 and 18 and Corollary 19 need corrections. In Theorem 16
+the range of every row has to be at most X (a box with offsets of its own for each input is not
+enough). The exponents of Lemmas 12 and 13 need the factor 2 of Fig 1. In Theorems 15 and 18 and
+Corollary 19, predictions have to be clipped to Y, and the sign before ‖u_ℓ‖₁ + H(u_ℓ) is minus. The
+corrected theorems hold in every round of every stream. The ceilings (upper bounds) are those of the
+certificates: (43) itself for C-GD, and less than (45) for C-EG, since the certificates keep the
+entropy of u, which the paper drops, and use the ranges of the rows seen.
 
-The theorems are about the worst case, and so is the projection. Where the target is in the set,
-free and projected learners lose nearly the same, and the price of a shift grows little with the
-past. Where it is outside for a while, EG and EGU go on lowering a weight for as long as that lasts,
-and need a time in proportion to raise it again. It is there that the projection decides, and that
-the paper's words on shifts can be seen: the free learner's price grows in proportion to the past,
-the projected one's does not. For GD the price is that of the way back from weights too long,
-however long they were so.
+The theorems are about the worst case, and only there does the projection matter. Where the target
+is in the set, free and projected learners lose nearly the same, and the price of a shift grows
+little with the rounds before it. While the target is outside the set, EG and EGU go on lowering a
+weight, and afterwards need a time in proportion to raise it again. Here the projection makes the
+difference, and the paper's statements on shifts can be seen: the price of the free learner grows in
+proportion to the rounds before the shift, that of the projected learner does not. For GD the price
+is that of the way back from weights that are too long, however long they were so.
 """
 
 from collections.abc import Sequence
