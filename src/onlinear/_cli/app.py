@@ -90,6 +90,28 @@ def inspect(
 
 
 @app.command()
+def warm(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LEARNER]...",
+            help="Learners, such as auto or laser; without a name, auto.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compile learners ahead of their first use, for example when a container image is built.
+
+    Compiled are single rounds and replays, as in `onlinear run`. An installation that has the
+    compiled code already, as the wheels for common machines do, has nothing to compile.
+    """
+    with ending():
+        from onlinear._cli.warm import compile_ahead
+
+        typer.echo(compile_ahead(names or ["auto"]))
+
+
+@app.command()
 def paper(
     names: Annotated[
         list[str] | None,

@@ -9,6 +9,7 @@ functions, and each :func:`intrinsic`, which generates LLVM code, has a plain Py
 """
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property, partial, update_wrapper, wraps
@@ -29,6 +30,7 @@ __all__ = [
     "arrayobj",
     "cgutils",
     "compiled",
+    "compiled_now",
     "intrinsic",
     "ir",
     "kernel",
@@ -190,9 +192,14 @@ def _just_in_time(
     (see :func:`fingerprint`). Without a hash it is compiled again in each process, as everything is
     if no cache folder is writable.
     """
-    mark = fingerprint(*sources)
-    function.__name__ = function.__qualname__ = f"{function.__name__}_{mark}"
-    _numba.know(_addresses)
+    mark, name = fingerprint(*sources), function.__name__
+    function.__name__ = function.__qualname__ = f"{name}_{mark}"
+    try:
+        _numba.know(_addresses)
+    except ImportError as error:
+        raise ImportError(
+            f"onlinear has to compile {name}, which needs Numba: pip install numba"
+        ) from error
     try:
         return _numba.entry(function, options, cache=mark is not None)
     except RuntimeError as error:
@@ -200,6 +207,11 @@ def _just_in_time(
             raise
         _warn_once()
         return _numba.entry(function, options, cache=False)
+
+
+def compiled_now() -> int:
+    """Return how many functions Numba has compiled in this process; not those from its cache."""
+    return 0 if "numba" not in sys.modules else _numba.announcement.count
 
 
 def _silent(function: Callable[..., Any]) -> Callable[..., Any]:

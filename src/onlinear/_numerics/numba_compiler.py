@@ -1,18 +1,56 @@
 """What Numba makes of kernels, intrinsics and functions that Python calls; imports Numba."""
 
+import re
+import sys
 from collections.abc import Callable
+from multiprocessing import parent_process
 from typing import Any
 
 import llvmlite.binding
 from numba import njit
+from numba.core import event
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from onlinear._numerics import link_only
 
-__all__ = ["entry", "intrinsic", "know", "part", "type_of"]
+__all__ = ["announcement", "entry", "intrinsic", "know", "part", "type_of"]
 
 _njit: Any = njit  # with options that its types leave out
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Says on a terminal, or in a notebook, that something is being compiled."""
+
+    def __init__(self) -> None:
+        self._depth = 0  # of functions that are compiled for others
+        self.count = 0  # functions that Python calls and that were compiled
+
+    def on_start(self, event: Any) -> None:
+        """Say so, if this is a function of ours that Python calls."""
+        self._depth += 1
+        name = event.data["dispatcher"].py_func.__name__
+        loop, _, step = re.sub(r"_[0-9a-f]{16}$|_None$", "", name).partition("_onlinear_")
+        if self._depth == 1 and (step or loop != name):
+            self.count += 1
+            what = step.removeprefix("algorithms_").removesuffix("_step") or loop
+            self._say(f"onlinear: compiling {what.replace('_', ' ').strip()} (kept for later)")
+
+    def on_end(self, event: Any) -> None:
+        """Clear the line."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._say("")
+
+    def _say(self, text: str) -> None:
+        if sys.stderr.isatty() and parent_process() is None:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        elif text and "ipykernel" in sys.modules:
+            print(text, file=sys.stderr, flush=True)
+
+
+announcement = _Announcement()
+event.register("numba:compile", announcement)
 
 
 def know(addresses: dict[str, int]) -> None:

@@ -1,0 +1,136 @@
+"""Code compiled ahead of time gives the numbers that Numba's gives, and needs no Numba."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from onlinear._numerics import native
+
+pytestmark = pytest.mark.skipif(not native.there(), reason="no library: needs a C compiler")
+
+# every way of running a learner, as a digest of its predictions
+DIGESTS = """
+import hashlib, sys
+import numpy as np, scipy.sparse
+from table import SETTINGS, make, stream
+import onlinear as ol
+X, y = stream(150, 8)
+keys = np.arange(150) % 4
+for name in sys.argv[1:]:
+    for k, params in enumerate(SETTINGS[name]):
+        if "w0" in params:
+            params = {**params, "w0": [1.0] * 8}
+        def fresh():
+            return make((name, params))
+        runs = [ol.replay(fresh(), X, y, engine="rank-one").predictions]
+        runs.append(ol.replay(fresh(), scipy.sparse.csr_array(X), y).predictions)
+        model = fresh()
+        for x, label in zip(X[:20], y):
+            runs.append(model.predict_one(x))
+            model.learn_one(x, label)
+        if not name.startswith("Kernel"):
+            runs.append(ol.replay(ol.Bank([fresh(), fresh()]), X, y).predictions)
+            runs.append(ol.Keyed(fresh()).replay(keys, X, y).predictions)
+        if model._step.in_bulk:
+            runs.append(ol.replay(fresh(), X, y, engine="bulk").predictions)
+        runs.append(ol.certificate(fresh(), X, y).ceiling)
+        for run in runs:
+            print(name, k, hashlib.sha256(np.asarray(run).tobytes()).hexdigest())
+"""
+
+
+def ran(code, *arguments, folder=None, **environment):
+    """Run code in a new process; return what it prints."""
+    path = [str(ROOT / "tests" / "support"), str(folder)] if folder else [ROOT / "tests" / "support"]
+    if folder:
+        path.reverse()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), **environment}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("names", [os.environ.get("NATIVE_LEARNERS", "LASER,NLMS").split(",")])
+def test_the_bits_are_those_of_code_compiled_by_numba(names, tmp_path):
+    """NATIVE_LEARNERS names more learners than the two that take little time to compile."""
+    ahead = ran(DIGESTS, *names)
+    assert ahead == ran(DIGESTS, *names, ONLINEAR_NATIVE="0")
+    assert len(ahead.splitlines()) > 20 * len(names)
+
+
+@pytest.fixture
+def without_numba(tmp_path):
+    """Return a folder that hides Numba."""
+    for name in ("numba", "llvmlite"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError('hidden')")
+    return tmp_path
+
+
+def test_everything_shipped_works_without_numba(without_numba):
+    names = "import table; print(*table.SETTINGS)"
+    assert ran(DIGESTS, *ran(names).split(), folder=without_numba).count("\n") > 1000
+
+
+def test_a_step_of_ones_own_without_numba_says_what_to_install(without_numba):
+    shutil.copy(ROOT / "examples" / "own_learner.py", without_numba)
+    code = """
+import own_learner, onlinear as ol
+kind = next(k for k in vars(own_learner).values() if isinstance(k, type)
+            and issubclass(k, ol.Learner) and k.__module__ == "own_learner")
+try:
+    kind().learn_one([0.1, 0.2], 0.3)
+except ImportError as error:
+    print(error)
+"""
+    assert "pip install numba" in ran(code, folder=without_numba)
+
+
+def test_an_edited_step_never_runs_the_code_of_the_old_one(tmp_path):
+    shutil.copytree(ROOT / "src" / "onlinear", tmp_path / "onlinear", ignore=ignored)
+    code = """
+import onlinear as ol
+model = ol.NLMS()
+model.learn_one([0.5, 0.5], 1.0)
+print(ol.__file__, model.coef_[0])
+"""
+    before = ran(code, folder=tmp_path).split()
+    assert before[0].startswith(str(tmp_path))
+    step = tmp_path / "onlinear" / "algorithms" / "nlms.py"
+    text = step.read_text()
+    assert "eta * (y - " in text
+    step.write_text(text.replace("eta * (y - ", "2.0 * eta * (y - "))
+    after = ran(code, folder=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")).split()
+    assert float(after[1]) == pytest.approx(2 * float(before[1]))
+
+
+def ignored(folder, names):
+    return [name for name in names if name in ("__pycache__", "papers")]
+
+
+def test_a_library_that_is_not_there_is_an_error(tmp_path):
+    code = """
+import onlinear as ol
+try:
+    ol.NLMS().learn_one([0.5, 0.5], 1.0)
+except FileNotFoundError as error:
+    print(error)
+"""
+    assert "ONLINEAR_NATIVE names no file" in ran(code, ONLINEAR_NATIVE=str(tmp_path / "none.so"))
+
+
+def test_the_library_uses_the_stable_interface_of_python():
+    names = native._library().names()
+    assert {level for level, *_ in names} <= {1, 2, 3}
+    assert len(names) > 200
+    assert Path(os.environ["ONLINEAR_NATIVE"]).stat().st_size < 8_000_000
