@@ -40,7 +40,7 @@ class LateLabels:
         return prediction
 
     def leave_out(self) -> None:
-        """Count a row without a key, which is not remembered."""
+        """Count a row that is not remembered because it has no key."""
         self.pending.leave_out()
         self._models.skip_event()
 
@@ -66,7 +66,7 @@ class LateLabels:
             return self.pending.expire()
 
     def learn(self, id: Any, y: float, key: Any = None) -> bool:
-        """Learn the label of a waiting row; a key, if given, must be that of the row."""
+        """Learn the label of a waiting row; a key, if given, must be the key of the row."""
         models, pending = self._models, self.pending
         with Transaction(models._guards(), pending.mend):
             row = pending.find(id)

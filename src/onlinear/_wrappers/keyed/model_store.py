@@ -28,7 +28,7 @@ NO_LOG = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
 
 class ModelStore:
-    """Models by key that share their parameters, each in a record of the cache.
+    """The models of all keys, which share their parameters; each is a record of the cache.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ class ModelStore:
         before = HEAD + before_matrix(template._state)
         self.cache = RecordCache(size, settings.capacity(size), folder, before)
         self.workers = [WorkRecord(template, folder) for _ in range(settings.cores)]
-        self._single: tuple[Any, ...] | None = None  # what single rounds need
+        self._single: tuple[Any, ...] | None = None  # function and arrays for single rounds
 
     # --- one round ------------------------------------------------------------------------------
 
     def row(self, x: Any) -> np.ndarray:
-        """Return a row as an array, if it has the right columns."""
+        """Return a row as an array; refuse a row with other columns."""
         if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == self.shape:
             return np.ascontiguousarray(x)
         if checks.sparse(x):
@@ -83,7 +83,7 @@ class ModelStore:
         *,
         labelled: bool,
     ) -> tuple[float, bool]:
-        """Run one round of the model in a slot, or of ``start`` if the slot is FREE.
+        """Run one round of the model in a slot, or of the record ``start`` if the slot is FREE.
 
         Return the prediction, and whether the row was bad.
         """
@@ -102,7 +102,7 @@ class ModelStore:
         return float(out[0]), bool(bad[0])
 
     def _prepare_single(self) -> tuple[Any, ...]:
-        """Return what single rounds need: the compiled loop, and the arrays it works on."""
+        """Return the compiled loop for single rounds, and the arrays that it works on."""
         own = WorkRecord(self.template)
         event = np.empty((1, self.shape[0])), np.empty(1), ONE_ROW.copy()
         results = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
@@ -168,7 +168,10 @@ class ModelStore:
             self.cache.segments.put_number(slots, LOSS, np.array([loss]))
 
     def forget_new(self, key: Hashable, count: int, start: np.ndarray) -> None:
-        """Remove a key if it is new, so that there are ``count`` keys again; put ``start`` back."""
+        """Remove a key if it is new, so that there are ``count`` keys again.
+
+        ``start`` becomes again the record that new keys start with.
+        """
         self.start = start
         slot = self.cache.keys.slot(key)
         if self.cache.count > count and slot != FREE:
@@ -176,7 +179,7 @@ class ModelStore:
         self.cache.recover(count)
 
     def pool(self, keys_before: int) -> None:
-        """Recompute the average that new keys start with, if the number of keys calls for it."""
+        """Recompute the average that new keys start with, if there are now 8, 16, 32, … keys."""
         count = self.cache.count
         if count > keys_before and pooling.due(count):
             records = (rows for _, rows in self.cache.chunks())

@@ -29,7 +29,8 @@ FRESH = 60.0  # seconds during which a new file may still be unlocked
 class SpillStore:
     """Records of ``size`` numbers by key, in a file in ``folder`` (None: that for temporary files).
 
-    It extends memory and does not outlive the process; state files do.
+    The file extends memory, and is removed when the process ends. To keep models, save a state
+    file.
     """
 
     def __init__(self, size: int, folder: str | None) -> None:
@@ -55,7 +56,7 @@ class SpillStore:
 
     @property
     def _base(self) -> sqlite3.Connection:
-        """The connection; a forked child must not use that of its parent."""
+        """The connection to the database; a forked child must not use its parent's connection."""
         self.check_process()
         return self._connection
 
@@ -110,7 +111,7 @@ class SpillStore:
         return _Transaction(self._base, self._running)
 
     def read(self, keys: KeyBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the keys are here, and their records."""
+        """Return the rows of the keys that are on disk, and their records."""
         found: list[int] = []
         records: list[bytes] = []
         for table, names, where in _tables(keys):
@@ -192,7 +193,7 @@ def _tables(keys: KeyBatch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
 
 
 class _Transaction:
-    """Atomic changes: within the transaction of a run, or in their own."""
+    """A block of atomic changes: part of a run's transaction, or a transaction of its own."""
 
     def __init__(self, base: sqlite3.Connection, running: bool) -> None:
         self._base, self._running = base, running

@@ -27,8 +27,9 @@ class LateCounts(NamedTuple):
     ``too_late``
         How many labels arrived for rows that had expired.
     ``duplicate_labels``, ``duplicate_rows``
-        How many labels arrived for rows that had already been learnt; how many rows arrived with an
-        id that was waiting or had been settled. Neither is learnt.
+        How many labels arrived for rows that had already been learnt; how many rows arrived with
+        the id of a row that waited, was learnt or had expired. These labels and rows are not
+        learnt.
     ``unknown``
         How many labels arrived with an id that belongs to no known row.
     ``left_out``
@@ -57,13 +58,14 @@ class Pending:
     Parameters
     ----------
     limit : int
-        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of
-        the last ``limit`` settled rows are remembered too.
+        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of the
+        last ``limit`` settled rows (learnt or expired) are remembered too.
     expire_after : int, timedelta or None
         The age at which a row expires: after more than this many later rows, or more than this
         time by the clock. None means never. Rows expire in the order in which they arrived.
     clock : callable
-        Returns the time in seconds. It must be comparable after a restart, so not ``monotonic``.
+        Returns the time in seconds. Times must be comparable after a restart, so ``time.monotonic``
+        cannot be used.
     owner : str
         The class that error messages name.
     """
@@ -107,7 +109,11 @@ class Pending:
     # --- adding and settling rows ---------------------------------------------------------------
 
     def add(self, id: Any, ticket: np.ndarray, key: Any = None) -> bool:
-        """Remember a row; return False if its id is waiting or was settled: the first row stays."""
+        """Remember a row until its label arrives; return whether its id is new.
+
+        If a row with the same id already waits, was learnt or has expired, the new row is not
+        remembered. ``ticket`` has the numbers that the learner needs to learn the row later.
+        """
         id = key_codec.canonical(id)
         now = self._expire_by_time() if self._timed else 0.0
         rows = self._rows
@@ -130,7 +136,7 @@ class Pending:
         return True
 
     def find(self, id: Any) -> WaitingRow | None:
-        """Return the row that a label is for; it keeps waiting until it is settled.
+        """Return the waiting row that a label is for; it keeps waiting until :meth:`settle`.
 
         If no row waits, return None and count the label as a duplicate, too late or unknown.
         """
@@ -169,7 +175,7 @@ class Pending:
         self._counts["left_out"] += 1
 
     def absorb(self, other: "Pending") -> None:
-        """Add the counts and settled ids of another table, in which no row waits."""
+        """Add the counts and settled ids of another ``Pending``, in which no row waits."""
         both = [id for id, _ in other._recent.items() if id in self or self._recent.how(id)]
         if both:
             raise ValueError(
@@ -219,7 +225,7 @@ class Pending:
         self._remove(self._rows.ids[slot], slot, EXPIRED)
 
     def _set_width(self, ticket: np.ndarray) -> None:
-        """Prepare for rows as wide as this one; refuse it while rows of another width wait."""
+        """Prepare for tickets as wide as ``ticket``; refuse it while rows of another width wait."""
         if self._rows.count or ticket.ndim != 1:
             raise ValueError(
                 f"{self._owner} stores {self._rows.width} numbers per row, as for the rows that "
@@ -231,7 +237,7 @@ class Pending:
         self._change = None
 
     def _remove(self, id: Hashable, slot: int, how: int) -> None:
-        """Remove a row; it counts as removed as soon as its id is among the settled ones."""
+        """Remove a row; it counts as removed as soon as its id is among the settled ids."""
         self._change = id, how, self._settled[how]
         self._recent.add(id, how)
         self._settled[how] += 1
@@ -239,7 +245,7 @@ class Pending:
         self._change = None
 
     def mend(self) -> None:
-        """Repair the table after an interrupt: the rows that wait are those not yet settled."""
+        """Repair the table after an interrupt, so that exactly the rows not yet settled wait."""
         if self._change is None:
             self._expire_surplus()
             return
@@ -259,7 +265,7 @@ class Pending:
         return PendingContents(self._rows.columns(), [id for id, _ in settled], how)
 
     def _fill(self, counts: dict[str, int], contents: PendingContents) -> None:
-        """Fill the empty table with contents."""
+        """Fill an empty table with counts, waiting rows and settled ids."""
         rows, settled, how = contents
         self._settled = {LEARNT: counts["learnt"], EXPIRED: counts["expired"]}
         self._counts = {name: counts[name] for name in self._counts}
