@@ -1,6 +1,7 @@
 """The entry point of the ``onlinear`` command.
 
-It imports almost nothing, so that Ctrl-C during the slow imports prints one line, no traceback.
+This package imports almost nothing, so that Ctrl-C during the slow imports prints one line instead
+of a traceback.
 """
 
 import os

@@ -48,7 +48,7 @@ class StateForm:
 
     @classmethod
     def of(cls, model: Learner, columns: Columns) -> Self:
-        """Return the form of a model's states; refuse a model that does not fit the columns."""
+        """Return how copies of ``model`` are stored; refuse columns that do not fit the model."""
         header, arrays = model_codec.described(model, full_name(type(model)))
         if model._state is not None:
             d, names = len(columns.features), model._names
@@ -87,7 +87,7 @@ class StateForm:
         return body + _checksum(body)
 
     def unpack(self, kept: bytes) -> Learner:
-        """Return the learner that bytes hold, or raise StateFileError."""
+        """Return the learner that :meth:`pack` turned into bytes, or raise StateFileError."""
         if not kept.startswith(MAGIC) or len(kept) < HEADER.size + CHECKSUM:
             raise StateFileError("the state of this key is not one of onlinear, or is truncated")
         _, version, *marks, skipped, size = HEADER.unpack_from(kept)
@@ -131,7 +131,7 @@ class StateForm:
 
 
 def _mark(what: Any) -> bytes:
-    """Return 8 bytes of a hash; 1 and 1.0 have the same hash."""
+    """Return 8 bytes of a hash of ``what``; 1 and 1.0 have the same hash."""
     plain = json.loads(json.dumps(what), parse_int=float)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).digest()[:8]
 

@@ -63,7 +63,7 @@ def _plain(part: str) -> str:
 
 
 def read_table(path: Path, sha256: str) -> list[Story]:
-    """Return the stories of a table with the columns title, body and topics, checked."""
+    """Return the stories in a table with columns title, body and topics; verify its checksum."""
     csv.field_size_limit(2**31 - 1)
     digest = hashlib.sha256()
     with damaged(path), gzip.open(path, "rt", encoding="utf-8", newline="") as file:
