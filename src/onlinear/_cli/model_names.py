@@ -23,7 +23,7 @@ WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 KINDS = {name.lower(): kind for name, kind in LEARNERS.items()}
 HINTS = {
     "on_bad": "use --on-bad",
-    "lags": "only onlinear compare gives past labels to others",
+    "lags": "only onlinear compare gives past labels to learners other than auto",
 }
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}  # of the command only
 

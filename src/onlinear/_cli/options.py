@@ -53,8 +53,9 @@ Model = Annotated[
         "--models",
         "-m",
         metavar="NAME",
-        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. laser is not "
-        "shrunk unless you say laser:shrink=true. Or a state file, to continue with its model.",
+        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. The predictions of "
+        "laser are not shrunk unless you say laser:shrink=true. Or a state file, to continue with "
+        "its model.",
     ),
 ]
 Param = Annotated[
