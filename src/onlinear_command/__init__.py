@@ -17,7 +17,7 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Load the command and run it."""
+    """Import the ``onlinear`` command and run it."""
     usual = signal.signal(signal.SIGINT, _stop)
     from onlinear._cli.app import entry
 

@@ -117,7 +117,7 @@ def paper(
         typer.Option("--quick", help="Use less data: takes a minute, gives other numbers."),
     ] = False,
 ) -> None:
-    """Reproduce the figures and tables of the five papers, and check their claims.
+    """Reproduce the figures and tables of the five papers behind onlinear, and check their claims.
 
     Writes one page for each figure or table: the paper's claims, what was run, the numbers, the
     charts (also as SVG and PDF) and the verdict. Also writes an index of all pages. Real data sets

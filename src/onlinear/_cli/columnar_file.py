@@ -54,7 +54,7 @@ class Batches:
         return list(self._schema().names)
 
     def first(self) -> pa.Table:
-        """Return the first rows, which show column names, types and some values."""
+        """Return the first rows as a table, which shows column names, types and examples."""
         for batch in self._batches(self.columns(), 0):
             return pa.Table.from_batches([batch[:1000]])
         return self._schema().empty_table()

@@ -92,7 +92,7 @@ def run(rows: int, degrees: float, seed: int, report: Path) -> None:
 
 
 def _contests(streams: Sequence[Stream]) -> list[Contest]:
-    """Return the results on each stream; Auto runs in this process, all others in a second one."""
+    """Return the results on each stream; Auto runs here, the other learners in a second process."""
     with _beside() as submit:
         quick, best = submit(_entries, TEAMS[1], streams), submit(_bests, streams)
         teams = [_entries(TEAMS[0], streams), quick()]

@@ -50,7 +50,7 @@ class WeightSamples:
         self.kept = self.kept.with_places(seen, places, np.full(len(places), float(last)), table)
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts the samples back as they are now."""
+        """Return a function that restores the samples as they are now."""
         kept = self.kept  # never changed in place
 
         def restore() -> None:

@@ -33,8 +33,8 @@ class Runner:
     """A learner in the comparison, its loss so far, and the error that stopped it, if any.
 
     With ``lags`` > 0, the last ``lags`` labels are additional features. The first row has no label
-    before it: it is predicted as 0 and not learnt. In the rows after it, labels from before the
-    stream are replaced by the first label.
+    before it: it is predicted as 0 and not learnt. In the next rows, labels from before the stream
+    are replaced by the first label.
     """
 
     model: Learner

@@ -68,7 +68,7 @@ class RecordReader:
     def first(self, records: int) -> bytes:
         """Return the first records of the input without consuming them.
 
-        These are at least ``records`` records, or all if there are fewer.
+        The result has at least ``records`` records, or all if there are fewer.
         """
         whole = b""
         for part in self._parts(0):
@@ -155,7 +155,7 @@ class RecordReader:
 
 
 def mark_of(path: str, end: int | None) -> str:
-    """Return a fingerprint of a file's first ``end`` bytes, or of all if ``end`` is None.
+    """Return a fingerprint of a file's first ``end`` bytes, or of all bytes if ``end`` is None.
 
     The fingerprint has the number of bytes, and a hash of the first and last 65,536 of them.
     """

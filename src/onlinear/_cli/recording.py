@@ -15,7 +15,8 @@ __all__ = ["Plain", "Telling"]
 class Telling(Protocol):
     """The protocol of an object that predicts and learns rows, and may record them for a report.
 
-    :class:`onlinear._evaluation.report.resumable_recorder.Story` records them.
+    :class:`onlinear._evaluation.report.resumable_recorder.Story` is such an object that records
+    rows.
     """
 
     def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
@@ -28,7 +29,7 @@ class Telling(Protocol):
 
 
 class Plain(NamedTuple):
-    """Predicts and learns rows, and only takes samples of the weights."""
+    """Predicts and learns rows without recording them; it only samples the weights."""
 
     model: Learner
     names: list[str]

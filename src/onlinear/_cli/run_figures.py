@@ -52,7 +52,7 @@ class RunFigures:
 
     @property
     def after_beginning(self) -> tuple[float, float]:
-        """Mean squared error after the warm-up rows, and its ratio to that of the running mean."""
+        """Mean squared error after the warm-up rows, and its ratio to the running mean's error."""
         lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
         rows = self.learnt - BEGINNING
         return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")

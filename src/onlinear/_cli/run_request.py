@@ -89,7 +89,7 @@ def _inputs(options: RunOptions) -> list[tuple[str, str]]:
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
-    """Return the saved run to resume, if there is one and it is wanted."""
+    """Return the saved run to resume, or None if there is none or the user starts over."""
     if options.state is None:
         if options.resume:
             raise UsageError("--resume needs --state, the file to continue from")

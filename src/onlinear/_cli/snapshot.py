@@ -144,7 +144,7 @@ def _write(
 
 
 def read(path: str) -> SavedRun:
-    """Return the run in a snapshot; refuse a file without one."""
+    """Return the run that a snapshot file holds; refuse a file without a run."""
     header, arrays = file_format.read(path)
     run = header.get("run")
     if not isinstance(run, dict):

@@ -115,7 +115,7 @@ class Source:
         return Records(path, kind, delimiter, self.decimal, self.names)
 
     def first(self) -> pa.Table:
-        """Return the first rows, which show column names, types and some values."""
+        """Return the first rows as a table, which shows column names, types and examples."""
         table = self._files[0].first()
         if not len(table):
             raise DataError(f"{self._files[0].name} has no rows")

@@ -18,7 +18,8 @@ def run(options: RunOptions) -> None:
     those of an uninterrupted run.
 
     The features are all columns but the target. Text and times are refused: leave them out (--drop)
-    or encode text as 0/1 columns (--one-hot). A missing value makes a row bad (--on-bad).
+    or encode text as 0/1 columns (--one-hot). A row with a missing value is bad; --on-bad says what
+    to do with it.
     """
     with ending():
         from onlinear._cli.run_request import run_stream

@@ -97,7 +97,7 @@ class Records:
                 )
 
     def first(self) -> pa.Table:
-        """Return the first rows, which show column names, types and some values."""
+        """Return the first rows as a table, which shows column names, types and examples."""
         parser, data, _ = self._begun
         table = parser.guess(data) if data.strip() else pa.table({})
         if data.strip() and not len(table) and isinstance(parser, CSV):
@@ -126,7 +126,7 @@ class Records:
     def mark(self, byte: int, row: int) -> str:
         """Return a fingerprint of the first ``byte`` bytes, or of a whole compressed file.
 
-        So an uncompressed file may have grown when the run is resumed.
+        An uncompressed file may have grown when the run is resumed.
         """
         if self.text.piped:
             return ""

@@ -77,7 +77,7 @@ class Accounts:
 
     @property
     def failed(self) -> str | None:
-        """Why no bound applies, or None if one does."""
+        """Why no bound applies, or None if a bound applies."""
         if self.ledger.state is None:
             return None if self.guarantee.known else self.guarantee.statement
         return reason(self.guarantee, self.ledger.state[1], self.ended)

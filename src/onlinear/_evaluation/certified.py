@@ -36,10 +36,10 @@ def certificate(
     """Replay a stream; return the loss, the best loss in hindsight and the bound at every round.
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
-    learner's state or predictions. Computing both takes about as long as the replay, O(d²) per
-    round, and runs in parallel if there is a second core. (If the learner itself takes O(d) per
-    round, the bound takes 4 to 20 times as long as the learner, unless a comparator is given.) The
-    model learns the stream, as in :func:`onlinear.replay`.
+    learner's state or predictions. Computing the comparator and the ceiling takes about as long as
+    the replay, O(d²) per round, and runs in parallel if there is a second core. (If the learner
+    itself takes O(d) per round, the bound takes 4 to 20 times as long as the learner, unless a
+    comparator is given.) The model learns the stream, as in :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def certificate(
         The stream.
     comparator : None, or array of shape (d,) or (rows, d)
         The weights to compare with. None means the best predictor in hindsight, of the kind in the
-        theorem. A vector is a fixed predictor. One vector per round is a changing predictor, such
-        as ``hindsight.drifting_path(X, y)`` or ``hindsight.best_shifting(X, y, 5).path``; bounds
-        against fixed predictors then do not apply.
+        theorem. A vector is a fixed predictor to compare with. One vector per round is a changing
+        predictor, such as ``hindsight.drifting_path(X, y)`` or ``hindsight.best_shifting(X, y,
+        5).path``; bounds against fixed predictors then do not apply.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         How to run the learner and its bound, as in :func:`onlinear.replay`. A bound that cannot be
         computed in bulk is computed row by row.
@@ -151,8 +151,8 @@ class Certified(GuardedBy):
     def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
         """Replay a stream from the current state; return the certificate of its rounds.
 
-        Losses and ceilings are totals since the first row this object saw. ``engine`` is as in
-        :func:`certificate`.
+        Losses and ceilings are totals since the first row this object saw. ``engine`` has the same
+        meaning as in :func:`certificate`.
         """
         return self._replay(X, y, None, engine)
 
@@ -260,7 +260,7 @@ class Certified(GuardedBy):
     @property
     @atomic
     def failed(self) -> str | None:
-        """Why no bound applies, or None if one does; rows are counted from 0."""
+        """Why no bound applies, or None if a bound applies; rows are counted from 0."""
         return self._accounts.failed
 
     @property

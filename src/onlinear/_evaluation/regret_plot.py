@@ -37,16 +37,16 @@ def regret_plot(
 
     Learners are replayed on X and y; certificates need neither. A cross marks where a bound ends
     because a hypothesis of its theorem fails. A notebook shows the figure below the cell.
-    Elsewhere, ``plt.show()`` shows it if pyplot was imported before the call.
+    Elsewhere, ``plt.show()`` shows the figure if pyplot was imported before the call.
 
     Parameters
     ----------
     models : Learner, Certificate, or several of them
-        What to plot. Each has three curves: its loss (solid), its comparator (dotted) and its
-        ceiling (dashed).
+        What to plot. Each learner or certificate has three curves: its loss (solid), its comparator
+        (dotted) and its ceiling (dashed).
     X, y : arrays or DataFrames, optional
-        The stream on which learners are replayed. If it is given, the best fixed predictor (least
-        squares) is drawn too.
+        The stream on which learners are replayed. If X and y are given, the best fixed predictor
+        (least squares) is drawn too.
     also : dict of name to array, optional
         More curves, such as ``{"best of 5 segments": hindsight.best_shifting(X, y, 5).loss}``.
     log : bool, default False

@@ -69,7 +69,7 @@ def _missing(key: Any) -> bool:
 
 
 def encoded(key: Hashable) -> bytes:
-    """Return a canonical key as bytes."""
+    """Return a key, in the form that :func:`canonical` returns, as bytes."""
     if isinstance(key, np.generic) and not isinstance(key, TIMES):  # a NumPy scalar inside a tuple
         key = key.item()
     if isinstance(key, str):

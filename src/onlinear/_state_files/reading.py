@@ -37,7 +37,7 @@ OTHERS = {
 
 
 class StateFileError(ValueError):
-    """A file that is truncated, altered, from a newer version, or not a state file at all."""
+    """Raised for a file that is truncated, altered, from a newer version, or no state file."""
 
 
 def regular(mode: int, path: str | os.PathLike[str]) -> None:

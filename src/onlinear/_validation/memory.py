@@ -16,7 +16,7 @@ def physical_memory() -> float:
 def within_half(what: str, numbers: float, instead: str) -> None:
     """Raise an error if ``numbers`` float64 numbers take more than half of the memory.
 
-    A replay keeps a second copy of a state, so that it can be undone.
+    The limit is half of the memory because a replay keeps a second copy of the state.
     """
     needed, memory = 8.0 * numbers, physical_memory()
     if needed > memory / 2:

@@ -13,7 +13,7 @@ LARGEST = 2**53  # integers up to here are exact as floats
 
 
 def asked(what: str, **values: Any) -> Any:
-    """Return an object with these arguments as attributes, so that the checks can take it.
+    """Return an object with these arguments as attributes, for the checks in this module.
 
     The error messages call the object ``what``, which is usually the name of a function.
     """

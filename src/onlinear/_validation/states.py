@@ -3,7 +3,7 @@
 A check takes the arrays of several states, stacked along the first axis. So the million models of a
 ``Keyed`` object can be checked some thousands at a time.
 
-A covariance matrix Σ may have lost its positive definiteness to rounding. It is accepted if
+A covariance matrix Σ may have lost its positive definiteness to rounding. Σ is accepted if
 D^{−½}ΣD^{−½} + εI has a Cholesky factor, where D is the diagonal of Σ. One round divides Σ_ii by
 10⁴ at most (:mod:`onlinear._numerics.covariance`), so rounding errors of 10⁻¹⁶Σ_ii before the round
 are at most 10⁻¹²Σ_ii after it; ε = 10⁻¹⁰ per column leaves room for many rounds. The next round
@@ -79,7 +79,7 @@ def check_positive(what: str, matrices: np.ndarray) -> None:
 
 
 def check_sums(what: str, matrices: np.ndarray) -> None:
-    """Refuse matrices that are not sums of squares xxᵀ: symmetric, positive semi-definite."""
+    """Refuse matrices that, unlike sums of xxᵀ, are not symmetric and positive semi-definite."""
     d = matrices.shape[-1]
     diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
     fine = (diagonal >= 0).all() and np.array_equal(matrices, np.swapaxes(matrices, -1, -2))

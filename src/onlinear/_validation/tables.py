@@ -114,8 +114,8 @@ def any_table(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
 def same_index(X: Any, **others: Any) -> None:
     """Refuse a Series or DataFrame of pandas whose index differs from that of the table X.
 
-    Rows and labels are matched by position, not by index. If both have an index and the two differ,
-    one of them was shuffled, sorted or filtered without the other.
+    Rows and labels are matched by position, not by index. If rows and labels have different
+    indexes, one of them was shuffled, sorted or filtered without the other.
     """
     index = _index(X)
     for name, values in others.items():

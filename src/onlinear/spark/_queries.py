@@ -55,8 +55,8 @@ def predict_and_learn(
     df : DataFrame
         A streaming or static Spark DataFrame.
     model : Learner
-        The learner that every key starts with, as a copy, including what it has learnt. It is not
-        changed.
+        The learner that every key starts with, as a copy, including what it has learnt. The given
+        model is not changed.
     key : str or list of str
         The column, or columns, that identify the learner of a row.
     features : list of str
@@ -67,7 +67,7 @@ def predict_and_learn(
         The column, or columns, that give the order of the rows of a key. Each micro-batch, or the
         table, is sorted by these columns, nulls last. Rows that tie are taken in the order in which
         Spark delivers them, which may differ between runs. Without ``order``, all rows of a stream
-        are taken in that order; a table needs ``order``.
+        are taken as Spark delivers them; a table needs ``order``.
     output : str, default "prediction"
         The name of the column of predictions, each made before its label was learnt.
 
@@ -113,8 +113,8 @@ def stationary_fit(
     df : DataFrame
         A static Spark DataFrame.
     model : Ridge, AAR or AROWR
-        The learner to start from, including what it has learnt (see :func:`onlinear.merge`). It is
-        not changed.
+        The learner to start from, including what it has learnt (see :func:`onlinear.merge`). The
+        given model is not changed.
     features : list of str
         The columns to predict from: numbers or booleans.
     target : str, default "y"

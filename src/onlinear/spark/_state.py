@@ -8,8 +8,8 @@
     <numbers>                  the state, float64
     <16 bytes>                 of the SHA-256 of everything before
 
-Everything is little-endian, and nothing in it is executed. A query that continues with another
-model is refused.
+Everything is little-endian, and nothing in the state is executed. A query that continues with
+another model is refused.
 """
 
 import copy

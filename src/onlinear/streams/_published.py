@@ -90,7 +90,7 @@ def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of the stock returns, from UCI."""
+    """Return column names and numbers of the Istanbul stock returns, from UCI."""
     text = _file(ISTANBUL, folder, "istanbul_stock_exchange-uci.csv").read_text("utf-8-sig")
     names = ("ISE_TL", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM", "target")
     with damaged(ISTANBUL):

@@ -88,7 +88,7 @@ TableName = Literal["friedman", "istanbul_stock_exchange", "f16_ailerons"]
 
 
 def cache() -> Path:
-    """Return the folder where fetched data sets are kept: ``ONLINEAR_DATA``, or one in ~/.cache."""
+    """Return the folder for downloaded data sets: ``ONLINEAR_DATA``, or ``~/.cache/onlinear``."""
     return Path(os.environ.get("ONLINEAR_DATA") or Path.home() / ".cache" / "onlinear")
 
 
@@ -109,17 +109,17 @@ def load(
 
     The data set is looked for in ``folder``, then in the cache (the folder in the environment
     variable ``ONLINEAR_DATA``, or ``~/.cache/onlinear``), then downloaded from its public source
-    and kept in the cache. Its checksum is always verified. Downloading needs scikit-learn:
-    ``pip install "onlinear[papers]"``.
+    and kept in the cache. The checksum of the data is always verified. Downloading needs
+    scikit-learn: ``pip install "onlinear[papers]"``.
 
     Parameters
     ----------
     name : str
         ``"friedman"`` (40,768 × 10, OpenML 564), ``"istanbul_stock_exchange"`` (536 × 8, UCI 247)
         and ``"f16_ailerons"`` (7,154 × 40, Torgo's collection) are returned as a :class:`Table`. In
-        a folder, each is a file ``NAME.csv`` or ``NAME.csv.gz``, with a header, the label last.
-        ``"reuters21578"``, the stories of Reuters-21578 (UCI 137), is returned as
-        :class:`Documents`. In a folder, it is the archive ``reuters21578.tar.gz``, or
+        a folder, such a table is a file ``NAME.csv`` or ``NAME.csv.gz``, with a header and the
+        label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI 137), is returned as
+        :class:`Documents`. In a folder, Reuters-21578 is the archive ``reuters21578.tar.gz``, or
         ``text_reuters21578.csv.gz``, a table made from the archive with the columns title, body and
         topics. ``"rcv1"`` is returned as :class:`Vectors`, as scikit-learn's ``fetch_rcv1`` has
         them; it is read from scikit-learn's cache, or from ``folder`` if that is a ``data_home`` of
@@ -235,7 +235,7 @@ def _vectors(places: Sequence[Path], download: bool) -> Vectors:
 
 
 def _first(places: Sequence[Path], *names: str) -> Path | None:
-    """Return the first of these files that exists."""
+    """Return the first file in the folders ``places`` that has one of these names, or None."""
     paths = (place / name for place in places for name in names)
     return next((path for path in paths if path.exists()), None)
 

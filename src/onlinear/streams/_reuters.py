@@ -23,9 +23,9 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def read_archive(path: Path, sha256: str) -> list[Story]:
-    """Return the stories of ``reuters21578.tar.gz`` by date, without those that lack date or text.
+    """Return the stories of ``reuters21578.tar.gz`` that have a date and a text, sorted by date.
 
-    The text of a story is its title and body, or all its text if it has neither.
+    The text of a story is its title and body, or all its text if it has no body.
     """
     with path.open("rb") as file:
         _check(path, hashlib.file_digest(file, "sha256").hexdigest(), sha256)

@@ -63,13 +63,13 @@ def paired(
         Number of rows (T in the papers).
     rate : float, default 1.0
         How far the true weights u rotate in the first round, which the papers do not say. The
-        default, 1° per round, reproduces most of what they report. At 1 radian per round no learner
-        can follow.
+        default, 1° per round, reproduces most of what the papers report. At 1 radian per round no
+        learner can follow.
     unit : {"degrees", "radians"}, default "degrees"
         Unit of ``rate``. The papers speak of a "rate of t⁻¹" without a unit.
     decay : float, default 0.0
-        In round t, u rotates by rate·t^−decay. 0 is the linear drift of the thesis (its data sets 1
-        and 3), 1 the drift of its sets 2 and 4; Vaits & Crammer use .01 and .5.
+        In round t, u rotates by rate·t^−decay. Moroshko's thesis uses 0 (linear drift) in its data
+        sets 1 and 3, and 1 in its sets 2 and 4; Vaits & Crammer use .01 and .5.
     switch_every : int, optional
         Rounds after which u moves to the next pair of columns (50 in both papers); None for never.
     pairs : int, default 5
@@ -148,15 +148,17 @@ def shifting(
     spacing : {"even", "random"}, default "even"
         When u shifts: at equal intervals, or in rounds drawn at random.
     truth : {"simplex", "sphere"}, default "simplex"
-        Where u is drawn uniformly: non-negative weights that sum to one, or weights of length 1.
+        The set from which u is drawn uniformly: non-negative weights that sum to one, or weights of
+        length 1.
     active : int, optional
-        Number of nonzero weights in u; all if not given. If d ≥ 2·active, every shift moves them to
-        other columns.
+        Number of nonzero weights in u; all if not given. If d ≥ 2·active, every shift moves the
+        nonzero weights to other columns.
     floor : float, default 0.0
         Lower limit floor/d on the weights of a u in the simplex, 0 ≤ floor ≤ 1, as in the paper's
         constraint set [α/n, 1]ⁿ: u is multiplied by 1 − floor, and floor/d added to each weight.
     inputs : {"uniform", "signs", "sphere"}, default "uniform"
-        Entries of X uniform on [0, 1]; entries −1 or 1; or rows of length 1 in any direction.
+        How X is drawn: entries uniform on [0, 1], entries −1 or 1, or rows of length 1 in any
+        direction.
     noise : float, default 0.1
         Standard deviation of the normal noise.
     seed : int, default 0

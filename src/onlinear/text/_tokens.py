@@ -33,7 +33,7 @@ def words(document: str) -> list[str]:
 
 
 def tokens(owner: Any, documents: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the words that ``owner.analyzer`` finds in each document; refuse one that is no str."""
+    """Yield the words that ``owner.analyzer`` finds in each document, which must be a str."""
     analyze = words if owner.analyzer is None else owner.analyzer
     if not callable(analyze):
         raise ValueError(

@@ -8,9 +8,9 @@ without any remaining word is a row of zeros. Rows are in CSR form, with sorted 
 stored zeros.
 
 Cesa-Bianchi, Conconi & Gentile, Margin-based algorithms for information filtering, NIPS 2003,
-section 4.1. There are two deviations. The paper leaves out words that "did not occur at least three
-times in the corpus"; here, at least three documents must contain a word. The paper lemmatises
-words; :func:`words` does not (pass an ``analyzer`` that does).
+section 4.1. There are two deviations from the paper. The paper leaves out words that "did not occur
+at least three times in the corpus"; here, at least three documents must contain a word. The paper
+lemmatises words; :func:`words` does not (pass an ``analyzer`` that does).
 """
 
 import copy
@@ -49,7 +49,7 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     min_documents : int, default 3
-        Words in fewer documents are left out, min_documents ≥ 1.
+        Words that occur in fewer documents are left out, min_documents ≥ 1.
     analyzer : callable, optional
         Takes a document, returns the list of its words; by default :func:`words`.
 
@@ -148,7 +148,7 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
     width : int, default 2**18
         The number of columns, 1 ≤ width < 2³¹; the counts take 8 bytes per column.
     min_documents : int, default 3
-        Words in fewer documents so far are left out, min_documents ≥ 1.
+        Words that occur in fewer documents so far are left out, min_documents ≥ 1.
     analyzer : callable, optional
         Takes a document, returns the list of its words; by default :func:`words`.
 
@@ -195,7 +195,7 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         """Count each document and then vectorize it, one document after the other.
 
         The rows are bit for bit those of ``learn_one`` and ``transform_one`` in turn, however the
-        documents are split into calls. If one is refused, none is counted.
+        documents are split into calls. If one document is refused, none is counted.
         """
         least = whole(self, "min_documents", least=1)
         counts, counted = self._hashed(documents), self._checked()

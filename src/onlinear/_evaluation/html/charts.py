@@ -143,9 +143,9 @@ def scaled(
 ) -> dict[str, Any]:
     """Return a Plotly layout: axis titles, which axes are logarithmic, and the height.
 
-    An axis in ``log`` is logarithmic if most values of the first trace are positive. It then shows
-    values from 1e-5 times the largest value of that trace (smaller ones are mostly rounding) up to
-    a thousand times the largest.
+    An axis in ``log`` is logarithmic if most values of the first trace are positive. A logarithmic
+    axis shows values from 1e-5 times the largest value of that trace (smaller ones are mostly
+    rounding) up to a thousand times the largest.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):

@@ -45,9 +45,9 @@ def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """The smallest and largest value in each bucket of rows, with their rows.
+    """The smallest and largest value in each bucket of rows, and the rows where they occur.
 
-    With at most MOST_BUCKETS rows, every row is kept. No extreme value is ever lost.
+    With at most MOST_BUCKETS rows, every row is kept. Downsampling never loses an extreme value.
     """
 
     rows: np.ndarray
@@ -158,7 +158,7 @@ class Regular:
         return 1 << (seen // (self.most + 1)).bit_length()
 
     def places_until(self, seen: int) -> range:
-        """Return the positions after the current one, up to ``seen``, that will be kept."""
+        """Return the positions of the items to keep among the next ones, up to ``seen``."""
         stride = self.stride_after(seen)
         return range(self.seen // stride * stride + stride, seen + 1, stride)
 
@@ -208,7 +208,7 @@ class Last:
         return cls(most, np.zeros((0, columns)))
 
     def with_rows(self, table: np.ndarray) -> "Last":
-        """Return the last rows after adding more."""
+        """Return the last rows after adding more rows."""
         return Last(self.most, np.concatenate([self.table, table[-self.most :]])[-self.most :])
 
     @classmethod
@@ -234,7 +234,7 @@ def ends_of_windows(rows: np.ndarray, before: int, windows: int) -> np.ndarray:
 def spaced(size: int, most: int = 1000) -> np.ndarray:
     """Return the indices of the points of a long curve to draw, at most ``most`` of them.
 
-    Half of them are spaced evenly, half logarithmically; the last point is always drawn.
+    Half of the points are spaced evenly, half logarithmically; the last point is always drawn.
 
     >>> spaced(5)
     array([0, 1, 2, 3, 4])

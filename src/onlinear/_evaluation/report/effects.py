@@ -99,7 +99,7 @@ def _path(
 def _error(story: Recorder) -> float:
     """Return the mean squared error of the learner; for Auto, that of its best expert.
 
-    Like the path that it is compared with, an expert does not use earlier labels.
+    An expert of Auto, like the path it is compared with, does not use earlier labels.
     """
     model, (learnt, lost, *_) = story.model, story.sums
     if isinstance(model, Auto) and model._state is not None:

@@ -89,12 +89,12 @@ class Recorder(GuardedBy):
         return min(SAMPLED, max(1, NUMBERS // (len(self.names) + 1)))
 
     def _certified(self) -> Certified | None:
-        """Return the certificate, or None if no bound is known or it is too expensive."""
+        """Return the certificate, or None if no bound is known or the bound is too expensive."""
         known = self.model._guarantee(search=False).known
         return Certified(self.model) if known and len(self.names) <= COMPARED else None
 
     def _accounts(self) -> Ledger | None:
-        """Return a ledger for the best fixed predictor, or None if that is too expensive."""
+        """Return an object that tracks the best fixed predictor; None if that is too expensive."""
         return Ledger(BestFixed().account) if len(self.names) <= COMPARED else None
 
     def _record(self) -> np.ndarray:

@@ -27,7 +27,7 @@ class Sums(NamedTuple):
     total: float = 0.0
 
     def with_rows(self, run: Replay, learnt: np.ndarray) -> tuple["Sums", np.ndarray, np.ndarray]:
-        """Return the sums after more rows, and the learner's and the mean's losses at each row."""
+        """Return the sums after more rows, and the losses of learner and running mean so far."""
         loss = _running(self.lost, np.where(learnt, run.losses, 0.0))
         y = run.labels[learnt]
         if y.size == 0:
@@ -66,7 +66,7 @@ def running_totals(
 def best_fixed(
     accounts: Ledger | None, X: np.ndarray, y: np.ndarray, learnt: np.ndarray, *, intercept: bool
 ) -> tuple[Ledger | None, np.ndarray]:
-    """Add rows to a copy of ``accounts``; return it, and the best fixed predictor's losses.
+    """Add rows to a copy of ``accounts``; return the copy and the best fixed predictor's losses.
 
     If numbers overflow, the copy is None, and the losses are NaN from that row on. A row that was
     not learnt does not change the loss.
@@ -104,7 +104,7 @@ def _held(before: float, values: np.ndarray, learnt: np.ndarray) -> np.ndarray:
 
 
 def _entered(accounts: Ledger, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Add rows up to the first that is refused; return the best loss after each row."""
+    """Add rows to ``accounts`` up to a refused row; return the best fixed loss after each row."""
     if y.size == 0:
         return np.zeros(0)
     try:

@@ -43,7 +43,7 @@ class Bank(Guarded):
     Parameters
     ----------
     models : sequence of Learner
-        Any learners except kernel learners, whose state grows. Those that have learnt something
+        Any learners except kernel learners, whose state grows. Learners that have learnt something
         must have learnt from the same columns.
     threads : int or None, default None
         How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per

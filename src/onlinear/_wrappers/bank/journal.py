@@ -51,7 +51,7 @@ class Journal:
         return recover
 
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
-        """Restore the states after the last entered row; ``learn`` learns one row.
+        """Restore the states as they were after the last entered row; ``learn`` learns one row.
 
         If this method is interrupted, it can be called again.
         """

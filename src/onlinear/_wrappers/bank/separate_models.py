@@ -61,7 +61,7 @@ def predict_again(
     y: np.ndarray,
     predictions: np.ndarray,
 ) -> None:
-    """Replace the predictions of models that have another form for tables, such as Auto.
+    """Replace the predictions of models, such as Auto, that predict a table in another way.
 
     Auto uses past labels only to predict the next row of the stream, and a row of a table need not
     be the next.

@@ -30,7 +30,7 @@ SLICES = 4  # per thread: models differ in cost, and a thread that is done takes
 
 
 class Stack(NamedTuple):
-    """Models with the same step: their records of state and parameters, and bank positions."""
+    """Models with the same step function: their states, parameters and places in the bank."""
 
     step: Step
     states: RecordBlock
@@ -78,8 +78,8 @@ def stacked(models: list[Learner]) -> list[Stack]:
 class Ended(NamedTuple):
     """The result of running a slice of models over a block of rows.
 
-    If a model refused a row, these are the earliest such row, the model's place in the bank, the
-    rule and the value that broke it; otherwise ``rule`` is FINE. ``seconds`` is the time taken.
+    If a model refused a row, the fields are the earliest such row, the model's place in the bank,
+    the rule and the value that broke it; otherwise ``rule`` is FINE. ``seconds`` is the time taken.
     """
 
     row: int
@@ -140,7 +140,7 @@ def run(
     progress: Callable[[int, int], None],
     threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one.
+    """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one model.
 
     Return predictions and bad rows, one row of the array per model. ``refusal`` makes the error for
     the earliest row that broke a rule of a model that does not skip bad rows.

@@ -30,11 +30,12 @@ def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, ev
     """Run the models of many keys: event i, row i of the table, is for the model in slots[i].
 
     A slot is the position of a model's record in memory. The ``events`` before row ``run.before``
-    are run in order. A record with stamp 0 is new, and is initialized from ``start``. A row without
-    a slot is predicted with the ``spare`` record, whose state is ``own``. ``kept`` has the arrays
-    for the results: predictions, bad rows and the undo log. Unless its arrays are empty, the log
-    gets a copy of each record before its first change, and the slot of the record. Return the
-    fields of an :class:`Outcome`, which say where the loop ended, and how many records were logged.
+    are run in order. A record that no run has used yet (its stamp is 0) is initialized from
+    ``start``. A row without a slot is predicted with the ``spare`` record, whose state is ``own``.
+    ``kept`` has the arrays for the results: predictions, bad rows and the undo log. Unless its
+    arrays are empty, the undo log gets a copy of each record before the first change, and the slot
+    of the record. Return the fields of an :class:`Outcome`, which say where the loop ended, and how
+    many records were logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept

@@ -51,7 +51,7 @@ class SlotSource(Protocol):
 
 
 class KeyIndex:
-    """The slot of each key."""
+    """The slot of each key, which is the place of its record in memory."""
 
     def __init__(self) -> None:
         self._table = empty_table(FIRST_ENTRIES)

@@ -62,8 +62,8 @@ class Keyed(GuardedBy):
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
         of ``model``. The average is computed when the number of keys reaches 8, 16, 32, …; a model
-        that has learnt t rows of width d has weight t/(t + d) in it. Only for learners whose state
-        is weights, or weights and Σ.
+        that has learnt t rows of width d has weight t/(t + d) in it. The learner's state must be
+        its weights, or its weights and a matrix Σ.
     threads : int or None, default None
         How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None: one per core.
     waiting : int, default 1_000_000
@@ -71,8 +71,8 @@ class Keyed(GuardedBy):
     expire_after : int, timedelta or None, default None
         How late a label may be, as in :class:`onlinear.Late`.
     clock : callable, default time.time
-        Returns the time in seconds, used if ``max_age`` or ``expire_after`` is a time. It may be
-        the time of the stream. The clock is not saved to state files.
+        Returns the time in seconds, used if ``max_age`` or ``expire_after`` is a time. The clock
+        may also return the time of the events. It is not saved to state files.
 
     Examples
     --------
@@ -200,11 +200,11 @@ class Keyed(GuardedBy):
         """Predict each row with the model of its key, then learn its label; in order for each key.
 
         The results are bit for bit those of calling ``predict_one`` and ``learn_one`` row by row,
-        however the stream is split into tables. It is all or nothing: on a bad row, or on Ctrl-C,
-        every model is left as it was before the call (with ``on_bad="skip"``, bad rows and rows
-        without a key are skipped and counted instead). A Ctrl-C at the very end may come after all
-        rows were learnt, which ``events_`` shows. On a terminal, a replay of more than two seconds
-        shows a progress bar.
+        however the stream is split into tables. A replay is all or nothing: on a bad row, or on
+        Ctrl-C, every model is left as it was before the call (with ``on_bad="skip"``, bad rows and
+        rows without a key are skipped and counted instead). A Ctrl-C at the very end may come after
+        all rows were learnt; ``events_`` then counts them. On a terminal, a replay of more than two
+        seconds shows a progress bar.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ class LateLabels:
         self._models, self.pending = models, pending
 
     def predict(self, id: Any, key: Hashable, x: Any) -> float:
-        """Predict a row; remember the prediction and what the learner needs to learn the row."""
+        """Predict a row; remember the prediction and the numbers needed to learn the row."""
         models, pending = self._models, self.pending
         if models.store is not None:
             x = models.store.row(x)
@@ -45,7 +45,7 @@ class LateLabels:
         self._models.skip_event()
 
     def remove_key(self, key: Hashable) -> bool:
-        """Remove a key, its model and its waiting rows; return whether there was anything."""
+        """Remove a key, its model and its waiting rows; return False if there was none of them."""
         models, pending = self._models, self.pending
         known = models.record(key) is not None
 

@@ -28,14 +28,14 @@ NO_LOG = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
 
 class ModelStore:
-    """The models of all keys, which share their parameters; each is a record of the cache.
+    """The models of all keys, which share their parameters; each is stored as one record.
 
     Parameters
     ----------
     initial : Learner
         The learner that every key starts with.
     settings : KeyedSettings
-        Memory limit, spill folder, number of threads.
+        Memory limit, folder for models on disk, number of threads.
     d : int
         Width of the rows.
     names : list of str or None
@@ -124,12 +124,12 @@ class ModelStore:
     # --- the models -----------------------------------------------------------------------------
 
     def record(self, key: Hashable) -> np.ndarray | None:
-        """Return a copy of the record of a key, or None."""
+        """Return a copy of the record of a key, or None if the key is unknown."""
         rows, known = self.cache.read(one_key(key))
         return rows[0] if known[0] else None
 
     def model(self, key: Hashable) -> Learner | None:
-        """Return a copy of the model of a key, or None."""
+        """Return a copy of the model of a key, or None if the key is unknown."""
         record = self.record(key)
         if record is None:
             return None
@@ -144,7 +144,7 @@ class ModelStore:
     def put_model(
         self, key: Hashable, model: Learner, *, learnt: bool, stamp: float, event: int
     ) -> None:
-        """Store a model as that of a key, after an event that it has learnt or skipped."""
+        """Store the model of a key, after the model has learnt or skipped an event."""
         cache, slots = self.cache, ONE_ROW.copy()
         cache.load(one_key(key), ONE_ROW, slots)
         record = cache.segments.rows(slots)

@@ -37,8 +37,8 @@ class EventCounts(NamedTuple):
 class Models(Guarded):
     """The models of all keys, which start as copies of one learner; runs one event at a time.
 
-    The store is created when the first row shows how many columns there are. Callers must hold the
-    lock of this object.
+    The store of models is created when the first row shows how many columns there are. Callers must
+    hold the lock of this object.
     """
 
     def __init__(
@@ -65,17 +65,17 @@ class Models(Guarded):
     # --- state ----------------------------------------------------------------------------------
 
     def begin(self, d: int, names: list[str] | None) -> ModelStore:
-        """Create the store, for rows of width d."""
+        """Create the store of models, for rows of width d."""
         self.store = ModelStore(self.initial, self.settings, d, names)
         return self.store
 
     def forget_width(self) -> None:
-        """Drop the store, so that a later row fixes the width, unless ``initial`` is trained."""
+        """Drop the store if ``initial`` is new, so that a later row fixes the width of rows."""
         if self.initial._state is None:
             self.store = None
 
     def contents(self) -> dict[str, Any]:
-        """Return copies of everything, for pickle, copy and deepcopy."""
+        """Return copies of settings, counts and models, for pickle, copy and deepcopy."""
         kept: dict[str, Any] = {"settings": self.settings._asdict(), "initial": self.initial}
         kept["counts"] = tuple(self.counts)
         store = self.store
@@ -208,11 +208,11 @@ class Models(Guarded):
             cache.remove(keys)
 
     def model(self, key: Hashable) -> Learner | None:
-        """Return a copy of the model of a key, or None."""
+        """Return a copy of the model of a key, or None if the key is unknown."""
         return None if self.store is None else self.store.model(key)
 
     def record(self, key: Hashable) -> np.ndarray | None:
-        """Return a copy of the record of a key, or None."""
+        """Return a copy of the record of a key, or None if the key is unknown."""
         return None if self.store is None else self.store.record(key)
 
     def learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:

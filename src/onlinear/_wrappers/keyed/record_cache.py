@@ -77,7 +77,7 @@ class RecordCache:
     def load(self, keys: KeyBatch, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """Bring the records of some rows' keys into memory, and write their slots to ``slots``.
 
-        New keys are added. Return their slots; the records there are not initialized yet (stamp 0).
+        New keys are added. Return the slots of the new keys, whose records are not initialized yet.
         """
         some = keys.take(rows)
         found = self.keys.slots_of(some)

@@ -27,7 +27,7 @@ FRESH = 60.0  # seconds during which a new file may still be unlocked
 
 
 class SpillStore:
-    """Records of ``size`` numbers by key, in a file in ``folder`` (None: that for temporary files).
+    """Records of ``size`` numbers by key, in a file in ``folder`` (None: the temporary folder).
 
     The file extends memory, and is removed when the process ends. To keep models, save a state
     file.
@@ -134,7 +134,7 @@ class SpillStore:
                 )
 
     def all_keys(self) -> tuple[np.ndarray, list[Any]]:
-        """Return all keys: integers, and others, both in order."""
+        """Return all keys: the integers in order, and the others in order."""
         integers, others = (
             [key for (key,) in self._base.execute(f"SELECT key FROM {table} ORDER BY key")]
             for table in ("integers", "others")
@@ -142,7 +142,7 @@ class SpillStore:
         return np.array(integers, dtype=np.int64), [decoded(key) for key in others]
 
     def chunks(self) -> Iterator[tuple[KeyBatch, np.ndarray]]:
-        """Yield all keys and records, some at a time, integers first, both in order."""
+        """Yield all keys and records in order, some at a time; integer keys come first."""
         for table in ("integers", "others"):
             cursor = self._base.execute(f"SELECT key, record FROM {table} ORDER BY key")
             while some := cursor.fetchmany(ROWS):
@@ -187,7 +187,7 @@ def _abandoned(path: Path) -> bool:
 
 
 def _tables(keys: KeyBatch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
-    """Yield each SQLite table with its keys, in stored form, and their rows."""
+    """Yield the name of each SQLite table, its keys as they are stored, and the keys' rows."""
     yield "integers", keys.integers.tolist(), keys.integer_rows
     yield "others", [encoded(key) for key in keys.others], keys.other_rows
 

@@ -88,7 +88,7 @@ def rebuilt(
 
 
 def _counts(header: dict[str, Any]) -> EventCounts:
-    """Return the counts of a header, or refuse them."""
+    """Return the counts of events and runs in a header; refuse invalid counts."""
     events, skipped = model_codec.count(header["events"]), model_codec.count(header["skips"])
     stamp = float(model_codec.count(int(header["runs"])))
     if stamp != header["runs"] or max(stamp, events) >= 2**53:

@@ -29,7 +29,7 @@ class TotalProgress:
         self._advance, self._rows, self._done = advance, rows, 0
 
     def __call__(self, events: int) -> None:
-        """Add events that are done."""
+        """Show that ``events`` more events are done."""
         self._done += events
         self._advance(self._done, self._rows)
 

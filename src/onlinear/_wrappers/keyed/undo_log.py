@@ -45,7 +45,7 @@ class UndoLog:
         return self._logged[:count], self._log[:count]
 
     def save_buffers(self) -> None:
-        """Save the copies in the buffers and empty these; an interrupt loses no copy."""
+        """Save the copies in the buffers, then empty the buffers; an interrupt loses no copy."""
         slots, rows = self._buffered()
         self._bytes += rows.nbytes
         if self._bytes <= IN_MEMORY:

@@ -43,8 +43,8 @@ class Late(GuardedBy):
     Parameters
     ----------
     model : Learner
-        Any learner, new or trained. It is not copied: ``late.model`` is the given object, and can
-        also be used directly.
+        Any learner, new or trained. The learner is not copied: ``late.model`` is the given object,
+        and can also be used directly.
     limit : int, default 1_000_000
         How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of the
         last ``limit`` rows that were learnt or expired are remembered too; an older id that
@@ -53,9 +53,9 @@ class Late(GuardedBy):
         How late a label may be: a number of rows remembered after its own row, expire_after ≥ 1, or
         a time, expire_after > 0. Older rows expire. None means no limit.
     clock : callable, default time.time
-        Returns the time in seconds, used if ``expire_after`` is a time. It may be the time of the
-        stream. State files hold the times of rows, not the clock: with ``time.time``, rows keep
-        ageing while no process runs.
+        Returns the time in seconds, used if ``expire_after`` is a time. The clock may also return
+        the time of the events. State files hold the times of rows, not the clock: with
+        ``time.time``, rows keep ageing while no process runs.
 
     Examples
     --------

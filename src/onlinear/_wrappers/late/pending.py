@@ -53,7 +53,7 @@ class Pending:
     """Rows that wait for their label, found by id; the oldest expire first.
 
     To learn a row, :meth:`find` it, learn it and :meth:`settle` it. If learning fails, the row
-    keeps waiting. If a call is interrupted, :meth:`mend` must be called before the next one.
+    keeps waiting. If a call is interrupted, :meth:`mend` must be called before the next call.
 
     Parameters
     ----------
@@ -61,8 +61,9 @@ class Pending:
         How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of the
         last ``limit`` settled rows (learnt or expired) are remembered too.
     expire_after : int, timedelta or None
-        The age at which a row expires: after more than this many later rows, or more than this
-        time by the clock. None means never. Rows expire in the order in which they arrived.
+        The age at which a row expires: after more than this many later rows, or more than this time
+        by the clock. With None, rows do not expire by age. Rows expire in the order in which they
+        arrived.
     clock : callable
         Returns the time in seconds. Times must be comparable after a restart, so ``time.monotonic``
         cannot be used.
@@ -245,7 +246,7 @@ class Pending:
         self._change = None
 
     def mend(self) -> None:
-        """Repair the table after an interrupt, so that exactly the rows not yet settled wait."""
+        """Repair the data after an interrupt: rows wait unless they were learnt or expired."""
         if self._change is None:
             self._expire_surplus()
             return
@@ -265,7 +266,7 @@ class Pending:
         return PendingContents(self._rows.columns(), [id for id, _ in settled], how)
 
     def _fill(self, counts: dict[str, int], contents: PendingContents) -> None:
-        """Fill an empty table with counts, waiting rows and settled ids."""
+        """Fill an empty ``Pending`` object with counts, waiting rows and settled ids."""
         rows, settled, how = contents
         self._settled = {LEARNT: counts["learnt"], EXPIRED: counts["expired"]}
         self._counts = {name: counts[name] for name in self._counts}
@@ -290,7 +291,7 @@ class Pending:
         self._fill(kept["counts"], kept["contents"])
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the header and arrays that describe the table in a state file."""
+        """Return a header and arrays that describe rows, ids and counts in a state file."""
         header = {
             "limit": self.limit,
             "expire_after": state_file.plain_age(self.expire_after),
@@ -302,7 +303,7 @@ class Pending:
     def rebuilt(
         cls, header: dict[str, Any], arrays: dict[str, np.ndarray], *, owner: str = "Late"
     ) -> Self:
-        """Return the table that a header and arrays describe, or refuse them."""
+        """Return the ``Pending`` object that a header and arrays describe, or refuse them."""
         table = cls(header["limit"], state_file.read_age(header["expire_after"]), owner=owner)
         counts = {name: model_codec.count(header["counts"][name]) for name in LateCounts._fields}
         contents = state_file.from_arrays(arrays, timed=table._timed)

@@ -39,7 +39,7 @@ class SettledIds:
         self.trim()
 
     def trim(self) -> None:
-        """Drop the oldest ids while there are too many; after Ctrl-C it can be called again."""
+        """Drop the oldest ids while there are too many; after Ctrl-C, this can be called again."""
         while len(self) > self.limit:
             while not self._parts[0]:
                 del self._parts[0]

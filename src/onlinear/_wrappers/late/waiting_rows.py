@@ -1,8 +1,8 @@
 """Waiting rows by id and by age, in memory that grows and shrinks with their number.
 
-The numbers that each row needs are stored in a slot of a block, which is an array; free slots are
-reused. Ids are divided among many small dicts by their hash, so that resizing a dict is quick. The
-slots form a doubly linked list by age. Slot 0 holds no row, and is both ends of the list.
+The numbers of each row are stored in a slot of a block, which is an array; free slots are reused.
+Ids are divided among many small dicts by their hash, so that resizing a dict is quick. The slots
+form a doubly linked list by age. Slot 0 holds no row, and is both ends of the list.
 """
 
 from array import array
@@ -37,10 +37,10 @@ class RowColumns(NamedTuple):
 
 
 class WaitingRows:
-    """Rows that wait for a label, each with an id, a ticket and a number.
+    """Rows that wait for a label, each with an id and the data needed to learn it.
 
-    A ticket has the numbers that the learner needs to learn the row later. Rows are numbered in the
-    order of their arrival. With ``timed``, arrival times are stored too. If :meth:`add` or
+    The ticket of a row has the numbers that the learner needs to learn it later. Rows are numbered
+    in the order of their arrival. With ``timed``, arrival times are stored too. If :meth:`add` or
     :meth:`remove` is interrupted, :meth:`mend` must be called.
     """
 
@@ -64,7 +64,7 @@ class WaitingRows:
         self._spare: np.ndarray | None = None  # a block
 
     def slot(self, id: Hashable) -> int | None:
-        """Return the slot of an id; None if no such row waits."""
+        """Return the slot of the row with this id; None if no such row waits."""
         return self.slots[hash(id) % SHARDS].get(id)
 
     def row(self, slot: int) -> WaitingRow:
@@ -130,7 +130,7 @@ class WaitingRows:
         self.younger[last] = self.older[0] = slot
 
     def mend(self, settled: Callable[[Hashable], bool]) -> None:
-        """Repair the lists after an interrupt; the rows whose ids are not ``settled`` stay."""
+        """Repair the lists after an interrupt, and remove rows whose ids are ``settled``."""
         slots = []
         for shard in self.slots:
             for id in [id for id in shard if settled(id)]:
