@@ -1,7 +1,8 @@
 """Split a text file into blocks of whole records, starting at any byte.
 
-Blocks are cut here, not by the parser. So a block that cannot be parsed can be parsed again row by
-row, a run can be resumed at a byte, and records from a pipe are parsed as soon as they arrive.
+This module, not the parser, divides the file into blocks. So a block that cannot be parsed can be
+parsed again row by row, a run can be resumed at a byte, and records from a pipe are parsed as soon
+as they arrive.
 """
 
 import hashlib

@@ -50,8 +50,9 @@ def certificate(
     comparator : None, or array of shape (d,) or (rows, d)
         The weights to compare with. None means the best predictor in hindsight, of the kind in the
         theorem. A vector is a fixed predictor to compare with. One vector per round is a changing
-        predictor, such as ``hindsight.drifting_path(X, y)`` or ``hindsight.best_shifting(X, y,
-        5).path``; bounds against fixed predictors then do not apply.
+        predictor, such as ``hindsight.drifting_path(X, y)`` or
+        ``hindsight.best_shifting(X, y, 5).path``; bounds against fixed predictors then do not
+        apply.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         How to run the learner and its bound, as in :func:`onlinear.replay`. A bound that cannot be
         computed in bulk is computed row by row.

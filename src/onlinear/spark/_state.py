@@ -8,8 +8,8 @@
     <numbers>                  the state, float64
     <16 bytes>                 of the SHA-256 of everything before
 
-Everything is little-endian, and nothing in the state is executed. A query that continues with
-another model is refused.
+All numbers of a state are little-endian, and nothing in it is executed as code. A query that
+continues with another model is refused.
 """
 
 import copy

@@ -85,7 +85,7 @@ def _ranked(contest: Contest) -> list[Entry]:
 
 
 def standings(contest: Contest) -> Table:
-    """Return the table of losses, the lowest first, and the best predictors in hindsight."""
+    """Return a table of the losses of learners, lowest first, and of the best in hindsight."""
     ends = {name: float(curve[-1]) for name, curve in contest.best.items()}
     bounded = any(math.isfinite(entry.ceiling) for entry in contest.entries)
     noted = any(entry.note for entry in contest.entries)

@@ -2,8 +2,8 @@
 
 A record has the numbers of a key's model. Without a limit, all records stay in memory. With a
 limit, at most ``capacity`` records stay in memory: the least recently used are moved to disk in
-bulk, and come back with the next event of their key. A record that has come back is written to disk
-again only if it has changed.
+bulk, and come back with the next event of their key. A record that was loaded from disk is written
+to disk again only if it has changed.
 """
 
 import math
