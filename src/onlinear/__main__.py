@@ -1,4 +1,4 @@
-"""Run the command as ``python -m onlinear``."""
+"""Run the ``onlinear`` command as ``python -m onlinear``."""
 
 from onlinear._cli.app import entry
 

@@ -8,7 +8,7 @@ An absent feature counts as 0. A feature that appears late starts with exactly t
 have had if it had been 0 from the beginning: the learner keeps a spare column that is always 0, and
 a new feature starts with a copy of that column's state. (The exponentiated-gradient learners are an
 exception: their initial weights depend on the number of inputs, which includes the spare column,
-and those on the simplex redistribute their weight over more inputs.)
+and learners with weights on the simplex redistribute their weight over more inputs.)
 """
 
 import copy
@@ -86,7 +86,7 @@ class River(GuardedBy, base.Regressor):
             self.__dict__.update(learner=learner, _columns=columns)  # both or neither
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
-        """Return the learner and its columns; if x has new features, a copy extended by them."""
+        """Return the learner and its columns; if x has new features, a copy with more columns."""
         if not isinstance(x, Mapping):
             hint = "; onlinear.replay takes sparse rows" if checks.sparse(x) else ""
             raise TypeError(f"River needs a row as a dict, got {type(x).__name__}{hint}")
@@ -101,7 +101,7 @@ class River(GuardedBy, base.Regressor):
 
 
 def _row(x: Mapping[Hashable, float], columns: dict[Hashable, int]) -> np.ndarray:
-    """Return the row as a vector, the last entry being the spare column."""
+    """Return the row as a vector; its last entry belongs to the spare column, which is always 0."""
     row = np.zeros(len(columns) + 1)
     for name, value in x.items():
         if value.__class__ is not float:
@@ -115,7 +115,7 @@ def _order(name: Hashable) -> tuple[str, str]:
 
 
 def _grown(model: Learner, d: int) -> Learner:
-    """Return a copy of the learner with d columns; new ones copy the state of the last old one."""
+    """Return a copy of the learner with d columns; new columns copy the spare column's state."""
     grown = copy.deepcopy(model)
     grown._begin(d)
     if model._state is None:

@@ -1,6 +1,7 @@
 """The entry point of the ``onlinear`` command.
 
-It imports almost nothing, so that Ctrl-C during the slow imports prints one line, no traceback.
+This package imports almost nothing, so that Ctrl-C during the slow imports prints one line instead
+of a traceback.
 """
 
 import os
@@ -16,7 +17,7 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Load the command and run it."""
+    """Import the ``onlinear`` command and run it."""
     usual = signal.signal(signal.SIGINT, _stop)
     from onlinear._cli.app import entry
 

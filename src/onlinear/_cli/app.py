@@ -139,11 +139,12 @@ def paper(
         typer.Option("--quick", help="Use less data: takes a minute, gives other numbers."),
     ] = False,
 ) -> None:
-    """Reproduce the figures and tables of the five papers, and check their claims.
+    """Reproduce the figures and tables of the five papers behind onlinear, and check their claims.
 
-    Writes a page for each, with the paper's claims, what was run, the numbers, the charts (also as
-    SVG and PDF) and the verdict, and an index of all pages. Real data sets are taken from --data,
-    the cache, or their public source. With --all, figures whose data cannot be found are skipped.
+    Writes one page for each figure or table: the paper's claims, what was run, the numbers, the
+    charts (also as SVG and PDF) and the verdict. Also writes an index of all pages. Real data sets
+    are taken from --data, the cache, or their public source. With --all, figures whose data cannot
+    be found are skipped.
     """
     with ending():
         from onlinear._cli.paper import chosen, listed
@@ -158,7 +159,7 @@ def paper(
 
 
 def entry() -> None:
-    """Run the command and exit at once, without waiting for the thread that reads ahead."""
+    """Run the command line; exit without waiting for the thread that reads input in advance."""
     code: object = 0
     _open_closed_streams()
     try:
@@ -172,7 +173,7 @@ def entry() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device for each closed standard stream, so no file gets its descriptor."""
+    """Replace closed standard streams by the null device, so no file gets descriptor 0, 1 or 2."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

@@ -54,20 +54,23 @@ class Batches:
         return list(self._schema().names)
 
     def first(self) -> pa.Table:
-        """Return the first rows, which show column names, types and some values."""
+        """Return the first rows as a table, which shows column names, types and examples."""
         for batch in self._batches(self.columns(), 0):
             return pa.Table.from_batches([batch[:1000]])
         return self._schema().empty_table()
 
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
-        """Yield the rows after the first ``row``, in blocks; ``byte`` is for text files only."""
+        """Yield blocks of the rows after the first ``row`` rows, each with the position 0.
+
+        Positions, such as ``byte``, matter in text files only.
+        """
         most = max(min(ROWS, NUMBERS // len(types)), 1)
         for batch in self._batches(list(types), row):
             for start in range(0, batch.num_rows, most):
                 yield Parsed(pa.Table.from_batches([batch.slice(start, most)]), {}), 0
 
     def _batches(self, columns: list[str], skip: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows after the first ``skip``."""
+        """Yield batches of the given columns, without the first ``skip`` rows."""
         try:
             yield from self._all_batches(columns, skip)
         except (pa.ArrowInvalid, OSError) as error:

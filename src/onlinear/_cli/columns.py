@@ -56,7 +56,7 @@ class Columns:
 
     @property
     def types(self) -> dict[str, pa.DataType]:
-        """The type to read each column as."""
+        """The Arrow type that each column is read as."""
         numbers = {
             name: pa.bool_() if name in self.truths else pa.float64()
             for name in (*self.numbers, self.target)
@@ -116,7 +116,7 @@ class Columns:
 def read(
     source: Source, columns: Columns, place: Place = START
 ) -> Iterator[tuple[SourceBlock, LabelledRows]]:
-    """Yield the blocks of a source, starting at a place, with their rows."""
+    """Yield each block of a source from ``place`` on, with the inputs and labels of its rows."""
     for block in source.blocks(columns.types, place):
         yield block, columns.rows(block)
 
@@ -140,7 +140,7 @@ def choose(
     drop: Iterable[str] = (),
     one_hot: Iterable[str] = (),
 ) -> Columns:
-    """Return the roles of a source's columns; refuse columns that cannot be used."""
+    """Return which columns are target, features or dropped; refuse columns that cannot be used."""
     table = source.first()
     drop, wanted = split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
     for name, option in ((target, "--target"), *((name, "--drop") for name in drop)):
@@ -159,7 +159,7 @@ def choose(
 
 
 def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the columns to encode as 0/1 columns, with their categories if those are given."""
+    """Yield the columns to encode as 0/1 columns, with their categories if the user lists them."""
     for asked in one_hot:
         listed, _, values = (asked, "", "") if asked in names else asked.partition("=")
         for name in split([listed], names):
@@ -221,25 +221,25 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
 
 
 def _option(option: str, names: list[str]) -> str:
-    """Return an option for the columns, to be copied to a shell."""
+    """Return a command-line option that names the columns, quoted for a shell."""
     if any("," in name for name in names):
         return " ".join(f"{option} {quote(name)}" for name in names)
     return f"{option} {quote(','.join(names))}" if names else ""
 
 
 def _example(column: pa.ChunkedArray, words: str) -> str:
-    """Return the first value of a text column, which shows why its values are no numbers."""
+    """Return the first value of a text column as an example for an error message."""
     given = (value.as_py() for value in column if value.is_valid)
     return f" such as {next(given, '')!r:.30}" if words == TEXT else ""
 
 
 def _few(column: pa.ChunkedArray) -> bool:
-    """Whether a text column seems to hold categories: its values occur several times each."""
+    """Whether a text column seems to hold categories, since it has few different values."""
     return len(pc.unique(column)) <= max(FEW, len(column) // 10)
 
 
 def _has_commas(column: pa.ChunkedArray) -> bool:
-    """Whether a text column holds, in its first values, numbers with a decimal comma."""
+    """Whether most of the first values of a text column are numbers with a decimal comma."""
     if not pa.types.is_string(column.type):
         return False
     given = [text for text in column[:20].to_pylist() if text]
@@ -247,7 +247,7 @@ def _has_commas(column: pa.ChunkedArray) -> bool:
 
 
 def _words(kind: Any) -> str:
-    """Return in words what a column of this type holds."""
+    """Return a word for what a column of this type holds, such as "numbers" or "times"."""
     is_ = pa.types
     tests = is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null
     if any(test(kind) for test in tests):
@@ -262,7 +262,7 @@ def _words(kind: Any) -> str:
 
 
 def _categories(source: Source, wanted: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """Return the categories of each column: as given, or else all that occur, sorted."""
+    """Return the categories of each column: those the user lists, else all that occur, sorted."""
     found: dict[str, set[str]] = {name: set() for name, given in wanted.items() if not given}
     if found and source.piped:
         name = next(iter(found))

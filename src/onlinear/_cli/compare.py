@@ -1,4 +1,4 @@
-"""``onlinear compare``: several learners on one stream, in constant memory."""
+"""``onlinear compare``: run several learners on one stream, in constant memory."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ DEFAULT = (
 
 
 def compare_learners(options: CompareOptions) -> None:
-    """Replay a stream with several learners; print a table and write a page."""
+    """Replay a stream with several learners; print a table of losses and write an HTML page."""
     check_data(options.data, options.models, several=True)
     source, report = source_of(options), options.report
     runners = [runner_of(spec, options.standardize) for spec in specs(options.models or [DEFAULT])]
@@ -62,7 +62,7 @@ class Race:
         self._accounts = Ledger(BestFixed().account) if few else None
 
     def run(self) -> None:
-        """Run over all rows."""
+        """Run all learners over all rows of the source."""
         stop = Stop()
         with (
             stop.listening(),
@@ -95,7 +95,7 @@ class Race:
             self.tally.learn(exact(np.zeros(y.size), y))
 
     def contest(self) -> Contest:
-        """Return the results."""
+        """Return the losses of all learners and of the best fixed predictor."""
         *losses, fixed = self._curves.table.T
         words = f"{self.tally.learnt:,} rows, {len(self.columns.names)} inputs"
         if self.tally.skipped:

@@ -1,4 +1,4 @@
-"""Messages on standard error, and exit codes: every error ends as one line."""
+"""Print each error of the command as one line on standard error, and set the exit code."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ __all__ = ["busy", "ending"]
 
 @contextlib.contextmanager
 def ending() -> Iterator[None]:
-    """Turn errors into one line on standard error and the right exit code."""
+    """If the block raises an error, print it as one line and exit with the right code."""
     from onlinear._cli.errors import CommandError
 
     try:
@@ -36,7 +36,7 @@ def ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def busy(text: str) -> Iterator[None]:
-    """Show on a terminal that work is going on."""
+    """Show ``text`` and a spinner on a terminal while the block runs."""
     if not sys.stderr.isatty():
         yield
         return

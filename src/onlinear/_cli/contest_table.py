@@ -1,4 +1,4 @@
-"""A comparison of learners, printed as a table."""
+"""Print a comparison of learners as a table."""
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console

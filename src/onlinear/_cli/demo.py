@@ -52,7 +52,7 @@ class Stream(NamedTuple):
 
 
 def turning(rows: int, degrees: float, seed: int) -> Stream:
-    """Return a generated stream whose target weights turn."""
+    """Return a synthetic stream whose true weights rotate by ``degrees`` per row."""
     X, y = rotating(rows, COLUMNS, degrees, seed=seed)
     turn = f"the target weights turn by {degrees:g}° per row"
     words = f"{rows:,} rows of {COLUMNS} features; {turn}. {PRICE}"
@@ -81,7 +81,7 @@ def brain() -> Stream | None:
 
 
 def run(rows: int, degrees: float, seed: int, report: Path) -> None:
-    """Replay the streams, print the tables and write the page."""
+    """Replay both streams with all learners, print the tables and write the HTML page."""
     streams = [stream for stream in (turning(rows, degrees, seed), brain()) if stream is not None]
     contests = _contests(streams)
     for contest in contests:
@@ -92,7 +92,7 @@ def run(rows: int, degrees: float, seed: int, report: Path) -> None:
 
 
 def _contests(streams: Sequence[Stream]) -> list[Contest]:
-    """Return the results; all learners except the slowest to compile run in another process."""
+    """Return the results on each stream; Auto runs here, the other learners in a second process."""
     with _beside() as submit:
         quick, best = submit(_entries, TEAMS[1], streams), submit(_bests, streams)
         teams = [_entries(TEAMS[0], streams), quick()]
@@ -112,7 +112,7 @@ def _contests(streams: Sequence[Stream]) -> list[Contest]:
 
 @contextlib.contextmanager
 def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Yield a function that starts work in another process; with one core, it defers the work."""
+    """Yield a function that starts a call in another process, or defers it if there is one core."""
     if usable_cores() == 1:
         yield functools.partial
         return
@@ -121,7 +121,7 @@ def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
 
 
 def _entries(team: Sequence[Learner], streams: Sequence[Stream]) -> list[list[Entry]]:
-    """Return the losses of learners on streams, and the upper bounds on them."""
+    """Return, for each stream, the loss of each learner and the upper bound on that loss."""
     return [[_entry(copy.deepcopy(model), stream) for model in team] for stream in streams]
 
 

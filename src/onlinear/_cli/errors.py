@@ -1,4 +1,4 @@
-"""The errors of the command, each with its exit code."""
+"""The errors of the ``onlinear`` command, each with its exit code."""
 
 __all__ = ["CommandError", "DataError", "UsageError", "printable"]
 
@@ -14,7 +14,7 @@ class CommandError(Exception):
     code = 1
 
     def add(self, words: str) -> None:
-        """Append to the message."""
+        """Append ``words`` to the error message."""
         self.args = (f"{self}; {words}",)
 
 

@@ -1,4 +1,4 @@
-"""The file formats, and the file names that imply them."""
+"""The data formats that can be read, and the file suffixes that imply them."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ __all__ = ["EXCEL", "SUFFIXES", "Format"]
 
 
 class Format(StrEnum):
-    """How rows are stored."""
+    """The format of a data file."""
 
     csv = "csv"
     jsonl = "jsonl"

@@ -146,7 +146,7 @@ def _shown(text: str) -> str:
 
 
 def _lines(found: dict[str, Any], under: str = "") -> list[tuple[str, str]]:
-    """Return names and values; those of nested entries get prefixed names."""
+    """Return pairs of name and value; a name in a nested dict is prefixed with the dict's name."""
     lines: list[tuple[str, str]] = []
     for name, value in found.items():
         if isinstance(value, dict):

@@ -23,9 +23,9 @@ WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 KINDS = {name.lower(): kind for name, kind in LEARNERS.items()}
 HINTS = {
     "on_bad": "use --on-bad",
-    "lags": "only onlinear compare gives past labels to others",
+    "lags": "only onlinear compare gives past labels to learners other than auto",
 }
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}  # unlike in Python
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}  # of the command only
 
 
 def learner(
@@ -35,7 +35,10 @@ def learner(
     *,
     defaults: Mapping[str, Mapping[str, Any]] = DEFAULTS,
 ) -> Learner:
-    """Return a new learner, parameters checked; ``standardize=None`` standardizes if possible."""
+    """Return a new learner, after checking its parameters.
+
+    With ``standardize=None``, its features are standardized if the learner supports that.
+    """
     kind = KINDS.get(name.lower())
     if kind is None:
         hint = _near(name.lower(), KINDS) or f"there are {', '.join(sorted(KINDS))}"
@@ -68,12 +71,12 @@ def named(model: Learner) -> str:
 
 
 def is_state_file(name: str) -> bool:
-    """Whether a model's name is that of a state file, not of a learner."""
+    """Whether ``name`` is the name of a state file rather than of a learner."""
     return name.endswith(".onl") or Path(name).is_file()
 
 
 def model(name: str, params: Iterable[str] = (), standardize: bool | None = None) -> Learner:
-    """Return a learner by its name, or the one in a state file."""
+    """Return a new learner by its name, or the trained learner in a state file."""
     if not is_state_file(name):
         if "," in name:
             raise UsageError(
@@ -91,7 +94,7 @@ def model(name: str, params: Iterable[str] = (), standardize: bool | None = None
 
 
 def readings(name: str, params: Iterable[str], standardize: bool | None) -> list[Learner]:
-    """Return the learner that a name means and, for older runs, the one it meant before 0.11."""
+    """Return the learner that a name means now, and the one it meant before release 0.11."""
     params = list(params)
     now = model(name, params, standardize)
     if is_state_file(name):
@@ -101,12 +104,12 @@ def readings(name: str, params: Iterable[str], standardize: bool | None) -> list
 
 
 def specs(texts: Iterable[str]) -> list[str]:
-    """Return the learners of lists such as ``auto,laser:c=10``."""
+    """Split lists such as ``auto,laser:c=10`` into one text per learner."""
     return [spec.strip() for text in texts for spec in text.split(",") if spec.strip()]
 
 
 def check_data(data: Iterable[str], models: Iterable[str], *, several: bool) -> None:
-    """Refuse names of learners among the files, as in ``--models auto laser``.
+    """Refuse a learner's name given as a file, such as ``laser`` in ``--models auto laser``.
 
     ``several`` says whether the command takes several learners.
     """

@@ -1,6 +1,6 @@
-"""Which weights moved most in a run, and when: samples of the weights, in bounded memory.
+"""Sample the weights during a run, in bounded memory, and tell which of them moved most.
 
-The samples depend only on the rows, not on how they are split into blocks.
+The samples depend only on the rows, not on how the rows are split into blocks.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,27 +23,34 @@ LISTED = 3
 
 
 class WeightSamples:
-    """The weights of a learner, sampled regularly; empty if they have no common unit."""
+    """The weights of a learner, sampled at regular intervals.
+
+    There are samples only of learners that scale their features, since other weights have no common
+    unit.
+    """
 
     def __init__(self, columns: int, kept: Regular | None = None) -> None:
         self.columns = columns
         self.kept = Regular.none(MOST, columns) if kept is None else kept
 
     def ahead(self) -> int:
-        """Return after how many more rows the next sample is due."""
+        """Return how many more rows have to be learnt until the next sample is due."""
         seen = self.kept.seen
         stride = self.kept.stride_after(seen + 1)
         return stride - seen % stride
 
     def pass_rows(self, rows: int, last: int, model: Learner) -> None:
-        """Count rows, at most :meth:`ahead`; take a sample if one is due after row ``last``."""
+        """Count ``rows`` more rows, at most :meth:`ahead`; if a sample is due, take it.
+
+        ``last`` is the number of the last of these rows in the stream.
+        """
         seen = self.kept.seen + rows
         places = [seen] if rows == self.ahead() and _has_effects(model, self.columns) else []
         table = model.coef_[None, :] if places else np.zeros((0, self.columns))
         self.kept = self.kept.with_places(seen, places, np.full(len(places), float(last)), table)
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts the samples back as they are now."""
+        """Return a function that restores the samples as they are now."""
         kept = self.kept  # never changed in place
 
         def restore() -> None:
@@ -57,7 +64,7 @@ class WeightSamples:
 
     @classmethod
     def restored(cls, columns: int, seen: Any, samples: np.ndarray) -> "WeightSamples":
-        """Return what a state file describes, or refuse it."""
+        """Return the samples that a state file describes; refuse invalid ones."""
         kept = Regular.restored(samples, 0, 1 << 53, MOST, columns, seen)
         return cls(columns, kept)
 
@@ -68,10 +75,10 @@ def _has_effects(model: Learner, columns: int) -> bool:
 
 
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
-    """Return lines on the weights that moved most, and in which rows; none if that is not known.
+    """Return lines of text on the weights that moved most; none if there are too few samples.
 
-    The first numbers of a sample are the weights. A run with a report may have over a hundred
-    samples; only those that a run without a report would have are used.
+    In each sample, the weights come first. A run with a report takes more samples than a run
+    without one; only the samples that both would take are used.
 
     A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
     the rows. The weights with the largest difference between two tenths are listed.

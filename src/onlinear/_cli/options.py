@@ -1,8 +1,8 @@
 """The options of the commands that read a stream, each declared once.
 
 A command's options are the fields of a dataclass, in the order in which the help lists them.
-:func:`taking` makes the command from a function that takes the dataclass. Nothing heavy is
-imported here.
+:func:`taking` turns a function of such a dataclass into a command. This module imports nothing that
+is slow to load.
 """
 
 import dataclasses
@@ -53,8 +53,9 @@ Model = Annotated[
         "--models",
         "-m",
         metavar="NAME",
-        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. laser is not "
-        "shrunk unless you say laser:shrink=true. Or a state file, to continue with its model.",
+        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. The predictions of "
+        "laser are not shrunk unless you say laser:shrink=true. Or a state file, to continue with "
+        "its model.",
     ),
 ]
 Param = Annotated[
@@ -198,7 +199,10 @@ def source_of(options: RunOptions | CompareOptions) -> "Source":
 def taking(
     options: type[Options],
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Return a decorator that turns a function of ``options`` into a command with its fields."""
+    """Return a decorator that turns a function of an ``options`` object into a command.
+
+    The fields of the dataclass ``options`` become the options of the command.
+    """
     hints = get_type_hints(options, include_extras=True)
 
     def command_of(function: Callable[[Options], None]) -> Callable[..., None]:

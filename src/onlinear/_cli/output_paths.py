@@ -1,4 +1,4 @@
-"""Check, before anything is opened for writing, that no output overwrites an input or another.
+"""Check that no output overwrites an input or another output, before any file is written.
 
 Files are compared by identity, not by name: hard links, symbolic links, other spellings of a path
 and redirected standard streams are all recognized.
@@ -21,7 +21,7 @@ AnyPath = str | os.PathLike[str]
 
 
 def or_standard_output(path: str | None) -> str | None:
-    """Return "-" for a path that is standard output by another name, or else the path."""
+    """Return "-" for a path such as /dev/stdout that is standard output, else the path itself."""
     return "-" if path in STANDARD_OUTPUT else path
 
 
@@ -31,7 +31,8 @@ def check_outputs(
     """Refuse outputs that would overwrite an input or each other, or that cannot be written.
 
     ``inputs`` are pairs of a description and a path ("-" is standard input). ``outputs`` maps
-    options to paths ("-" is standard output, which is always an output: the summary goes there).
+    options to paths ("-" is standard output). Standard output is always checked, as the summary is
+    printed there.
     """
     files = {option: path for option, path in outputs.items() if path is not None and path != "-"}
     taken = {
@@ -49,12 +50,12 @@ def check_outputs(
 
 
 def is_same_file(one: AnyPath, other: AnyPath) -> bool:
-    """Whether two paths lead to one file."""
+    """Whether two paths lead to the same file."""
     return _identity(one, None) == _identity(other, None)
 
 
 def _identity(path: AnyPath, stream: Any) -> object:
-    """Return what identifies a file, also one that is not there yet; None for pipes and devices."""
+    """Return a value that identifies a file, even before it exists; None for pipes and devices."""
     try:
         found = os.fstat(stream.fileno()) if path == "-" else Path(path).stat()
     except (OSError, ValueError):  # not there yet, or a stream without a file

@@ -1,4 +1,4 @@
-"""``onlinear paper``: reproduce figures and tables one after the other, and write their pages."""
+"""``onlinear paper``: reproduce the papers' figures and tables, and write a page on each."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +23,13 @@ Tell = Callable[[int, int], None]
 
 
 def listed() -> str:
-    """Return a line for each figure or table that can be run."""
+    """Return a text with one line for each figure or table that can be reproduced."""
     longest = max(map(len, NAMES))
     return "\n".join(f"{name:<{longest}}  {words(script(name)).title}" for name in NAMES)
 
 
 def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
-    """Return the names to run, in their official spelling and without duplicates."""
+    """Return the names of the figures and tables to run, as spelled in the list, each once."""
     if everything and names:
         raise UsageError(f"use either --all or names, got --all and {' '.join(names)}")
     try:
@@ -39,10 +39,10 @@ def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
 
 
 def run(names: Sequence[str], study: Study, folder: Path) -> None:
-    """Run figures and tables; print their verdicts, write their pages and the index.
+    """Reproduce figures and tables; print a verdict and write a page on each, and the index.
 
-    If the data of a single name are missing, that is an error. Of several names, those without
-    data are reported and left out.
+    If there is one name and its data are missing, raise an error. If there are several names,
+    report and leave out those whose data are missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):
@@ -68,7 +68,7 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
 
 @contextmanager
 def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
-    """Yield a function to call when a figure begins; it returns a callback for its progress."""
+    """Yield a function to call when a figure begins; it returns a function that shows progress."""
     if not sys.stderr.isatty():
         yield lambda name: lambda done, of: None
         return

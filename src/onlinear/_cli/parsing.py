@@ -21,14 +21,14 @@ Types = Mapping[str, pa.DataType]
 
 
 class Parsed(NamedTuple):
-    """A table, and which of its rows could not be read."""
+    """A table, and the rows of it that could not be read, with the reasons."""
 
     table: pa.Table
     faults: Faults
 
 
 class CSV(NamedTuple):
-    """The parser of CSV with these column names."""
+    """A parser of CSV text, with given column names, delimiter and decimal mark."""
 
     names: list[str]
     delimiter: str
@@ -54,7 +54,7 @@ class CSV(NamedTuple):
         )
 
     def guess(self, data: bytes) -> pa.Table:
-        """Return some records as a table, with guessed types."""
+        """Return records as a table, with column types guessed from their values."""
         table = self._read(data, {}, handler=lambda row: "skip")
         for i, name in enumerate(table.column_names):
             if pa.types.is_string(table[name].type) and _mostly_numbers(table[name], self.decimal):
@@ -62,7 +62,7 @@ class CSV(NamedTuple):
         return table
 
     def parse(self, data: bytes, types: Types) -> Parsed:
-        """Return the columns given by ``types``."""
+        """Return the records as a table with the columns in ``types``, and the bad rows."""
         try:
             return Parsed(self._read(data, types), {})
         except pa.ArrowInvalid:
@@ -89,7 +89,7 @@ class CSV(NamedTuple):
 
 
 def _mostly_numbers(texts: pa.ChunkedArray, decimal: str) -> bool:
-    """Whether most non-empty values are numbers; text among them then makes a row bad."""
+    """Whether most non-empty values are numbers, so that the column counts as numeric."""
     given = [text for text in texts.to_pylist() if text is not None]
     return sum(_number(text.strip(), decimal) is not None for text in given) * 2 > len(given)
 
@@ -106,7 +106,7 @@ def _number(text: str, decimal: str) -> float | None:
 def _converted(
     name: str, values: pa.Array, kind: pa.DataType, decimal: str, faults: Faults
 ) -> pa.Array:
-    """Return bytes as numbers or text; a value that is neither becomes null and a fault."""
+    """Convert bytes to the type ``kind``; invalid values become null and go to ``faults``."""
     found: list[Any] = []
     for row, value in enumerate(values.to_pylist()):
         result = None
@@ -122,7 +122,7 @@ def _converted(
 
 
 def _number_or_bool(text: str, kind: pa.DataType, decimal: str) -> float | bool | None:
-    """Return a number, or a Boolean where one is expected; None if it is neither."""
+    """Return the text as a Boolean if ``kind`` is Boolean, or else as a number; None if invalid."""
     if pa.types.is_boolean(kind):
         return {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
     return _number(text.strip(), decimal)
@@ -132,7 +132,7 @@ class Lines:
     """The parser of JSON lines: one JSON object per line."""
 
     def guess(self, data: bytes) -> pa.Table:
-        """Return some records as a table, with guessed types."""
+        """Return records as a table, with column types guessed from their values."""
         try:
             return pa.json.read_json(
                 io.BytesIO(data), pa.json.ReadOptions(block_size=max(len(data), 1))
@@ -143,7 +143,10 @@ class Lines:
             return pa.table({name: _guessed([r.get(name) for r in records]) for name in names})
 
     def parse(self, data: bytes, types: Types) -> Parsed:
-        """Return the columns given by ``types``; an absent key is a missing value."""
+        """Return the records as a table with the columns in ``types``, and the bad rows.
+
+        A key that a JSON object lacks is a missing value.
+        """
         options = pa.json.ParseOptions(
             explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
         )
@@ -181,7 +184,10 @@ class Lines:
 
 
 def _guessed(values: list[Any]) -> pa.Array:
-    """Return values as an array of the type that most of them have."""
+    """Return an array of the type that most values have: Boolean, number, or else text.
+
+    Only text is copied; Booleans and numbers become nulls, since only their type is needed.
+    """
     given = [value for value in values if value is not None]
     for kind in (pa.bool_(), pa.float64()):
         if sum(_fits(value, kind) for value in given) * 2 > len(given):

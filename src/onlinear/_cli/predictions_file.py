@@ -1,4 +1,4 @@
-"""Write predictions as CSV, one line per row; resuming truncates the file to its saved length."""
+"""Write predictions as CSV, one line per row; a resumed run first truncates the file."""
 
 import io
 import os
@@ -20,12 +20,12 @@ NOT_CSV = (".parquet", ".arrow", ".feather", ".json", ".jsonl", ".xlsx", ".gz")
 
 
 class Output(Protocol):
-    """What predictions are written to."""
+    """The protocol of an output for predictions: a file, standard output or nothing."""
 
     path: str | None
 
     def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
-        """Write the predictions of rows numbered from ``first``."""
+        """Write the predictions and labels of rows numbered from ``first`` on."""
         ...
 
     def settle(self) -> int:
@@ -34,15 +34,15 @@ class Output(Protocol):
 
 
 class Nothing:
-    """Discards predictions, if no output is wanted."""
+    """An output that discards predictions, for a run without a predictions file."""
 
     path: str | None = None
 
     def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
-        """Do nothing."""
+        """Discard the predictions."""
 
     def settle(self) -> int:
-        """Return 0."""
+        """Return 0: no bytes are written."""
         return 0
 
 
@@ -59,7 +59,7 @@ class Predictions:
             self._put(HEADER)
 
     def _open(self, path: str, start: int) -> int:
-        """Open the file and truncate it to its length at the snapshot."""
+        """Open the file and truncate it to ``start`` bytes, its length when the state was saved."""
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
             size = os.fstat(fd).st_size
@@ -77,7 +77,7 @@ class Predictions:
         return fd
 
     def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
-        """Write the predictions of rows first, first + 1, …; a NaN is an empty field."""
+        """Write one line for each row, numbered from ``first``; a NaN becomes an empty field."""
         rows = np.arange(first, first + predictions.size)
         numbers = [pa.array(values, mask=np.isnan(values)) for values in (predictions, labels)]
         table = pa.table([pa.array(rows), *numbers], ["row", "prediction", "label"])

@@ -17,7 +17,7 @@ COMPILED = "(compiled once, about 20 s)"
 def meter(
     source: Source, who: str, *, loss: bool = True
 ) -> Iterator[Callable[[Place, RunFigures], None]]:
-    """Yield a function to call with the place reached and the figures so far.
+    """Yield a function that updates the bar, given the place reached and the figures so far.
 
     Until the first call, the bar shows that ``who`` is starting, which includes compiling. With
     ``loss=False`` the loss is not shown, as there may be several learners.

@@ -1,4 +1,4 @@
-"""A learner in a comparison, optionally with the last labels as further columns."""
+"""A learner in a comparison, optionally with the last labels as additional features."""
 
 from dataclasses import dataclass, field
 
@@ -19,12 +19,12 @@ LAGS = "lags="
 
 
 def every(y: np.ndarray) -> np.ndarray:
-    """Return a mask in which every row counts."""
+    """Return a mask that is True for every row."""
     return np.ones(y.size, dtype=bool)
 
 
 def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
-    """Return a replay in which no row was skipped."""
+    """Return predictions and labels as a replay in which no row was skipped."""
     return Replay(predictions, y, np.zeros(0, dtype=np.intp))
 
 
@@ -32,8 +32,9 @@ def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
 class Runner:
     """A learner in the comparison, its loss so far, and the error that stopped it, if any.
 
-    With ``lags``, the last labels are further columns. The first row has no last label: it is
-    predicted as 0 and not learnt. Lags from before the first row are filled with the first label.
+    With ``lags`` > 0, the last ``lags`` labels are additional features. The first row has no label
+    before it: it is predicted as 0 and not learnt. In the next rows, labels from before the stream
+    are replaced by the first label.
     """
 
     model: Learner
@@ -44,7 +45,7 @@ class Runner:
 
     @property
     def name(self) -> str:
-        """The name in tables: learners are standardized unless the name says "raw"."""
+        """The learner's name in tables, marked "raw" if its features are not standardized."""
         inner = self.model.learner if isinstance(self.model, Standardized) else self.model
         lags = f", {self.lags} lag{'s' * (self.lags > 1)}" if self.lags else ""
         raw = "" if isinstance(self.model, Standardized | Auto) else ", raw"
@@ -52,11 +53,11 @@ class Runner:
 
     @property
     def sees_labels(self) -> bool:
-        """Whether it uses past labels to predict."""
+        """Whether the learner uses past labels to predict."""
         return self.lags > 0 or (isinstance(self.model, Auto) and self.model.lags > 0)
 
     def replay(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
-        """Predict and learn rows; return the loss so far after each, NaN once it has stopped."""
+        """Predict and learn rows; return the cumulative loss after each, or NaN after an error."""
         if not self.out:
             try:
                 predictions = self._predicted(X, y, names, first)
@@ -68,8 +69,8 @@ class Runner:
         return np.full(y.size, np.nan)
 
     def _predicted(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
-        """Predict and learn rows."""
-        without = int(self.lags > 0 and self.past.size == 0)  # a first row without a last label
+        """Predict and learn rows, with the last labels as features if ``lags`` > 0."""
+        without = int(self.lags > 0 and self.past.size == 0)  # 1: a row without lags
         X, names = self._with_lags(X, y), [*names, *(f"y_{{t−{i + 1}}}" for i in range(self.lags))]
         predictions = np.zeros(y.size)
         if y.size > without:
@@ -88,7 +89,10 @@ class Runner:
 
 
 def runner_of(spec: str, standardize: bool | None) -> Runner:
-    """Return a learner such as ``laser:c=10``; ``laser:c=10:lags=2`` gets the last two labels."""
+    """Return the learner that a text such as ``laser:c=10`` describes.
+
+    With ``laser:c=10:lags=2``, the last two labels are additional features.
+    """
     name, *params = spec.split(":")
     kind = KINDS.get(name.lower())
     lags = 0

@@ -1,4 +1,4 @@
-"""Read blocks ahead in a thread, while earlier ones are learnt."""
+"""Read the next blocks in a thread while earlier blocks are learnt."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -15,12 +15,13 @@ WAIT = 0.2  # seconds between calls of ``idle``
 def ahead(
     items: Iterable[Item], idle: Callable[[], None], last: Callable[[], bool] = lambda: False
 ) -> Iterator[Item]:
-    """Yield items produced in a thread; call ``idle`` now and then while waiting for one.
+    """Yield items produced in a thread; while waiting for the next, call ``idle`` now and then.
 
-    Once ``last`` returns true, no more items are produced, and the remaining ones are yielded.
+    Once ``last`` returns true, the thread produces no more items; those already produced are
+    yielded.
 
-    An exception from ``idle`` ends the waiting. The thread is a daemon: one that waits for standard
-    input does not keep the process alive.
+    An exception from ``idle`` ends the waiting. The thread is a daemon, so the process can end
+    while the thread waits for standard input.
     """
     queue: Queue[tuple[str, Any]] = Queue(DEPTH)
     ended = threading.Event()

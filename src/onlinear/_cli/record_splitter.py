@@ -1,7 +1,8 @@
 """Split a text file into blocks of whole records, starting at any byte.
 
-Blocks are cut here, not by the parser. So a block that cannot be parsed can be parsed again row by
-row, a run can be resumed at a byte, and what arrives through a pipe is parsed immediately.
+This module, not the parser, divides the file into blocks. So a block that cannot be parsed can be
+parsed again row by row, a run can be resumed at a byte, and records from a pipe are parsed as soon
+as they arrive.
 """
 
 import hashlib
@@ -40,7 +41,7 @@ class RecordReader:
     def __init__(self, path: str, *, quotes: bool) -> None:
         self.path, self.quotes = path, quotes
         self.piped = path == "-"
-        self._ahead: list[bytes] = []  # of a pipe: read by first(), not yet consumed
+        self._ahead: list[bytes] = []  # pieces of a pipe that first() has read, not yet consumed
 
     @property
     def name(self) -> str:
@@ -66,7 +67,10 @@ class RecordReader:
         return unpacked
 
     def first(self, records: int) -> bytes:
-        """Return the first ``records`` records or more, if there are so many; consume nothing."""
+        """Return the first records of the input without consuming them.
+
+        The result has at least ``records`` records, or all if there are fewer.
+        """
         whole = b""
         for part in self._parts(0):
             whole += part
@@ -82,7 +86,7 @@ class RecordReader:
         return whole
 
     def first_end(self, data: bytes) -> int:
-        """Return where the first record ends."""
+        """Return the position after the first record of ``data``."""
         end = 0
         while end < len(data):
             end = data.find(b"\n", end) + 1 or len(data)
@@ -91,7 +95,7 @@ class RecordReader:
         return end
 
     def blocks(self, byte: int) -> Iterator[tuple[bytes, int]]:
-        """Yield whole records from ``byte`` on, and the byte after them."""
+        """Yield blocks of whole records from position ``byte`` on, and the position after each."""
         rest = b""
         self._check_whole(byte)
         for part in self._parts(byte):
@@ -107,7 +111,10 @@ class RecordReader:
             yield rest, byte + len(rest)
 
     def _parts(self, byte: int) -> Iterator[bytes]:
-        """Yield pieces as they are read; from a pipe whatever is there, without waiting."""
+        """Yield pieces of the input as they are read.
+
+        A piece from a pipe has the bytes that are available, without waiting for more.
+        """
         try:
             if self.piped:
                 yield from self._ahead
@@ -122,7 +129,7 @@ class RecordReader:
             raise DataError(f"cannot read {self.name}: {error}") from None
 
     def _end(self, data: bytes) -> int:
-        """Return where the last whole record ends; 0 if there is none."""
+        """Return the position after the last whole record of ``data``; 0 if there is none."""
         end = data.rfind(b"\n") + 1
         if self.quotes:
             open_quotes = data.count(b'"', 0, end) % 2
@@ -133,7 +140,7 @@ class RecordReader:
         return end
 
     def _check_whole(self, byte: int) -> None:
-        """Refuse to resume within a line that was incomplete when it was read."""
+        """Refuse to resume within a line that was incomplete when an earlier run read it."""
         if byte > 0 and not self.piped and not self.packed:
             with Path(self.path).open("rb") as file:
                 file.seek(byte - 1)
@@ -149,7 +156,10 @@ class RecordReader:
 
 
 def mark_of(path: str, end: int | None) -> str:
-    """Return a fingerprint of a file up to ``end`` (None: all): its size, a hash of both ends."""
+    """Return a fingerprint of a file's first ``end`` bytes, or of all bytes if ``end`` is None.
+
+    The fingerprint has the number of bytes, and a hash of the first and last 65,536 of them.
+    """
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END) if end is None else end
         file.seek(0)

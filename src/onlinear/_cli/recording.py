@@ -13,9 +13,10 @@ __all__ = ["Plain", "Telling"]
 
 
 class Telling(Protocol):
-    """Predicts and learns rows, and records what a report needs.
+    """The protocol of an object that predicts and learns rows, and may record them for a report.
 
-    :class:`onlinear._evaluation.report.resumable_recorder.Story` is one.
+    :class:`onlinear._evaluation.report.resumable_recorder.Story` is such an object that records
+    rows.
     """
 
     def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
@@ -23,19 +24,19 @@ class Telling(Protocol):
         ...
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-        """Return the record for a state file, or None."""
+        """Return the recorded data for a state file, or None if nothing is recorded."""
         ...
 
 
 class Plain(NamedTuple):
-    """Predicts and learns rows, and only takes samples of the weights."""
+    """Predicts and learns rows without recording them; it only samples the weights."""
 
     model: Learner
     names: list[str]
     samples: WeightSamples
 
     def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
-        """Predict and learn, all or nothing."""
+        """Predict and learn all rows, or none if an error occurs."""
         if y.size <= self.samples.ahead():
             return self._piece(X, y, start)
         nested = self.model._lock._is_owned()
@@ -58,4 +59,4 @@ class Plain(NamedTuple):
         return Replay(predictions, y, np.array(bad, dtype=np.intp))
 
     def described(self) -> None:
-        """Return None: there is no record for a report."""
+        """Return None, since nothing is recorded for a report."""

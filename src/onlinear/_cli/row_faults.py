@@ -14,13 +14,13 @@ class Fault(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The reason and column, without the value; bad rows are counted by it."""
+        """The reason and the column without the value; bad rows are counted for each kind."""
         return self.rule if self.column is None else f"{self.rule} in column {self.column!r}"
 
     def __str__(self) -> str:
-        """Return the reason for an error message."""
+        """Return the reason in words, for an error message."""
         value = "" if self.value is None else f": {self.value:.60}"
         return f"has {self.kind}{value}"
 
 
-Faults = dict[int, Fault]  # by the row of a block
+Faults = dict[int, Fault]  # by the number of the row in its block

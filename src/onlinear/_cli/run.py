@@ -25,10 +25,10 @@ __all__ = ["StreamRun"]
 
 @dataclass
 class StreamRun:
-    """A run of a model through a source.
+    """A run of a model over the rows of a source.
 
-    Between pieces of rows the model, the output, the tally and the place are consistent
-    (``whole``), and can be saved.
+    While ``whole`` is true, the model, the output, the counts and the place in the source belong
+    together, and the run can be saved.
     """
 
     source: Source
@@ -48,7 +48,7 @@ class StreamRun:
         return self.model.on_bad == "skip"
 
     def go(self, progress: Callable[[Place, RunFigures], None]) -> None:
-        """Run through all rows; on a bad row or a signal, save the state so far and say so."""
+        """Run through all rows; if a bad row or a signal ends the run, save the state first."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
         last = stop.heard if self.source.piped else lambda: False  # a pipe: learn what was read
         with stop.listening():
@@ -68,7 +68,7 @@ class StreamRun:
 
     @contextlib.contextmanager
     def _saved_at_the_end(self) -> Iterator[None]:
-        """Save at the end, and also if the run ends early in a consistent state."""
+        """Save the run after the block, also if the block raises and the state is consistent."""
         try:
             yield
         except BrokenPipeError:
@@ -82,7 +82,7 @@ class StreamRun:
         self.save()
 
     def save(self) -> None:
-        """Write a snapshot, if there is a state file."""
+        """Write a snapshot of the run, if it has a state file."""
         self.snapshot.write(
             self.model,
             self.columns,
@@ -97,7 +97,7 @@ class StreamRun:
     # --- the rows of a block ------------------------------------------------------------------
 
     def _take(self, block: SourceBlock, rows: LabelledRows) -> None:
-        """Predict and learn the rows of a block, up to the first bad one if that ends the run."""
+        """Predict and learn the rows of a block; if bad rows end the run, stop before the first."""
         end = len(rows.y)
         if rows.faults and not self.skips:
             end = min(rows.faults)
@@ -118,7 +118,7 @@ class StreamRun:
         self.place = block.after
 
     def _piece(self, block: SourceBlock, rows: LabelledRows, piece: slice, learns: bool) -> None:
-        """Run some rows; if the learner refuses one, run those before it, then raise."""
+        """Run the rows of ``piece``; if the learner refuses one, run those before it and raise."""
         first = block.before.plus(piece.start)
         size = piece.stop - piece.start
         try:
@@ -144,7 +144,7 @@ class StreamRun:
 
     @property
     def _strange(self) -> Fault:
-        """The reason given for rows that only this learner refuses."""
+        """The reason for skipping a complete row that this learner does not accept."""
         return Fault(f"values {type(self.model).__name__} does not take")
 
     def _predicted(self, rows: LabelledRows, piece: slice, first: int, learns: bool) -> Replay:

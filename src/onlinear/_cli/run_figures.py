@@ -1,4 +1,7 @@
-"""Counts, losses and bad rows of a run so far; bit for bit the same however rows are split."""
+"""Counts, losses and bad rows of a run so far.
+
+The figures are bit for bit the same however the rows are split into blocks.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +17,7 @@ from onlinear._state_files.model_codec import count
 __all__ = ["BEGINNING", "RunFigures"]
 
 OTHERS = "something else"
-BEGINNING = 100  # rows of the warm-up, which the summary also leaves out
+BEGINNING = 100  # rows of the warm-up; the summary also gives the error without them
 
 
 @dataclass
@@ -39,23 +42,23 @@ class RunFigures:
 
     @property
     def error(self) -> float:
-        """The mean squared error; NaN before there is one."""
+        """The mean squared error; NaN before a row is learnt."""
         return self.sums.lost / self.learnt if self.learnt else float("nan")
 
     @property
     def relative(self) -> float:
-        """The loss divided by that of the running mean of the labels."""
+        """The loss divided by the loss of predicting the running mean of the labels."""
         return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
 
     @property
     def after_beginning(self) -> tuple[float, float]:
-        """Mean squared error after the first rows, and its ratio to that of the running mean."""
+        """Mean squared error after the warm-up rows, and its ratio to the running mean's error."""
         lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
         rows = self.learnt - BEGINNING
         return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")
 
     def learn(self, run: Replay) -> None:
-        """Count rows that were learnt; skipped ones are counted by :meth:`skip`."""
+        """Count the learnt rows and add their losses; :meth:`skip` counts the skipped ones."""
         learnt = np.ones(run.labels.size, dtype=bool)
         learnt[run.bad_rows] = False
         before = self.learnt
@@ -66,7 +69,7 @@ class RunFigures:
             self.begun = float(lost[last]), float(plain[last])
 
     def skip(self, row: int, kind: str) -> None:
-        """Count a row that was skipped."""
+        """Count a skipped row; ``kind`` is the reason why it was skipped."""
         self.skipped += 1
         if kind not in self.problems and len(self.problems) >= MOST_KINDS:
             kind = OTHERS
@@ -76,7 +79,7 @@ class RunFigures:
             problem.append(row)
 
     def found(self) -> list[Found]:
-        """Return what was wrong with rows, for a report."""
+        """Return the problems found in the rows, for a report."""
         kinds = sorted(self.problems.items(), key=lambda item: -item[1][0])
         found: list[Found] = [(f"skipped: {kind}", rows[0], rows[1:]) for kind, rows in kinds]
         if self.unlabelled:
@@ -95,7 +98,7 @@ class RunFigures:
 
     @classmethod
     def restored(cls, kept: dict[str, Any]) -> "RunFigures":
-        """Return the figures that JSON values describe, or refuse them."""
+        """Return the figures that JSON values describe; refuse invalid values."""
         sums = Sums(*map(float, kept["sums"]))
         lost, plain = map(float, kept["begun"])
         tally = cls(count(kept["unlabelled"]), count(kept["skipped"]), sums, (lost, plain))

@@ -73,12 +73,12 @@ def _state(options: RunOptions) -> str | None:
 
 
 def _out(options: RunOptions, source: Source) -> str | None:
-    """Return where predictions go."""
+    """Return the path that predictions are written to: "-" is standard output, None nowhere."""
     return "-" if options.out is None and source.piped else or_standard_output(options.out)
 
 
 def _inputs(options: RunOptions) -> list[tuple[str, str]]:
-    """Return what is read, and must not be overwritten."""
+    """Return the files that the run reads, which it must not overwrite."""
     inputs = [("the data", path) for path in options.data]
     model, state = options.model, options.state
     if model is None or not is_state_file(model):
@@ -89,7 +89,7 @@ def _inputs(options: RunOptions) -> list[tuple[str, str]]:
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
-    """Return the saved run to resume, if there is one and it is wanted."""
+    """Return the saved run to resume, or None if there is none or the user starts over."""
     if options.state is None:
         if options.resume:
             raise UsageError("--resume needs --state, the file to continue from")
@@ -183,7 +183,7 @@ def saved_so_far(run: StreamRun) -> str:
 
 
 def summary(options: RunOptions, run: StreamRun) -> str:
-    """Return a summary of the run."""
+    """Return the summary that is printed after the run."""
     tally = run.tally
     inputs = len(run.columns.names)
     lines = [

@@ -12,7 +12,7 @@ __all__ = ["Stop", "StoppedError"]
 
 
 class StoppedError(CommandError):
-    """A signal ended the run; the exit code is 128 + the signal, as in shells."""
+    """A signal ended the run; the exit code is 128 plus the signal's number, as in shells."""
 
     def __init__(self, signum: int) -> None:
         super().__init__("stopped")
@@ -30,13 +30,13 @@ class Stop:
         return self._signum != 0
 
     def check(self) -> None:
-        """End the run if a signal was received."""
+        """Raise an error that ends the run if a signal was received."""
         if self._signum:
             raise StoppedError(self._signum)
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Note the first signal and continue; a second one ends the process at once."""
+        """Within the block, note the first signal and continue; a second one ends the process."""
 
         def hear(signum: int, frame: FrameType | None) -> None:
             if self._signum:

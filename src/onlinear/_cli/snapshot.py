@@ -73,7 +73,7 @@ class Snapshot:
         return self._saved_rows
 
     def due(self, rows: int) -> bool:
-        """Whether a snapshot is due, after so many rows."""
+        """Whether a snapshot is due, now that ``rows`` rows have been read."""
         return (
             self.path is not None
             and rows > self._saved_rows
@@ -84,11 +84,11 @@ class Snapshot:
         )
 
     def ahead(self, rows: int) -> int:
-        """Return how many rows may pass until the next snapshot."""
+        """Return how many rows may follow the first ``rows`` rows until the next snapshot."""
         return max(self._saved_rows + self.rows - rows, 1) if self.path else self.rows
 
     def begin(self, rows: int) -> None:
-        """Start counting rows and seconds here."""
+        """Start to count rows and seconds until the next snapshot, after ``rows`` rows."""
         self._saved_rows, self._saved_at = rows, time.monotonic()
 
     def write(
@@ -102,7 +102,7 @@ class Snapshot:
         telling: Telling,
         samples: WeightSamples,
     ) -> None:
-        """Write the state atomically, once the predictions up to here are on disk."""
+        """Flush the predictions to disk, then write the state file atomically."""
         if self.path is None:
             return
         size = output.settle()
@@ -126,7 +126,7 @@ class Snapshot:
 
 
 def _samples(columns: int, run: dict[str, Any], arrays: dict[str, np.ndarray]) -> WeightSamples:
-    """Return the samples of the weights; none yet if an earlier release began the run."""
+    """Return the saved samples of the weights; none if an older release saved the run."""
     if "sampled" not in run:
         return WeightSamples(columns)
     return WeightSamples.restored(columns, run["sampled"], arrays["run.weights"])
@@ -144,7 +144,7 @@ def _write(
 
 
 def read(path: str) -> SavedRun:
-    """Return the run in a snapshot; refuse a file without one."""
+    """Return the run that a snapshot file holds; refuse a file without a run."""
     header, arrays = file_format.read(path)
     run = header.get("run")
     if not isinstance(run, dict):

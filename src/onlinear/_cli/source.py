@@ -20,9 +20,11 @@ __all__ = ["START", "Place", "Source", "SourceBlock"]
 
 
 class Place(NamedTuple):
-    """A position in the stream: a file, a byte where a row begins (text only), and rows after it.
+    """A position in a stream of rows, from which a run can be resumed.
 
-    ``row`` and ``total`` count the rows before that byte, in the file and in the stream.
+    ``file`` is the number of the file and ``byte`` the position in it at which a block of rows
+    begins (text files only). ``row`` and ``total`` count the rows before the block, in the file and
+    in the stream; ``skip`` counts rows within the block.
     """
 
     file: int = 0
@@ -33,11 +35,11 @@ class Place(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of the row in the stream, counted from 0."""
+        """The number of the row at this place, counted from 0 at the start of the stream."""
         return self.total + self.skip
 
     def plus(self, rows: int) -> "Place":
-        """Return the place so many rows later, within a block."""
+        """Return the place that is ``rows`` rows later in the same block."""
         return self._replace(skip=self.skip + rows)
 
 
@@ -47,7 +49,7 @@ START = Place()
 class SourceBlock(NamedTuple):
     """A block of rows: the table, the rows that could not be read, the places before and after.
 
-    Row k is at ``before.plus(k)``.
+    Row k of the block is at the place ``before.plus(k)``.
     """
 
     table: pa.Table
@@ -67,7 +69,7 @@ class Source:
     names: tuple[str, ...] | None = None  # for a CSV without a header
 
     def __post_init__(self) -> None:
-        """Refuse sources that cannot be read, before any row is."""
+        """Refuse files and options that cannot be used, before any row is read."""
         for option, mark in (("--delimiter", self.delimiter), ("--decimal", self.decimal)):
             if mark is not None and (len(mark) != 1 or not mark.isascii()):
                 raise UsageError(f"{option} {mark}: it must be one character")
@@ -89,12 +91,12 @@ class Source:
 
     @property
     def piped(self) -> bool:
-        """Whether rows come through standard input, and so only once."""
+        """Whether the rows come from standard input, so that they can be read only once."""
         return "-" in self.paths
 
     @cached_property
     def size(self) -> int | None:
-        """The total size in bytes; None if unknown."""
+        """The total size of the files in bytes; None if unknown."""
         if self.piped or any(_is_packed(path) for path in self.paths):
             return None
         return sum(Path(path).stat().st_size for path in self.paths)
@@ -113,7 +115,7 @@ class Source:
         return Records(path, kind, delimiter, self.decimal, self.names)
 
     def first(self) -> pa.Table:
-        """Return the first rows, which show column names, types and some values."""
+        """Return the first rows as a table, which shows column names, types and examples."""
         table = self._files[0].first()
         if not len(table):
             raise DataError(f"{self._files[0].name} has no rows")
@@ -129,7 +131,7 @@ class Source:
         return self._files[0].may_miss
 
     def blocks(self, types: Types, place: Place = START) -> Iterator[SourceBlock]:
-        """Yield blocks of the columns given by ``types``, starting at a place."""
+        """Yield blocks of rows with the columns and types in ``types``, starting at ``place``."""
         for number in range(place.file, len(self.paths)):
             file = self._files[number]
             if number > place.file:

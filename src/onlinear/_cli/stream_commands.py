@@ -14,11 +14,12 @@ def run(options: RunOptions) -> None:
     Rows are numbered from 0. Memory does not grow with the stream.
 
     With --state, the state is saved atomically, together with its predictions. After a crash, the
-    same command with --resume continues from there; the predictions are byte for byte those of an
-    uninterrupted run.
+    same command with --resume continues from the saved state; the predictions are byte for byte
+    those of an uninterrupted run.
 
     The features are all columns but the target. Text and times are refused: leave them out (--drop)
-    or encode text as 0/1 columns (--one-hot). A missing value makes a row bad (--on-bad).
+    or encode text as 0/1 columns (--one-hot). A row with a missing value is bad; --on-bad says what
+    to do with it.
     """
     with ending():
         from onlinear._cli.run_request import run_stream

@@ -61,7 +61,7 @@ class Records:
             raise DataError(f"{self.name} looks like JSON lines: use --format jsonl")
 
     def _header(self, line: bytes) -> list[str]:
-        """Return the names in the first record."""
+        """Return the column names in the first record."""
         try:
             options = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
             read = pa.csv.ReadOptions(autogenerate_column_names=True)
@@ -97,7 +97,7 @@ class Records:
                 )
 
     def first(self) -> pa.Table:
-        """Return the first rows, which show column names, types and some values."""
+        """Return the first rows as a table, which shows column names, types and examples."""
         parser, data, _ = self._begun
         table = parser.guess(data) if data.strip() else pa.table({})
         if data.strip() and not len(table) and isinstance(parser, CSV):
@@ -113,7 +113,10 @@ class Records:
         return parser.names if isinstance(parser, CSV) else self.first().column_names
 
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
-        """Yield rows from ``byte`` on, and the byte after them; ``row`` is for columnar files."""
+        """Yield blocks of rows from position ``byte`` on, each with the position after it.
+
+        The argument ``row`` is used for columnar files only.
+        """
         parser, _, start = self._begun
         for data, after in self.text.blocks(byte):
             rows = data[max(start - (after - len(data)), 0) :]  # after the header
@@ -121,7 +124,10 @@ class Records:
                 yield parser.parse(rows, types), after
 
     def mark(self, byte: int, row: int) -> str:
-        """Return a fingerprint of the part read so far; only uncompressed text may grow later."""
+        """Return a fingerprint of the first ``byte`` bytes, or of a whole compressed file.
+
+        An uncompressed file may have grown when the run is resumed.
+        """
         if self.text.piped:
             return ""
         return mark_of(self.text.path, None if self.text.packed else byte)

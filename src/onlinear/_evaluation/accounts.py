@@ -27,7 +27,7 @@ __all__ = ["Accounts", "check_totals"]
 
 
 class Accounts:
-    """The running totals of a learner and its theorem, from rows, labels and predictions only."""
+    """The running totals of a certificate, computed from rows, labels and predictions only."""
 
     def __init__(self, guarantee: Guarantee) -> None:
         self.guarantee = guarantee
@@ -38,7 +38,7 @@ class Accounts:
         self.ended = 0  # the row at which the bound ended, if it did
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts everything back as it is now."""
+        """Return a function that restores the totals as they are now."""
         attributes, ledger = self.__dict__.copy(), self.ledger._snapshot()
 
         def restore() -> None:
@@ -77,7 +77,7 @@ class Accounts:
 
     @property
     def failed(self) -> str | None:
-        """Why no bound applies, or None if one does."""
+        """Why no bound applies, or None if a bound applies."""
         if self.ledger.state is None:
             return None if self.guarantee.known else self.guarantee.statement
         return reason(self.guarantee, self.ledger.state[1], self.ended)
@@ -103,10 +103,11 @@ class Accounts:
         before: tuple[float, float],
         first: int | None,
     ) -> Certificate:
-        """Return the certificate of rows with these tallies, and count them.
+        """Add the rows of a replay to the totals, and return their certificate.
 
-        ``before`` has the comparator and the ceiling before these rows. ``first`` is the number of
-        rows learnt before them, or None if the bound had already ended.
+        ``tallies`` has the figures of the bound after each learnt row. ``before`` has the
+        comparator and the ceiling before the first row. ``first`` is the number of rows learnt
+        before the replay, or None if the bound had already ended.
         """
         guarantee, ended = self.guarantee, self._end(learnt, first)
         failed = self.failed
@@ -137,7 +138,7 @@ class Accounts:
         )
 
     def _count(self, run: Replay, learnt: np.ndarray) -> np.ndarray:
-        """Count the rows of a replay; return the cumulative loss after each."""
+        """Add the rows of a replay to the totals; return the cumulative loss after each row."""
         loss = run.losses if learnt.all() else np.nan_to_num(run.losses, nan=0.0)
         if self.loss > 0:
             loss = np.array(loss)
@@ -151,7 +152,7 @@ class Accounts:
         return loss
 
     def _end(self, learnt: np.ndarray, first: int | None) -> int | None:
-        """Return the row where the bound ends, of those just learnt; None if it does not."""
+        """Return the first new row for which no bound applies; None if there is no such row."""
         row: int | None = None if self.intact else 0
         if row is not None and first is not None:
             assert self.ledger.state is not None
@@ -162,14 +163,14 @@ class Accounts:
     # --- files --------------------------------------------------------------------------------
 
     def described(self) -> dict[str, np.ndarray]:
-        """Return the accounts as arrays for a state file."""
+        """Return the running totals as arrays for a state file."""
         return {"accounts": self.ledger.record, "totals": self._totals()}
 
     def _totals(self) -> np.ndarray:
         return np.array([self.loss, self.power, self.seen, self.ended])
 
     def restore(self, arrays: dict[str, np.ndarray], d: int) -> None:
-        """Restore the accounts from the arrays of :meth:`described`, for rows of width d."""
+        """Restore the totals from the arrays of :meth:`described`, for rows of width d."""
         if arrays["accounts"].size:
             self.ledger.begin(d)
             self.ledger.record = arrays["accounts"]
@@ -178,7 +179,7 @@ class Accounts:
         self.seen, self.ended = int(seen), int(ended)
 
     def check(self) -> None:
-        """Refuse accounts that no sequence of rows leads to."""
+        """Refuse running totals that no sequence of rows can lead to."""
         check_totals(self._totals())
         if self.ledger.state is None:
             return
@@ -200,10 +201,10 @@ class Accounts:
 
 
 def check_totals(totals: np.ndarray) -> None:
-    """Refuse totals of a file that no sequence of rows leads to."""
+    """Refuse totals from a file that no sequence of rows can lead to."""
     loss, power, seen, ended = totals
     whole = seen % 1 == 0 == ended % 1
-    squares = 0 <= power < np.inf or loss == np.inf  # they may overflow, and then both do
+    squares = 0 <= power < np.inf or loss == np.inf  # an overflow makes both infinite
     if not (loss >= 0 and squares and 0 <= ended <= seen < 2**53 and whole):
         raise ValueError(
             f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
@@ -212,5 +213,5 @@ def check_totals(totals: np.ndarray) -> None:
 
 
 def _short(u: np.ndarray) -> str:
-    """Return weights in few characters."""
+    """Return weights as a short text."""
     return np.array2string(u, precision=4, threshold=6, edgeitems=2)

@@ -1,4 +1,4 @@
-"""Compute the bound of a certificate beside the replay, in another thread."""
+"""Compute the bound of a certificate in a second thread while the replay runs."""
 
 import contextlib
 from collections.abc import Callable
@@ -28,7 +28,9 @@ def run_beside(
 ) -> tuple[Replay, np.ndarray | None]:
     """Replay the stream, and compute the bound in another thread if there is a core for it.
 
-    The bound needs rows and labels only. If the learner skips rows, it has to be recomputed.
+    Return the replay, and the figures of the bound after each row. The figures of the bound are
+    None if the caller still has to compute them: there is only one core, the table is small or
+    wide, or the learner has skipped rows.
     """
     small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
     if small or wide or usable_cores() == 1:
@@ -49,5 +51,5 @@ def run_beside(
 
 
 def engine_of_bound(engine: Engine) -> Engine:
-    """Return the engine for the bound, which falls back to row by row where bulk is impossible."""
+    """Return the engine for the bound: "auto" in place of "bulk", which some bounds cannot use."""
     return "auto" if engine == "bulk" else engine

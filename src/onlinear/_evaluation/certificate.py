@@ -28,8 +28,9 @@ class Certificate:
     loss : array
         Cumulative squared loss of the learner.
     comparator : array
-        The loss of the comparator (``against`` describes it): the best predictor in hindsight, with
-        the theorem's penalty; or the given one (whose penalty is then part of the bound).
+        Cumulative loss of the comparator, which ``against`` describes. By default the comparator is
+        the best predictor in hindsight, and the theorem's penalty is included in its loss. For a
+        comparator given by the user, the penalty is part of the bound instead.
     ceiling : array
         The upper bound on the loss; NaN where no bound applies.
     learner, theorem, against : str
@@ -76,14 +77,14 @@ class Certificate:
     def holds(self) -> np.ndarray:
         """Whether the loss is at most the ceiling, up to rounding; False where no bound applies.
 
-        Where a bound applies and this is False, the implementation has a bug.
+        If this is False where a bound applies, the implementation has a bug.
         """
         squares = self.run.labels**2
         squares[self.run.bad_rows] = 0.0
         return np.asarray(within(self.loss, self.ceiling, self.power + np.cumsum(squares)))
 
     def __repr__(self) -> str:
-        """Show the figures of the last round, and why there is no bound if there is none."""
+        """Show the figures of the last round and, if no bound applies, the reason."""
         skipped = self.run.bad_rows.size
         rounds = f"{self.loss.size} rounds" + (f", {skipped} skipped" if skipped else "")
         end = f"loss {self.loss[-1]:.6g}, comparator {self.comparator[-1]:.6g}"
@@ -119,7 +120,7 @@ def within(loss: Any, ceiling: Any, power: Any) -> Any:
 
 
 def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
-    """Return why no bound applies, given the notes and which row ended it; None if one does."""
+    """Return why no bound applies from ``row`` on, or None if the bound applies."""
     broken = notes[BROKEN]
     if not guarantee.known:
         lost = f"; the regret needs {LOSSES[-broken]}, and ends at row {row}" if broken else ""
@@ -133,7 +134,7 @@ def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
 def given(
     comparator: Any, X: np.ndarray, y: np.ndarray, names: list[str] | None, owner: str
 ) -> Path:
-    """Return the given comparator as a path: one u for all rounds, or one per round."""
+    """Return the user's comparator as a path: one weight vector for all rounds, or one for each."""
     shape = np.shape(comparator)
     if len(shape) == 1:
         u = checks.row(comparator, None, names, what="comparator")[None]

@@ -36,10 +36,10 @@ def certificate(
     """Replay a stream; return the loss, the best loss in hindsight and the bound at every round.
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
-    learner's state or predictions. They cost about as much as the replay, O(d²) per round, and are
-    computed in parallel if there is a second core. (For learners of O(d) per round that is 4 to 20
-    times the learner itself, unless a comparator is given.) The model learns, as in
-    :func:`onlinear.replay`.
+    learner's state or predictions. Computing the comparator and the ceiling takes about as long as
+    the replay, O(d²) per round, and runs in parallel if there is a second core. (If the learner
+    itself takes O(d) per round, the bound takes 4 to 20 times as long as the learner, unless a
+    comparator is given.) The model learns the stream, as in :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -48,12 +48,14 @@ def certificate(
     X, y : array, list of rows or DataFrame; array or Series
         The stream.
     comparator : None, or array of shape (d,) or (rows, d)
-        None: the best predictor in hindsight, of the kind in the theorem. A vector: that predictor.
-        One vector per round: that sequence, such as ``hindsight.drifting_path(X, y)`` or
-        ``hindsight.best_shifting(X, y, 5).path``; bounds against fixed predictors do not apply.
+        The weights to compare with. None means the best predictor in hindsight, of the kind in the
+        theorem. A vector is a fixed predictor to compare with. One vector per round is a changing
+        predictor, such as ``hindsight.drifting_path(X, y)`` or
+        ``hindsight.best_shifting(X, y, 5).path``; bounds against fixed predictors then do not
+        apply.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
-        As in :func:`onlinear.replay`, for the learner and for its bound (computed row by row where
-        it cannot be computed in bulk).
+        How to run the learner and its bound, as in :func:`onlinear.replay`. A bound that cannot be
+        computed in bulk is computed row by row.
 
     Examples
     --------
@@ -73,10 +75,10 @@ def certificate(
 class Certified(GuardedBy):
     """A learner together with its certificate, updated row by row.
 
-    Predicts and learns like the learner itself, ``model``. The figures are those of
+    This object predicts and learns like ``model`` itself. Its figures are those of
     :func:`certificate` (bit for bit with ``engine="rank-one"``), and are saved with the learner.
-    ``replay`` takes one to two times as long as the learner's own; row by row, where the overhead
-    of Python calls dominates, several times.
+    ``replay`` takes one to two times as long as a replay of the learner alone. Single rows take
+    several times as long as with the learner alone, since the overhead of Python calls dominates.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ class Certified(GuardedBy):
             self._accounts.seen += 1
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts learner and accounts back as they are now."""
+        """Return a function that restores learner and certificate as they are now."""
         settings = self._settings
         restorers = [part._snapshot() for part in (self._accounts, self.model)]
 
@@ -150,8 +152,8 @@ class Certified(GuardedBy):
     def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
         """Replay a stream from the current state; return the certificate of its rounds.
 
-        Losses and ceilings are totals since the first row this object saw. ``engine`` is as in
-        :func:`certificate`.
+        Losses and ceilings are totals since the first row this object saw. ``engine`` has the same
+        meaning as in :func:`certificate`.
         """
         return self._replay(X, y, None, engine)
 
@@ -192,7 +194,7 @@ class Certified(GuardedBy):
             return accounts.certificate(name, run, tallies, path, learnt, before, first)
 
     def _check_untouched(self) -> None:
-        """Refuse to go on if the learner was changed outside its certificate."""
+        """Refuse to continue if the learner was changed other than through this object."""
         model = self.model
         if model._call is None or model._call is not self._settings:  # a parameter may have changed
             for name, value in model._plain_params().items():
@@ -220,7 +222,7 @@ class Certified(GuardedBy):
     @property
     @atomic
     def loss(self) -> float:
-        """Squared loss so far."""
+        """The cumulative squared loss so far."""
         return self._accounts.loss
 
     @property
@@ -259,7 +261,7 @@ class Certified(GuardedBy):
     @property
     @atomic
     def failed(self) -> str | None:
-        """Why no bound applies, or None if one does; rows are counted from 0."""
+        """Why no bound applies, or None if a bound applies; rows are counted from 0."""
         return self._accounts.failed
 
     @property
@@ -285,11 +287,11 @@ class Certified(GuardedBy):
 
     @atomic
     def __getstate__(self) -> dict[str, Any]:
-        """Return copies of the learner and the accounts: what pickle and deepcopy keep."""
+        """Return copies of the learner and of the running totals, for pickle and deepcopy."""
         return {"model": copy.copy(self.model), **self._accounts.described()}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Restore the learner and the accounts."""
+        """Restore the learner and the running totals."""
         model = kept["model"]
         self.model = model
         self._params = copy.deepcopy(model._plain_params())
@@ -317,8 +319,8 @@ class Certified(GuardedBy):
             return cls._restored(model, arrays)
 
     def _described(self) -> dict[str, np.ndarray]:
-        """Return the accounts as arrays for a state file; the learner is described separately."""
-        self._accounts.check()  # what load would refuse is not saved
+        """Return the running totals as arrays for a state file, without the learner."""
+        self._accounts.check()  # do not save totals that load would refuse
         return self._accounts.described()
 
     @classmethod

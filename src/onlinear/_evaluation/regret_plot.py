@@ -36,26 +36,28 @@ def regret_plot(
     """Plot the cumulative loss of learners, the best loss in hindsight, and the upper bounds.
 
     Learners are replayed on X and y; certificates need neither. A cross marks where a bound ends
-    because a hypothesis of its theorem fails. A notebook shows the figure below the cell;
-    elsewhere ``plt.show()`` does, if pyplot was imported before the call.
+    because a hypothesis of its theorem fails. A notebook shows the figure below the cell.
+    Elsewhere, ``plt.show()`` shows the figure if pyplot was imported before the call.
 
     Parameters
     ----------
     models : Learner, Certificate, or several of them
-        What to plot: for each the loss (solid), its comparator (dotted) and its ceiling (dashed).
+        What to plot. Each learner or certificate has three curves: its loss (solid), its comparator
+        (dotted) and its ceiling (dashed).
     X, y : arrays or DataFrames, optional
-        The stream, for learners; the best fixed predictor (least squares) is then drawn too.
+        The stream on which learners are replayed. If X and y are given, the best fixed predictor
+        (least squares) is drawn too.
     also : dict of name to array, optional
         More curves, such as ``{"best of 5 segments": hindsight.best_shifting(X, y, 5).loss}``.
     log : bool, default False
-        Logarithmic axes.
+        Whether both axes are logarithmic.
     ax : matplotlib Axes, optional
         The axes to plot on; a new figure if not given.
 
     Returns
     -------
     Axes
-        ``.figure.savefig("regret.png")`` writes it.
+        The axes with the plot; ``ax.figure.savefig("regret.png")`` writes it to a file.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def regret_plot(
 
 
 def _axes() -> "Axes":
-    """Return axes of a new figure, which pyplot shows if it is in use, or in a notebook."""
+    """Return the axes of a new figure, made with pyplot if that is imported or in a notebook."""
     if "ipykernel" in sys.modules:  # its backend shows each figure of pyplot once, below the cell
         import matplotlib.pyplot  # noqa: F401
     pyplot = sys.modules.get("matplotlib.pyplot")
@@ -123,7 +125,7 @@ def _proof(model: Any, X: Any, y: Any) -> Certificate:
 
 
 def _best_fixed(X: Any, y: Any) -> np.ndarray:
-    """Return the loss of the best fixed predictor; rows that are not finite are left out."""
+    """Return the cumulative loss of the best fixed predictor, without rows that are not finite."""
     X, _ = checks.table(X)
     y = checks.labels(y, len(X))
     good = np.isfinite(X).all(axis=1) & np.isfinite(y)

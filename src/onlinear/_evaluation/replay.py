@@ -26,10 +26,10 @@ def replay(
     """Predict each row, then learn its label, in order; the model is changed in place.
 
     The replay continues from the model's current state and gives the results of calling
-    ``predict_one`` and ``learn_one`` row by row: bit for bit, or up to rounding (see ``engine``).
-    It is all or nothing: on a bad row, or on Ctrl-C, the model is left as it was before the call
-    (with ``on_bad="skip"``, bad rows are skipped and counted instead). On a terminal, a replay of
-    more than two seconds shows a progress bar.
+    ``predict_one`` and ``learn_one`` row by row: bit for bit, or up to rounding (see ``engine``). A
+    replay is all or nothing: on a bad row, or on Ctrl-C, the model is left as it was before the
+    call (with ``on_bad="skip"``, bad rows are skipped and counted instead). On a terminal, a replay
+    of more than two seconds shows a progress bar.
 
     Parameters
     ----------
@@ -42,10 +42,11 @@ def replay(
     y : array or Series
         One label per row.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
-        "rank-one" works row by row: the same bits as single calls. "bulk" works on blocks of rows
-        with matrix products, for second-order learners and dense rows: equal to within 1e-10 of
-        the largest prediction, unless the stream is so ill-conditioned that rounding of the rows
-        matters more. "auto" is "bulk" where that is faster (from 64 columns), else "rank-one".
+        "rank-one" works row by row, and gives the same bits as single calls. "bulk" works on blocks
+        of rows with matrix products, for second-order learners and dense rows. Its predictions
+        equal those of "rank-one" to within 1e-10 of the largest prediction, unless the stream is so
+        ill-conditioned that rounding of the rows matters more. "auto" is "bulk" where that is
+        faster (from 64 columns), else "rank-one".
 
     Examples
     --------

@@ -88,7 +88,8 @@ def replace(
 ) -> None:
     """Write a file so that a reader sees either the old or the new content, also after a crash.
 
-    ``check`` reads the new file before it replaces the old one, which stays if that raises.
+    ``check`` is called with the new file, before the new file replaces the old one. If ``check``
+    raises, the old file stays.
     """
     if path.exists():
         regular(path.stat().st_mode, path)

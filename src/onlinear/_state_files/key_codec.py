@@ -27,7 +27,7 @@ TIMES = np.datetime64, np.timedelta64  # their item() may be a plain integer
 
 
 class MissingKeyError(ValueError):
-    """A row without a key."""
+    """Raised if a key or id is missing."""
 
 
 def canonical(key: Any) -> Hashable:
@@ -58,7 +58,7 @@ def canonical(key: Any) -> Hashable:
 def _missing(key: Any) -> bool:
     """Whether a key is None, NaN or a DataFrame's null value, or a tuple that contains NaN.
 
-    NaN is not equal to itself: each such key would be a new one.
+    NaN is not equal to itself, so each NaN would be a new key.
     """
     if isinstance(key, tuple):
         return any(part is not None and _missing(part) for part in key)
@@ -69,7 +69,7 @@ def _missing(key: Any) -> bool:
 
 
 def encoded(key: Hashable) -> bytes:
-    """Return a canonical key as bytes."""
+    """Return a key, in the form that :func:`canonical` returns, as bytes."""
     if isinstance(key, np.generic) and not isinstance(key, TIMES):  # a NumPy scalar inside a tuple
         key = key.item()
     if isinstance(key, str):

@@ -61,15 +61,16 @@ def register_reader(
 ) -> None:
     """Let :func:`load` read files whose header contains ``mark`` with ``read(header, arrays)``.
 
-    The array named ``last``, the last of the file, is read some rows at a time
-    (:class:`onlinear._state_files.reading.Rows`); the others are in memory. ``settings`` names
-    further arguments of ``read``, which a file must not choose and :func:`load` passes on.
+    ``last`` names the array at the end of the file if ``read`` takes it some rows at a time
+    (:class:`onlinear._state_files.reading.Rows`); other arrays are read into memory. ``settings``
+    names further arguments of ``read`` that the caller of :func:`load` gives, since a file must not
+    choose them.
     """
     _readers[mark] = _Reader(read, last, settings)
 
 
 def register_refusal(mark: str, words: str) -> None:
-    """Let :func:`load` refuse files whose header contains ``mark``, and say what reads them.
+    """Let :func:`load` refuse files whose header contains ``mark``, with the message ``words``.
 
     ``{}`` in ``words`` is replaced by the header's value of ``mark``.
     """
@@ -106,7 +107,7 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load(path: str | os.PathLike[str], classes: dict[str, Any], **settings: Any) -> Any:
-    """Return the contents of a state file: a learner of ``classes``, or a registered object."""
+    """Return the object in a state file: a learner of ``classes``, or one of a registered kind."""
     with file_format.opened(path) as file:
         header = file.header
         reader = next((reader for mark, reader in _readers.items() if mark in header), None)
@@ -196,7 +197,7 @@ def check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
 
 
 def check_names(d: int, names: Any) -> None:
-    """Refuse names that are not one for each of d ≥ 1 columns, or none at all."""
+    """Refuse ``names`` unless it is None or has one name for each of d ≥ 1 columns."""
     if d < 1 or (
         names is not None
         and (type(names) is not list or len(names) != d or not all(type(n) is str for n in names))

@@ -37,11 +37,11 @@ OTHERS = {
 
 
 class StateFileError(ValueError):
-    """A file that is truncated, altered, from a newer version, or not a state file at all."""
+    """Raised for a file that is truncated, altered, from a newer version, or no state file."""
 
 
 def regular(mode: int, path: str | os.PathLike[str]) -> None:
-    """Refuse what is not a regular file: a pipe may never end, and a device may never stop."""
+    """Refuse a path that is not a regular file, since reading a pipe or device may never end."""
     if not stat.S_ISREG(mode):
         kind = OTHERS.get(stat.S_IFMT(mode), "something else")
         raise StateFileError(f"{path} is {kind}: use the path of a regular file")
@@ -51,7 +51,7 @@ def regular(mode: int, path: str | os.PathLike[str]) -> None:
 def opened(path: str | os.PathLike[str]) -> Iterator["Contents"]:
     """Open a state file; at the end of the block, refuse it if its checksum is wrong.
 
-    If the block raises and the checksum is wrong, the checksum is the error that is reported.
+    If the block raises an error and the checksum is wrong, the wrong checksum is reported instead.
     """
     regular(Path(path).stat().st_mode, path)  # opening a device may have effects
     flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # no wait for a pipe; Windows
@@ -67,7 +67,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator["Contents"]:
 
 
 class Contents:
-    """The contents of a state file: the header at once, then the arrays, in their order."""
+    """The contents of a state file; the header is read at once, the arrays later and in order."""
 
     header: dict[str, Any]
 
@@ -119,7 +119,7 @@ class Contents:
     # --- arrays -------------------------------------------------------------------------------
 
     def arrays(self, last: str | None = None) -> dict[str, Any]:
-        """Return the arrays, in memory; the one named ``last`` is left to be read by rows."""
+        """Return the arrays by name; the array ``last``, to be read later, is a :class:`Rows`."""
         found: dict[str, Any] = {}
         for name, shape in self._shapes.items():
             if name == last:
@@ -138,7 +138,7 @@ class Contents:
     # --- bytes --------------------------------------------------------------------------------
 
     def _take(self, room: memoryview) -> None:
-        """Fill ``room`` with the next bytes."""
+        """Fill ``room`` with the next bytes of the file."""
         for start in range(0, room.nbytes, PIECE):
             piece = room[start : start + PIECE]
             if self._file.readinto(piece) != piece.nbytes:  # type: ignore[attr-defined]
@@ -172,7 +172,7 @@ class Rows:
         self.shape, self.dtype = shape, kind.newbyteorder("=")
 
     def take(self, rows: int) -> np.ndarray:
-        """Return the next rows."""
+        """Read and return the next ``rows`` rows of the array."""
         return self._file._array((rows, *self.shape[1:]), self._kind)
 
 

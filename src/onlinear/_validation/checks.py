@@ -1,4 +1,4 @@
-"""Re-exports every check of input from one module."""
+"""Collect all checks of input in one module, from which other packages import them."""
 
 from onlinear._validation.memory import fits, holds, physical_memory, within_half
 from onlinear._validation.numbers import sparse

@@ -1,4 +1,4 @@
-"""Memory limits: refuse what needs more than half of the machine's memory, before allocating."""
+"""Refuse to allocate more than half of the machine's memory."""
 
 import os
 
@@ -14,7 +14,10 @@ def physical_memory() -> float:
 
 
 def within_half(what: str, numbers: float, instead: str) -> None:
-    """Refuse what needs more than half the memory: a replay keeps a second copy, for undo."""
+    """Raise an error if ``numbers`` float64 numbers take more than half of the memory.
+
+    The limit is half of the memory because a replay keeps a second copy of the state.
+    """
     needed, memory = 8.0 * numbers, physical_memory()
     if needed > memory / 2:
         raise ValueError(
@@ -29,7 +32,7 @@ def fits(
     matrices: int,
     instead: str = "NLMS, GD or OGD (O(d)), which take sparse rows",
 ) -> None:
-    """Refuse d × d matrices that need more than half the memory."""
+    """Refuse d × d matrices that take more than half of the machine's memory."""
     what = f"a {d} × {d} matrix" if matrices == 1 else f"{matrices} matrices of {d} × {d}"
     words = f"use {instead}, or fewer columns (features hashed to a smaller width)"
     within_half(f"{owner} keeps {what}", float(matrices) * d * d, words)
@@ -41,6 +44,6 @@ def holds(
     numbers: float,
     instead: str = "set a budget, or use onlinear.features in front of a linear learner",
 ) -> None:
-    """Refuse to keep examples that need more than half the memory."""
+    """Refuse to keep examples that take more than half of the machine's memory."""
     what = f"{owner} would keep {examples} examples"
     within_half(what, numbers, f"{instead}; nothing was changed")

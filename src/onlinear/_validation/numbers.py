@@ -25,7 +25,7 @@ ADVICE = {
 
 
 def column_advice(kind: str) -> str:
-    """Return what to do with a column of a kind (narwhals' names) that is not numeric."""
+    """Return advice on a column that is not numeric; ``kind`` is narwhals' name of its type."""
     return ADVICE.get(kind, "drop it, or convert it to numbers")
 
 
@@ -35,7 +35,7 @@ def sparse(X: Any) -> bool:
 
 
 def first_of(values: Any, name: str) -> str:
-    """Return how to write the first row or entry of values."""
+    """Return the Python expression for the first row or entry of values, such as ``X[0]``."""
     if hasattr(values, "iloc"):
         return f"{name}.iloc[0]"
     return f"{name}.row(0)" if hasattr(values, "iter_rows") else f"{name}[0]"  # polars' frames
@@ -44,7 +44,8 @@ def first_of(values: Any, name: str) -> str:
 def floats(values: Any, what: str, names: list[str] | None = None) -> np.ndarray:
     """Return values as a C-contiguous float64 array; refuse what is not a real number.
 
-    ``names`` are the column names, for messages. None and pandas' NA are missing values: NaN.
+    ``names`` are the column names, for error messages. None and pandas' NA are missing values, and
+    become NaN.
     """
     if sparse(values):
         flat = ".ravel()" if what in ("x", "y") else ""
@@ -105,7 +106,7 @@ def _from_objects(array: np.ndarray, what: str, names: list[str] | None) -> np.n
 
 
 def _place(index: tuple[int, ...], what: str, names: list[str] | None) -> str:
-    """Return where a value is, in words; the only axis of a row x is that of its columns."""
+    """Return the position of a value in words, such as " in row 3, column 1"."""
     axes = ("column",) if what == "x" and len(index) == 1 else ("row", "column")
     parts = [f"{axis} {i}" for axis, i in zip(axes, index, strict=False)]
     if names is not None and parts and axes[len(parts) - 1] == "column":

@@ -13,7 +13,10 @@ LARGEST = 2**53  # integers up to here are exact as floats
 
 
 def asked(what: str, **values: Any) -> Any:
-    """Return a function's arguments as an object whose checks name ``what`` in their errors."""
+    """Return an object with these arguments as attributes, for the checks in this module.
+
+    The error messages call the object ``what``, which is usually the name of a function.
+    """
     return type(what, (), values)()
 
 
@@ -55,7 +58,7 @@ def number(
 def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str = "") -> int:
     """Return a parameter that is a whole number from ``least`` to ``most``; raise otherwise.
 
-    ``else_`` is added to the error: what else the parameter may be.
+    ``else_`` is added to the error message, and says what else the parameter may be.
     """
     value = getattr(owner, name)
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -1,14 +1,14 @@
-"""Refuse states that no sequence of rounds leads to, before they are saved and after they are read.
+"""Refuse states that no sequence of rounds can lead to, before saving and after reading them.
 
-Each check takes the same array of several states, stacked along the first axis: a million models of
-a ``Keyed`` are checked some thousands at a time.
+A check takes the arrays of several states, stacked along the first axis. So the million models of a
+``Keyed`` object can be checked some thousands at a time.
 
-A covariance matrix may have lost its positive definiteness to rounding. With D its diagonal, it is
-accepted if D^{−½}ΣD^{−½} + εI has a Cholesky factor. One round divides Σ_ii by 10⁴ at most
-(:mod:`onlinear._numerics.covariance`), so its rounding errors, 10⁻¹⁶Σ_ii, are at most 10⁻¹²Σ_ii
-after it; ε = 10⁻¹⁰ per column leaves room for many rounds. What matters for the next round is that
-|Σ_ij| ≤ (1 + ε)√(Σ_ii Σ_jj): the bounds on rounding errors in the update assume it, and without it
-the update might not terminate.
+A covariance matrix Σ may have lost its positive definiteness to rounding. Σ is accepted if
+D^{−½}ΣD^{−½} + εI has a Cholesky factor, where D is the diagonal of Σ. One round divides Σ_ii by
+10⁴ at most (:mod:`onlinear._numerics.covariance`), so rounding errors of 10⁻¹⁶Σ_ii before the round
+are at most 10⁻¹²Σ_ii after it; ε = 10⁻¹⁰ per column leaves room for many rounds. The next round
+needs |Σ_ij| ≤ (1 + ε)√(Σ_ii Σ_jj): the bounds on rounding errors in the update assume this
+inequality, and without it the update might not terminate.
 """
 
 import math
@@ -34,7 +34,7 @@ SUM = 1e-6  # how far from one the sum of weights may be
 
 
 def stacked(records: np.ndarray, state: Any) -> Any:
-    """Return records, one per row, as a state of arrays with one more axis in front."""
+    """Return flat records, one per row, as the arrays of a state, stacked along the first axis."""
     parts, first = [], 0
     for array in state:
         part = records[:, first : first + array.size]
@@ -44,7 +44,7 @@ def stacked(records: np.ndarray, state: Any) -> Any:
 
 
 def check_finite(states: Any, what: str = "its state") -> None:
-    """Refuse NaN and infinity."""
+    """Refuse states that contain NaN or infinity."""
     if not all(np.isfinite(array).all() for array in states):
         raise ValueError(f"{what} has numbers that are not finite")
 
@@ -79,7 +79,7 @@ def check_positive(what: str, matrices: np.ndarray) -> None:
 
 
 def check_sums(what: str, matrices: np.ndarray) -> None:
-    """Refuse matrices that are not sums of squares xxᵀ: symmetric, positive semi-definite."""
+    """Refuse matrices that, unlike sums of xxᵀ, are not symmetric and positive semi-definite."""
     d = matrices.shape[-1]
     diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
     fine = (diagonal >= 0).all() and np.array_equal(matrices, np.swapaxes(matrices, -1, -2))

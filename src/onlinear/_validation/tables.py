@@ -66,7 +66,7 @@ def table(X: Any, what: str = "X") -> tuple[np.ndarray, list[str] | None]:
 
 
 def _check_shape(shape: tuple[int, ...], column: str = COLUMN) -> None:
-    """Refuse an empty table, or an array that is not 2-D, in scikit-learn's words."""
+    """Refuse an empty table or an array that is not 2-D, with scikit-learn's error messages."""
     if len(shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. "
@@ -83,7 +83,7 @@ def _check_shape(shape: tuple[int, ...], column: str = COLUMN) -> None:
 
 
 def sparse_table(X: Any) -> Rows:
-    """Return a sparse matrix as rows; the matrix is not changed."""
+    """Return a sparse matrix as the engine's sparse rows; the matrix is not changed."""
     _check_shape(X.shape)
     return _rows(X, "X")
 
@@ -114,8 +114,8 @@ def any_table(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
 def same_index(X: Any, **others: Any) -> None:
     """Refuse a Series or DataFrame of pandas whose index differs from that of the table X.
 
-    Rows and labels are taken in their order. If both carry an index and it differs, one of them was
-    shuffled, sorted or filtered without the other.
+    Rows and labels are matched by position, not by index. If rows and labels have different
+    indexes, one of them was shuffled, sorted or filtered without the other.
     """
     index = _index(X)
     for name, values in others.items():
@@ -161,7 +161,7 @@ def labels(y: Any, rows: int) -> np.ndarray:
 
 
 def finite_rows(owner: str, X: np.ndarray, y: np.ndarray, names: list[str] | None) -> None:
-    """Refuse a table with a value that is not finite, as the engine does row by row."""
+    """Refuse a table with a value that is not finite, with the error that the engine raises."""
     bad = ~np.isfinite(X)
     rows = np.flatnonzero(bad.any(axis=1) | ~np.isfinite(y))
     if rows.size == 0:
@@ -205,7 +205,7 @@ def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") 
 
 
 def _instead(shape: tuple[int, ...], what: str, first: str) -> str:
-    """Return the shape of what is not a row, and what to write instead."""
+    """Return the shape of a value that is not a row, and advice on what to write instead."""
     if not shape:
         return f"shape (): write [{what}] for a row of one feature"
     if len(shape) == 2 and shape[0] == 1:
@@ -225,7 +225,7 @@ def label(y: Any, what: str = "y") -> float:
 
 
 def same_columns(owner: str, d: int, names: list[str] | None, X: np.ndarray, given: Any) -> None:
-    """Refuse a table whose width or column names are not those the learner began with."""
+    """Refuse a table whose width or column names differ from those the learner began with."""
     if names is None or given is None:
         if names is not None:
             warnings.warn(
@@ -245,7 +245,7 @@ def same_columns(owner: str, d: int, names: list[str] | None, X: np.ndarray, giv
 
 
 def same_names(names: list[str], given: list[str]) -> None:
-    """Refuse column names that are not those the learner began with, in scikit-learn's words."""
+    """Refuse column names other than those the learner began with, as scikit-learn does."""
     if names == given:
         return
     text = "The feature names should match those that were passed during fit.\n"

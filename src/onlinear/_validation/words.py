@@ -1,4 +1,4 @@
-"""Words of error messages: the article of a name, and what was given in place of a learner."""
+"""Words for error messages: the article of a name, and what was given instead of a learner."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ PIPELINE = (
 
 
 def with_article(name: str) -> str:
-    """Return a name with "a" or "an"; capitals without a vowel are read letter by letter.
+    """Return a name with "a" or "an"; capitals without a vowel, such as RLS, are spelled out.
 
     >>> [with_article(name) for name in ("Auto", "Ridge", "RLS", "LASER", "SGDRegressor")]
     ['an Auto', 'a Ridge', 'an RLS', 'a LASER', 'an SGDRegressor']
@@ -27,7 +27,7 @@ def with_article(name: str) -> str:
 
 
 def described(value: Any) -> str:
-    """Return in words what was given in place of a learner, and what to do instead.
+    """Return in words what was given instead of a learner, and advice on what to do.
 
     >>> described("LASER"), described(str)
     ('a str', 'the class str')

@@ -13,7 +13,7 @@ __all__ = ["Columns", "names_of"]
 
 
 class Columns(NamedTuple):
-    """The columns by role."""
+    """The columns of a query by role: key, features, target and order."""
 
     key: list[str]
     features: list[str]
@@ -24,7 +24,7 @@ class Columns(NamedTuple):
     def checked(
         cls, df: Any, model: Any, key: Any, features: Any, target: Any, order: Any, output: Any
     ) -> Self:
-        """Return the columns, or refuse the arguments before anything runs."""
+        """Return the columns by role; refuse wrong arguments before Spark runs anything."""
         who = "predict_and_learn" if output is not None else "stationary_fit"
         _check_kinds(who, df, model)
         if isinstance(features, str):
@@ -103,7 +103,7 @@ def _check_kinds(who: str, df: Any, model: Any) -> None:
 
 
 def names_of(who: str, role: str, names: Any) -> list[str]:
-    """Return names of columns as a list, or refuse them."""
+    """Return names of columns as a list; refuse duplicates, and values that are not names."""
     listed = [names] if isinstance(names, str) else names
     listed = list(listed) if isinstance(listed, (list, tuple)) else []
     if not listed or not all(isinstance(name, str) for name in listed):

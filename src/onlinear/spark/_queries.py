@@ -1,4 +1,4 @@
-"""The public functions: predict_and_learn, stationary_fit, and learners of a checkpoint."""
+"""The public functions ``predict_and_learn``, ``stationary_fit`` and ``learners``."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -37,26 +37,26 @@ def predict_and_learn(
 ) -> "DataFrame":
     """Predict each row with the learner of its key, then learn its label.
 
-    With a stream, the learners are kept in Spark's state store and committed with each micro-batch.
-    With a checkpoint directory every row is learnt exactly once, even if the query is killed and
-    restarted. With a table, for example of historical rows, the predictions are the same. The
-    predictions and the learner of a key are, bit for bit, those of ``onlinear.replay(model, X, y,
-    engine="rank-one")`` with a copy of the model and the rows of that key in order, however Spark
-    splits the stream.
+    If ``df`` is a stream, the learners are kept in Spark's state store and committed with each
+    micro-batch. With a checkpoint directory, every row is learnt exactly once, even if the query is
+    killed and restarted. If ``df`` is a table, for example of historical rows, the predictions are
+    the same. The predictions and the learner of a key are, bit for bit, those of
+    ``onlinear.replay(model, X, y, engine="rank-one")`` with a copy of the model and the rows of
+    that key in order, however Spark splits the stream.
 
     A row whose target is null (or NaN) has no label yet: it is predicted, not learnt. A bad row,
     for example with a null among its features, is handled as the model's ``on_bad`` says: "raise"
-    fails the query with the learner's message and the key; "skip" leaves it out, with a null
-    prediction if none can be made, and counts it in the learner's ``n_skipped_``. The same holds
-    for a row whose key is null.
+    fails the query with the learner's message and the key; "skip" leaves the row out and counts it
+    in the learner's ``n_skipped_``; its prediction is null if none can be made. The same holds for
+    a row whose key is null.
 
     Parameters
     ----------
     df : DataFrame
         A streaming or static Spark DataFrame.
     model : Learner
-        The learner that every key starts with, as a copy, including what it has learnt. It is not
-        changed.
+        The learner that every key starts with, as a copy, including what it has learnt. The given
+        model is not changed.
     key : str or list of str
         The column, or columns, that identify the learner of a row.
     features : list of str
@@ -65,9 +65,9 @@ def predict_and_learn(
         The column of the labels.
     order : str or list of str, optional
         The column, or columns, that give the order of the rows of a key. Each micro-batch, or the
-        table, is sorted by it, nulls last. Rows that tie are taken in the order in which Spark
-        delivers them, which may differ between runs; so are all rows of a stream without
-        ``order``. A table needs ``order``.
+        table, is sorted by these columns, nulls last. Rows that tie are taken in the order in which
+        Spark delivers them, which may differ between runs. Without ``order``, all rows of a stream
+        are taken as Spark delivers them; a table needs ``order``.
     output : str, default "prediction"
         The name of the column of predictions, each made before its label was learnt.
 
@@ -104,17 +104,17 @@ def stationary_fit(
 ) -> Model:
     """Train one learner on all rows of a table: partitions are learnt in parallel and merged.
 
-    Up to rounding, it equals a learner that learns all rows in one process. Only one state per
-    partition is collected, no rows. A bad row, for example with a null target, is handled as the
-    model's ``on_bad`` says.
+    Up to rounding, the result equals a learner that learns all rows in one process. Spark collects
+    one state per partition, but no rows. A bad row, for example with a null target, is handled as
+    the model's ``on_bad`` says.
 
     Parameters
     ----------
     df : DataFrame
         A static Spark DataFrame.
     model : Ridge, AAR or AROWR
-        The learner to start from, including what it has learnt (see :func:`onlinear.merge`). It is
-        not changed.
+        The learner to start from, including what it has learnt (see :func:`onlinear.merge`). The
+        given model is not changed.
     features : list of str
         The columns to predict from: numbers or booleans.
     target : str, default "y"
@@ -148,8 +148,8 @@ def learners(
 ) -> Iterator[tuple[Any, Learner]]:
     """Yield the learners in the checkpoint of a stream, each with its key.
 
-    They are those of the last committed batch. The arguments are those that
-    :func:`predict_and_learn` was given; a key of several columns is a tuple.
+    The learners are those of the last committed batch. ``model``, ``key``, ``features`` and
+    ``target`` must be as given to :func:`predict_and_learn`. A key of several columns is a tuple.
     """
     who = "learners"
     columns = Columns(names_of(who, "key", key), names_of(who, "features", features), target, [])

@@ -8,8 +8,8 @@
     <numbers>                  the state, float64
     <16 bytes>                 of the SHA-256 of everything before
 
-Everything is little-endian, and nothing in it is executed. A query that continues with another
-model is refused.
+All numbers of a state are little-endian, and nothing in it is executed as code. A query that
+continues with another model is refused.
 """
 
 import copy
@@ -48,7 +48,7 @@ class StateForm:
 
     @classmethod
     def of(cls, model: Learner, columns: Columns) -> Self:
-        """Return the form of a model's states; refuse a model that does not fit the columns."""
+        """Return how copies of ``model`` are stored; refuse columns that do not fit the model."""
         header, arrays = model_codec.described(model, full_name(type(model)))
         if model._state is not None:
             d, names = len(columns.features), model._names
@@ -87,7 +87,7 @@ class StateForm:
         return body + _checksum(body)
 
     def unpack(self, kept: bytes) -> Learner:
-        """Return the learner that bytes hold, or raise StateFileError."""
+        """Return the learner that :meth:`pack` turned into bytes, or raise StateFileError."""
         if not kept.startswith(MAGIC) or len(kept) < HEADER.size + CHECKSUM:
             raise StateFileError("the state of this key is not one of onlinear, or is truncated")
         _, version, *marks, skipped, size = HEADER.unpack_from(kept)
@@ -131,7 +131,7 @@ class StateForm:
 
 
 def _mark(what: Any) -> bytes:
-    """Return 8 bytes of a hash; 1 and 1.0 have the same hash."""
+    """Return 8 bytes of a hash of ``what``; 1 and 1.0 have the same hash."""
     plain = json.loads(json.dumps(what), parse_int=float)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).digest()[:8]
 

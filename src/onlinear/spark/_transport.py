@@ -1,9 +1,9 @@
 """Send columns through pandas workers without loss.
 
-pandas has no null for integers: it would turn 64-bit integers into rounded floats. Nor can it tell
-apart the two hours when the clock is set back. So such columns are sent as integers, with another
-column that marks the nulls. All columns get generated names on the way, since Spark would take
-"a.b" for field b of a.
+pandas has no null for integers: it would turn 64-bit integers into rounded floats. Nor does pandas
+distinguish the two equal hours when the clock is set back. So columns of 64-bit integers and of
+timestamps are sent as integers, each with another column that marks its nulls. All columns get
+generated names on the way, since Spark would take "a.b" for field b of column a.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,14 +15,14 @@ __all__ = ["SentColumn", "carried", "quoted", "restored", "with_number"]
 
 
 class SentColumn(NamedTuple):
-    """The name under which a column is sent, and that of the column that marks its nulls."""
+    """The name under which a column is sent, and the name of the column that marks its nulls."""
 
     name: str
     nulls: str | None
 
 
 def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, SentColumn]]:
-    """Return the columns as they are sent to a worker, and their names there."""
+    """Return the DataFrame to send to a worker, and the names of its columns there."""
     from pyspark.sql.functions import coalesce, col, lit, unix_micros
     from pyspark.sql.types import LongType, TimestampType
 

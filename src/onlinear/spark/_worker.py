@@ -26,7 +26,10 @@ class KeyTask:
     places: dict[str, SentColumn]
 
     def round(self, key: tuple[Any, ...], table: Any, kept: bytes | None) -> tuple[Any, Learner]:
-        """Return the rows in order with their predictions, and the learner after them."""
+        """Predict and learn rows in order; return them with predictions, and the learner.
+
+        ``kept`` is the learner's state from earlier batches, or None for a new key.
+        """
         if self.columns.order:
             by = [each for name in self.columns.order for each in self.places[name][::-1] if each]
             table = table.sort_values(by, kind="stable", ignore_index=True)
@@ -111,7 +114,7 @@ def over_table(task: KeyTask) -> Callable[..., Any]:
 
 
 def over_partition(form: StateForm) -> Callable[..., Any]:
-    """Return the function that Spark calls with a partition; it yields one state."""
+    """Return the function that Spark calls with a partition; it yields a learner's state."""
 
     def rounds(tables: Any) -> Iterator[Any]:
         learner, first = form.fresh(), 0

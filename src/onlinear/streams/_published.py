@@ -1,4 +1,4 @@
-"""Download data sets from their public sources, by scikit-learn; no other module downloads."""
+"""Download data sets from their public sources with scikit-learn; no other module downloads."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ AILERONS_NAMES = (
 
 
 class DamagedDataError(ValueError):
-    """A copy of a data set that is damaged or is a different one."""
+    """Raised if a copy of a data set is damaged, or is another data set."""
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of the stock returns, from UCI."""
+    """Return column names and numbers of the Istanbul stock returns, from UCI."""
     text = _file(ISTANBUL, folder, "istanbul_stock_exchange-uci.csv").read_text("utf-8-sig")
     names = ("ISE_TL", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM", "target")
     with damaged(ISTANBUL):
@@ -100,7 +100,7 @@ def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def ailerons(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of the first part of Torgo's archive."""
+    """Return column names and numbers of the ailerons data, the first part of Torgo's archive."""
     path = _file(AILERONS, folder, "ailerons.tgz", AILERONS_SHA256)
     with tarfile.open(path) as archive:
         member = next(m for m in archive.getmembers() if m.name.endswith("ailerons.data"))
@@ -121,7 +121,7 @@ def sklearn_cache() -> Path:
 
 
 def rcv1(folder: Path | None, download: bool) -> Any:
-    """Return RCV1 from scikit-learn, using its own cache or the one in ``folder``."""
+    """Return RCV1 from scikit-learn, whose cache is ``folder`` or, if None, the default one."""
     from sklearn.datasets import fetch_rcv1
 
     try:

@@ -27,7 +27,7 @@ __all__ = ["DataNotFoundError", "Documents", "Table", "Vectors", "cache", "load"
 
 
 class DataNotFoundError(FileNotFoundError):
-    """A data set that is in no folder, and could not be downloaded from its public source."""
+    """Raised if a data set is in no folder, and could not be downloaded from its public source."""
 
 
 class Table(NamedTuple):
@@ -54,7 +54,7 @@ class Vectors(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A known table: its public address, its checksum, and the function that downloads it."""
+    """A data set that is a table: public address, checksum, and the function that downloads it."""
 
     address: str
     sha256: str  # of its numbers, row by row, the label last, as little-endian float64
@@ -88,7 +88,7 @@ TableName = Literal["friedman", "istanbul_stock_exchange", "f16_ailerons"]
 
 
 def cache() -> Path:
-    """Return the folder where fetched data sets are kept: ``ONLINEAR_DATA``, or one in ~/.cache."""
+    """Return the folder for downloaded data sets: ``ONLINEAR_DATA``, or ``~/.cache/onlinear``."""
     return Path(os.environ.get("ONLINEAR_DATA") or Path.home() / ".cache" / "onlinear")
 
 
@@ -107,30 +107,32 @@ def load(
 ) -> Table | Documents | Vectors:
     """Return a real data set of the papers.
 
-    It is looked for in ``folder``, then in the cache (the folder in the environment variable
-    ``ONLINEAR_DATA``, or ``~/.cache/onlinear``), then downloaded from its public source and kept in
-    the cache. Its checksum is always verified. Downloading needs scikit-learn:
-    ``pip install "onlinear[papers]"``.
+    The data set is looked for in ``folder``, then in the cache (the folder in the environment
+    variable ``ONLINEAR_DATA``, or ``~/.cache/onlinear``), then downloaded from its public source
+    and kept in the cache. The checksum of the data is always verified. Downloading needs
+    scikit-learn: ``pip install "onlinear[papers]"``.
 
     Parameters
     ----------
     name : str
-        ``"friedman"`` (40,768 × 10, OpenML 564), ``"istanbul_stock_exchange"`` (536 × 8, UCI 247),
-        ``"f16_ailerons"`` (7,154 × 40, Torgo's collection): a :class:`Table`, in a folder as
-        ``NAME.csv`` or ``NAME.csv.gz``, with a header, the label last. ``"reuters21578"``, the
-        stories of Reuters-21578 (UCI 137): :class:`Documents`, in a folder as the archive
-        ``reuters21578.tar.gz``, or as ``text_reuters21578.csv.gz``, a table made from it with the
-        columns title, body and topics. ``"rcv1"``: :class:`Vectors`, as scikit-learn's
-        ``fetch_rcv1`` has them, in its own cache or, as its ``data_home``, in ``folder``.
+        ``"friedman"`` (40,768 × 10, OpenML 564), ``"istanbul_stock_exchange"`` (536 × 8, UCI 247)
+        and ``"f16_ailerons"`` (7,154 × 40, Torgo's collection) are returned as a :class:`Table`. In
+        a folder, such a table is a file ``NAME.csv`` or ``NAME.csv.gz``, with a header and the
+        label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI 137), is returned as
+        :class:`Documents`. In a folder, Reuters-21578 is the archive ``reuters21578.tar.gz``, or
+        ``text_reuters21578.csv.gz``, a table made from the archive with the columns title, body and
+        topics. ``"rcv1"`` is returned as :class:`Vectors`, as scikit-learn's ``fetch_rcv1`` has
+        them; it is read from scikit-learn's cache, or from ``folder`` if that is a ``data_home`` of
+        scikit-learn.
     folder : path, optional
         Where to look first.
     download : bool, default True
-        Whether it may be downloaded.
+        Whether the data set may be downloaded.
 
     Raises
     ------
     DataNotFoundError
-        If it is not found; the message has the places searched and the public address.
+        If the data set is not found; the message has the places searched and the public address.
     ValueError
         If a copy has the wrong checksum, or cannot be read.
 
@@ -177,7 +179,7 @@ def _keep(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of a file, without the column of dates."""
+    """Return column names and numbers of a file, without a column of dates."""
     opened = gzip.open if path.suffix == ".gz" else open
     with _published.damaged(path), opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         names, *rows = (row for row in csv.reader(file) if row)
@@ -186,7 +188,7 @@ def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
-    """Return a table in the format of ``_read``, its numbers exact."""
+    """Return a table as the compressed CSV that ``_read`` reads, with exact numbers."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(names)
@@ -207,7 +209,7 @@ def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarra
 
 
 def _documents(places: Sequence[Path], download: bool) -> Documents:
-    """Return Reuters-21578 from its archive, or from a table made from it."""
+    """Return Reuters-21578 from its archive, or from a table made from the archive."""
     table = _first(places, "text_reuters21578.csv.gz")
     path = _first(places, "reuters21578.tar.gz")
     if path is None and table is None:
@@ -233,7 +235,7 @@ def _vectors(places: Sequence[Path], download: bool) -> Vectors:
 
 
 def _first(places: Sequence[Path], *names: str) -> Path | None:
-    """Return the first of these files that exists."""
+    """Return the first file in the folders ``places`` that has one of these names, or None."""
     paths = (place / name for place in places for name in names)
     return next((path for path in paths if path.exists()), None)
 
@@ -242,7 +244,7 @@ def _first(places: Sequence[Path], *names: str) -> Path | None:
 def _reaching(
     name: str, file: str, address: str, places: Sequence[Path], download: bool
 ) -> Iterator[None]:
-    """Turn a failed or forbidden download into an error with the places searched and address."""
+    """Turn a failed or forbidden download into an error that names the places and the address."""
     sought = " or ".join(f"{place}{'' if place.is_dir() else ' (no folder)'}" for place in places)
     missing = f"the data set {name} is not there: no {file} in {sought}"
     try:

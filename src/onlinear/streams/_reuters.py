@@ -23,9 +23,9 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def read_archive(path: Path, sha256: str) -> list[Story]:
-    """Return the stories of ``reuters21578.tar.gz`` by date, without those that lack date or text.
+    """Return the stories of ``reuters21578.tar.gz`` that have a date and a text, sorted by date.
 
-    The text of a story is its title and body, or all its text if it has neither.
+    The text of a story is its title and body, or all its text if it has no body.
     """
     with path.open("rb") as file:
         _check(path, hashlib.file_digest(file, "sha256").hexdigest(), sha256)
@@ -63,7 +63,7 @@ def _plain(part: str) -> str:
 
 
 def read_table(path: Path, sha256: str) -> list[Story]:
-    """Return the stories of a table with the columns title, body and topics, checked."""
+    """Return the stories in a table with columns title, body and topics; verify its checksum."""
     csv.field_size_limit(2**31 - 1)
     digest = hashlib.sha256()
     with damaged(path), gzip.open(path, "rt", encoding="utf-8", newline="") as file:

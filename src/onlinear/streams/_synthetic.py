@@ -1,4 +1,4 @@
-"""Synthetic streams with drift; what a paper leaves open is a parameter with a likely default."""
+"""Synthetic streams with drift; details that a paper leaves open are parameters."""
 
 from typing import Literal
 
@@ -14,8 +14,9 @@ def rotating(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return X and y of a stream whose true weights rotate at a constant rate.
 
-    x is standard normal, y = uᵀx + noise; u has length 1 and rotates in the planes of columns
-    (0, 1), (2, 3), … by ``degrees`` per round (the last of an odd number of columns stays).
+    x is standard normal, y = uᵀx + noise; the true weights u have length 1 and rotate in the planes
+    of columns (0, 1), (2, 3), … by ``degrees`` per round. If d is odd, the last weight does not
+    change.
 
     >>> X, y = rotating(rows=100, d=4)
     >>> X.shape, y.shape
@@ -52,29 +53,31 @@ def paired(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return X and y of the streams of Moroshko (2013, ch. 7), and of Vaits & Crammer (2011).
 
-    20 columns: 0–9 are five pairs of normals with deviations 10 and 1, rotated by 45°; the others
-    are N(0, 2). The true weights u have length 1, lie in one pair of columns and rotate in it;
-    y = uᵀx + N(0, noise).
+    X has 20 columns. Columns 0–9 are five pairs of normal variables with standard deviations 10 and
+    1, rotated by 45°; the others are N(0, 2). The true weights u have length 1, lie in one pair of
+    columns and rotate in its plane; y = uᵀx + N(0, noise).
 
     Parameters
     ----------
     rows : int, default 2000
         Number of rows (T in the papers).
     rate : float, default 1.0
-        How far u rotates in the first round. The papers do not say; the default, 1° per round,
-        reproduces most of what they report, and at 1 radian per round no learner can follow.
+        How far the true weights u rotate in the first round, which the papers do not say. The
+        default, 1° per round, reproduces most of what the papers report. At 1 radian per round no
+        learner can follow.
     unit : {"degrees", "radians"}, default "degrees"
-        Unit of the rate. The papers' "rate of t⁻¹" has none.
+        Unit of ``rate``. The papers speak of a "rate of t⁻¹" without a unit.
     decay : float, default 0.0
-        u rotates by rate·t^−decay in round t: 0 is the thesis' linear drift (its data sets 1 and
-        3), 1 that of its sets 2 and 4; .01 and .5 are Vaits & Crammer's.
+        In round t, u rotates by rate·t^−decay. Moroshko's thesis uses 0 (linear drift) in its data
+        sets 1 and 3, and 1 in its sets 2 and 4; Vaits & Crammer use .01 and .5.
     switch_every : int, optional
         Rounds after which u moves to the next pair of columns (50 in both papers); None for never.
     pairs : int, default 5
-        Number of pairs that u cycles through: the papers say "1, 2, then 3, 4, and so on". With 5
-        it stays in the rotated pairs; up to 10 it also visits the columns of N(0, 2).
+        Number of pairs that u cycles through: the papers say "1, 2, then 3, 4, and so on". With up
+        to 5 pairs, u stays in the rotated pairs; with 6 to 10, it also visits the columns of
+        N(0, 2).
     normal : {"variance", "deviation"}, default "variance"
-        What the second number of N(0, 2), and ``noise``, stand for.
+        Whether the second number of N(0, 2), and ``noise``, are variances or standard deviations.
     noise : float, default 0.05
         Noise of the labels: .05 in the thesis' sets 3 and 4 (0 in 1 and 2), 2 in Vaits & Crammer.
     seed : int, default 0
@@ -133,8 +136,8 @@ def shifting(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return X, y and the true weights u, one row per round; u is piecewise constant and shifts.
 
-    y = u_tᵀx + noise. It is the setting of Herbster & Warmuth (2001), who report no experiments, so
-    everything is a parameter.
+    y = u_tᵀx + noise. This is the setting of Herbster & Warmuth (2001), who report no experiments;
+    so every detail is a parameter.
 
     Parameters
     ----------
@@ -145,15 +148,17 @@ def shifting(
     spacing : {"even", "random"}, default "even"
         When u shifts: at equal intervals, or in rounds drawn at random.
     truth : {"simplex", "sphere"}, default "simplex"
-        Where u is drawn uniformly: non-negative weights that sum to one, or weights of length 1.
+        The set from which u is drawn uniformly: non-negative weights that sum to one, or weights of
+        length 1.
     active : int, optional
-        Number of nonzero weights in u; all if not given. After a shift, other weights are nonzero
-        if there are at least twice as many columns.
+        Number of nonzero weights in u; all if not given. If d ≥ 2·active, every shift moves the
+        nonzero weights to other columns.
     floor : float, default 0.0
         Lower limit floor/d on the weights of a u in the simplex, 0 ≤ floor ≤ 1, as in the paper's
         constraint set [α/n, 1]ⁿ: u is multiplied by 1 − floor, and floor/d added to each weight.
     inputs : {"uniform", "signs", "sphere"}, default "uniform"
-        Entries of X uniform on [0, 1]; entries −1 or 1; or rows of length 1 in any direction.
+        How X is drawn: entries uniform on [0, 1], entries −1 or 1, or rows of length 1 in any
+        direction.
     noise : float, default 0.1
         Standard deviation of the normal noise.
     seed : int, default 0
@@ -214,7 +219,7 @@ def friedman(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return X and y of Friedman's function, as Jamil & Bouchachia (eq. 35) use it.
 
-    Ten columns, uniform on [0, 1]; y = 10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅ + noise.
+    X has ten columns, uniform on [0, 1]; y = 10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅ + noise.
 
     Parameters
     ----------
@@ -223,8 +228,8 @@ def friedman(
     noise : float, default 1.0
         Standard deviation of the normal noise.
     digits : int, optional
-        Decimals that X and y are rounded to, if given: 3 in the file the paper used (OpenML 564),
-        whose labels were computed before X was rounded.
+        Decimals to which X and y are rounded; by default they are not rounded. The file that the
+        paper used (OpenML 564) has 3 decimals; its labels were computed before X was rounded.
     seed : int, default 0
         Seed of the random numbers.
 

@@ -1,4 +1,4 @@
-"""Split documents into words, and check that they are documents."""
+"""Split documents into words, and check that every document is a str."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ def words(document: str) -> list[str]:
 
 
 def tokens(owner: Any, documents: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the words of each document by the owner's analyzer; refuse what is not a document."""
+    """Yield the words that ``owner.analyzer`` finds in each document, which must be a str."""
     analyze = words if owner.analyzer is None else owner.analyzer
     if not callable(analyze):
         raise ValueError(

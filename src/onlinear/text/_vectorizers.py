@@ -8,9 +8,9 @@ without any remaining word is a row of zeros. Rows are in CSR form, with sorted 
 stored zeros.
 
 Cesa-Bianchi, Conconi & Gentile, Margin-based algorithms for information filtering, NIPS 2003,
-section 4.1. Two deviations: the paper leaves out words that "did not occur at least three times in
-the corpus", here three documents must contain them; the paper lemmatises words, :func:`words` does
-not (pass an ``analyzer`` that does).
+section 4.1. There are two deviations from the paper. The paper leaves out words that "did not occur
+at least three times in the corpus"; here, at least three documents must contain a word. The paper
+lemmatises words; :func:`words` does not (pass an ``analyzer`` that does).
 """
 
 import copy
@@ -44,12 +44,12 @@ WIDEST = 2**31 - 1  # the most columns that scikit-learn's hash supports
 class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
     """TF-IDF vectors with the words and document frequencies of a whole corpus, as in the paper.
 
-    A scikit-learn transformer; ``fit`` ignores y.
+    This is a scikit-learn transformer; ``fit`` ignores y.
 
     Parameters
     ----------
     min_documents : int, default 3
-        Words in fewer documents are left out, min_documents ≥ 1.
+        Words that occur in fewer documents are left out, min_documents ≥ 1.
     analyzer : callable, optional
         Takes a document, returns the list of its words; by default :func:`words`.
 
@@ -58,9 +58,9 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
     vocabulary_ : dict
         The column of every word, in alphabetical order.
     n_documents_ : int
-        N, empty documents included.
+        N, the number of documents, including empty ones.
     document_frequencies_ : array
-        DF of every column.
+        DF of every column: how many documents contain its word.
 
     Examples
     --------
@@ -139,16 +139,16 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
     in nine does).
 
     A document is counted before it is weighted, so that each of its words occurs in at least one of
-    the documents seen. Words in fewer than ``min_documents`` documents so far have weight 0. So
-    have words in all of them: the first rows are zeros, and ``X[np.diff(X.indptr) > 0]`` selects
-    the others.
+    the documents seen. Words in fewer than ``min_documents`` documents so far have weight 0, and so
+    have words in all documents so far. So the first rows are zeros; ``X[np.diff(X.indptr) > 0]``
+    selects the other rows.
 
     Parameters
     ----------
     width : int, default 2**18
-        The number of columns, 1 ≤ width < 2³¹, of 8 bytes each.
+        The number of columns, 1 ≤ width < 2³¹; the counts take 8 bytes per column.
     min_documents : int, default 3
-        Words in fewer documents so far are left out, min_documents ≥ 1.
+        Words that occur in fewer documents so far are left out, min_documents ≥ 1.
     analyzer : callable, optional
         Takes a document, returns the list of its words; by default :func:`words`.
 
@@ -195,7 +195,7 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         """Count each document and then vectorize it, one document after the other.
 
         The rows are bit for bit those of ``learn_one`` and ``transform_one`` in turn, however the
-        documents are split into calls. If one is refused, none is counted.
+        documents are split into calls. If one document is refused, none is counted.
         """
         least = whole(self, "min_documents", least=1)
         counts, counted = self._hashed(documents), self._checked()
@@ -207,12 +207,12 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_documents_(self) -> int:
-        """N, how many documents were counted."""
+        """N, the number of documents counted so far."""
         return int(self._checked()[-1])
 
     @property
     def document_frequencies_(self) -> np.ndarray:
-        """A copy of the DF of every column so far."""
+        """A copy of DF: for each column, how many documents so far contain one of its words."""
         return self._checked()[:-1].copy()
 
     def _checked(self) -> np.ndarray:

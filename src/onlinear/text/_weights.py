@@ -1,4 +1,4 @@
-"""The TF-IDF formula: word counts to unit rows, for corpus and stream alike."""
+"""The TF-IDF formula, which turns word counts into rows of length 1, for corpus and stream."""
 
 import math
 from typing import Any
@@ -10,7 +10,10 @@ __all__ = ["occurrence", "tfidf_rows"]
 
 
 def tfidf_rows(counts: csr_array, N: Any, DF: np.ndarray, least: int) -> csr_array:
-    """Return the rows of counts TF; N is a number or one per row, DF one per stored count.
+    """Return the TF-IDF rows of word counts TF.
+
+    N is one number or one per row; DF has one entry per stored count. Words with DF < ``least``
+    have weight 0.
 
     Sums are taken from left to right and logarithms one at a time, so a row has the same bits alone
     and among others.

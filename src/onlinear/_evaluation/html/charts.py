@@ -49,7 +49,7 @@ DIGITS = 7  # of a number in a chart
 
 
 def clean(text: str) -> str:
-    """Return a text without control characters, lone surrogates and changes of direction."""
+    """Replace control characters, lone surrogates and marks of writing direction by U+FFFD."""
     return "".join(
         "\ufffd" if c in TURNS or (c != "\n" and unicodedata.category(c) in ("Cc", "Cs")) else c
         for c in text
@@ -143,9 +143,9 @@ def scaled(
 ) -> dict[str, Any]:
     """Return a Plotly layout: axis titles, which axes are logarithmic, and the height.
 
-    The first line decides. An axis in ``log`` is logarithmic if most values of that line are
-    positive. It then lies between 1e-5 times the line's largest value (smaller ones are mostly
-    rounding) and a thousand times it.
+    An axis in ``log`` is logarithmic if most values of the first trace are positive. A logarithmic
+    axis shows values from 1e-5 times the largest value of that trace (smaller ones are mostly
+    rounding) up to a thousand times the largest.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):
@@ -170,7 +170,7 @@ def _logarithmic(lines: list[list[float | None]]) -> dict[str, Any]:
 
 
 def figure(value: float) -> str:
-    """Return a number with four digits, for people to read.
+    """Return a number as text with four significant digits, for people to read.
 
     >>> figure(12345.678), figure(0.00123456), figure(1.5e-9), figure(float("nan"))
     ('12,346', '0.001235', '1.500e-09', '–')

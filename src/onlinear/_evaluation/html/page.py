@@ -57,7 +57,7 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Words:
-    """A heading and paragraphs, separated by blank lines in the text."""
+    """A heading and paragraphs; blank lines in ``text`` separate the paragraphs."""
 
     heading: str
     text: str
@@ -83,7 +83,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Figures:
-    """The key figures at the top: for each a name, a value and a note."""
+    """Key figures at the top of a page, each with a name, a value and a note."""
 
     figures: Sequence[tuple[str, str, str]]
 
@@ -153,7 +153,7 @@ class Chart:
         return _section(self.heading, self.drawing())
 
     def drawing(self) -> str:
-        """Return the chart without its heading."""
+        """Return the chart as HTML, without its heading."""
         button = '<button type="button" class="scales">linear axes</button>' if self.scales else ""
         keys = "".join(self._key(k, trace) for k, trace in enumerate(self.traces))
         above = f'<div class="keys">{keys}{button}</div>' if keys or button else ""
@@ -272,7 +272,7 @@ class Page:
     parts: Sequence[Part]
 
     def html(self) -> str:
-        """Return the whole page."""
+        """Return the whole page as HTML."""
         colours = "".join(
             f".c{k}{{stroke:light-dark({light},{dark})}}"
             for k, (light, dark) in enumerate(zip(_charts.LIGHT, _charts.DARK, strict=True))
@@ -292,5 +292,5 @@ class Page:
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page atomically."""
+        """Write the page to a file, atomically."""
         file_format.replace(Path(os.path.realpath(path)), self.html().encode("utf-8"))

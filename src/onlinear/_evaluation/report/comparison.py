@@ -1,7 +1,7 @@
 """The HTML page that compares learners on one or more streams.
 
-Curves are cumulative squared losses, downsampled by :func:`thinned`; those of one stream are given
-at the same rows.
+Curves are cumulative squared losses, downsampled by :func:`thinned`. All curves of one stream have
+their points at the same rows.
 """
 
 import math
@@ -47,7 +47,8 @@ class Contest:
     """The results of several learners on one stream.
 
     ``rows`` has the number of rows seen at each point of the curves; ``best`` has the losses of the
-    best predictors in hindsight, by name; ``mean`` is the loss of predicting the mean so far.
+    best predictors in hindsight, by name; ``mean`` is the loss of predicting the mean of the labels
+    so far.
     """
 
     title: str
@@ -59,7 +60,7 @@ class Contest:
 
 
 def thinned(curve: np.ndarray, most: int = 1000) -> tuple[np.ndarray, np.ndarray]:
-    """Downsample a long curve: return the rows seen and the values at some points and the last.
+    """Downsample a long curve; return the number of rows seen and the value at each kept point.
 
     >>> rows, loss = thinned(np.arange(100_000.0))
     >>> int(rows[0]), int(rows[-1]), float(loss[-1]), rows.size <= 1000
@@ -78,13 +79,13 @@ def comparison(title: str, lead: str, contests: Sequence[Contest]) -> Page:
 
 
 def _ranked(contest: Contest) -> list[Entry]:
-    """Return the learners by increasing loss; those that stopped come last."""
+    """Return the learners by increasing loss; learners stopped by an error come last."""
     last = {entry: float(entry.loss[-1]) for entry in contest.entries}
     return sorted(contest.entries, key=lambda e: (not math.isfinite(last[e]), last[e]))
 
 
 def standings(contest: Contest) -> Table:
-    """Return the table of losses, the lowest first, and the best predictors in hindsight."""
+    """Return a table of the losses of learners, lowest first, and of the best in hindsight."""
     ends = {name: float(curve[-1]) for name, curve in contest.best.items()}
     bounded = any(math.isfinite(entry.ceiling) for entry in contest.entries)
     noted = any(entry.note for entry in contest.entries)

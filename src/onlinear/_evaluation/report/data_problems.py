@@ -20,7 +20,10 @@ MOST_NAMED = 20  # columns listed for one problem
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem, how many rows have it (None: it is about a column), and the first of them."""
+    """A problem of the data, how many rows have it, and the first of these rows.
+
+    ``rows`` is None for a problem of a column.
+    """
 
     words: str
     rows: int | None = None
@@ -34,11 +37,11 @@ class Skipped:
         self._kinds = kinds
 
     def copy(self) -> "Skipped":
-        """Return a copy."""
+        """Return an independent copy of the counts."""
         return Skipped(dict(self._kinds))
 
     def add(self, rule: int, column: int, row: int, words: str) -> None:
-        """Count a row; the description is kept from the first row of its kind."""
+        """Count a skipped row by rule and column; ``words`` of the first such row are kept."""
         key = (rule, column)
         if key not in self._kinds and len(self._kinds) >= MOST_KINDS:
             key, words = (rule, -2), "the same in other columns"

@@ -1,9 +1,10 @@
 """Downsample a stream of any length to a few thousand points, incrementally.
 
-Bucket widths and strides are powers of two that double when the room is used up. The result depends
-only on the rows, not on how they are split into calls: downsampling the points kept so far together
-with new ones gives the same as downsampling all rows. Objects are immutable, so a caller can undo
-a change by keeping the old object.
+Rows are grouped into buckets of equal width, or every k-th row is kept. The width and k are powers
+of two that double when there would be too many points. The result depends only on the rows, not on
+how they are split into calls: downsampling the points kept so far together with new rows gives the
+same as downsampling all rows. Objects are immutable, so a caller can undo a change by keeping the
+old object.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ def _width(rows: int) -> int:
 
 
 def _begins(buckets: np.ndarray) -> np.ndarray:
-    """Return, for sorted bucket numbers, which of them differ from the one before."""
+    """Return a mask of the entries that begin a new bucket, given sorted bucket numbers."""
     return np.concatenate([[True], buckets[1:] != buckets[:-1]])
 
 
@@ -44,9 +45,9 @@ def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """The smallest and largest value in each bucket of rows, with their rows.
+    """The smallest and largest value in each bucket of rows, and the rows where they occur.
 
-    With at most MOST_BUCKETS rows, every row is kept. No extreme value is ever lost.
+    With at most MOST_BUCKETS rows, every row is kept. Downsampling never loses an extreme value.
     """
 
     rows: np.ndarray
@@ -79,7 +80,7 @@ class Extremes:
 
     @classmethod
     def restored(cls, kept: np.ndarray, first: int, last: int) -> Self:
-        """Return the extremes that an array describes, or refuse it."""
+        """Return the extremes that an array describes; refuse an invalid array."""
         rows, values = kept
         _checked(rows, first, last, 2 * MOST_BUCKETS)
         if not np.isfinite(values).all():
@@ -89,9 +90,10 @@ class Extremes:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Running figures at the last row of each bucket: buckets of equal and of growing width.
+    """Curves of running figures, kept at the last row of each bucket of rows.
 
-    The growing ones, sixteen per doubling of the row number, are for logarithmic axes.
+    There are buckets of equal width and, for logarithmic axes, buckets of growing width: sixteen
+    per doubling of the row number.
     """
 
     rows: np.ndarray
@@ -118,7 +120,7 @@ class Curves:
 
     @classmethod
     def restored(cls, kept: np.ndarray, first: int, last: int, columns: int) -> Self:
-        """Return the curves that an array describes, or refuse it."""
+        """Return the curves that an array describes; refuse an invalid array."""
         if kept.ndim != 2 or kept.shape[1] != 1 + columns:
             raise ValueError(f"it needs {columns} curves, got an array of shape {kept.shape}")
         _checked(kept[:, 0], first, last, MOST_BUCKETS + 64 * OCTAVE)
@@ -133,11 +135,11 @@ def _last_of_buckets(rows: np.ndarray, width: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Regular:
-    """Every k-th item of a sequence; k is a power of two and doubles when the room is used up."""
+    """Every k-th item of a sequence; k doubles when more than ``most`` items would be kept."""
 
     most: int
     seen: int
-    places: np.ndarray  # positions in the sequence of what is kept, from 1
+    places: np.ndarray  # positions of the kept items in the sequence, from 1
     rows: np.ndarray
     table: np.ndarray
 
@@ -148,7 +150,7 @@ class Regular:
 
     @property
     def stride(self) -> int:
-        """The current k."""
+        """The present k: every k-th item is kept."""
         return self.stride_after(self.seen)
 
     def stride_after(self, seen: int) -> int:
@@ -156,12 +158,12 @@ class Regular:
         return 1 << (seen // (self.most + 1)).bit_length()
 
     def places_until(self, seen: int) -> range:
-        """Return the positions after the current one, up to ``seen``, that will be kept."""
+        """Return the positions of the items to keep among the next ones, up to ``seen``."""
         stride = self.stride_after(seen)
         return range(self.seen // stride * stride + stride, seen + 1, stride)
 
     def with_places(self, seen: int, places: Any, rows: np.ndarray, table: np.ndarray) -> "Regular":
-        """Return the kept items of ``seen`` in all, adding those at ``places``."""
+        """Return the kept items after ``seen`` items in all, adding the items at ``places``."""
         if len(places) == 0 and self.stride_after(seen) == self.stride:
             return replace(self, seen=seen)
         all_places = np.concatenate([self.places, np.asarray(places, dtype=float)])
@@ -182,7 +184,7 @@ class Regular:
     def restored(
         cls, kept: np.ndarray, first: int, last: int, most: int, columns: int, seen: Any
     ) -> Self:
-        """Return the kept items that an array describes, or refuse it."""
+        """Return the kept items that an array describes; refuse an invalid array."""
         if kept.ndim != 2 or kept.shape[1] != 2 + columns:
             raise ValueError(f"it needs records of {columns} numbers, got shape {kept.shape}")
         it = cls(most, count(seen), kept[:, 0].copy(), kept[:, 1].copy(), kept[:, 2:].copy())
@@ -195,7 +197,7 @@ class Regular:
 
 @dataclass(frozen=True, eq=False)
 class Last:
-    """The last ``most`` rows."""
+    """The last ``most`` rows of a stream."""
 
     most: int
     table: np.ndarray
@@ -206,12 +208,12 @@ class Last:
         return cls(most, np.zeros((0, columns)))
 
     def with_rows(self, table: np.ndarray) -> "Last":
-        """Return the last rows after adding more."""
+        """Return the last rows after adding more rows."""
         return Last(self.most, np.concatenate([self.table, table[-self.most :]])[-self.most :])
 
     @classmethod
     def restored(cls, kept: np.ndarray, first: int, last: int, most: int, columns: int) -> Self:
-        """Return the last rows that an array describes, or refuse it."""
+        """Return the last rows that an array describes; refuse an invalid array."""
         if kept.ndim != 2 or kept.shape[1] != columns:
             raise ValueError(f"it needs last rows of {columns} numbers, got shape {kept.shape}")
         _checked(kept[:, 0], first, last, most)
@@ -219,7 +221,7 @@ class Last:
 
 
 def ends_of_windows(rows: np.ndarray, before: int, windows: int) -> np.ndarray:
-    """Return the entries of sorted rows at which windows of equal length end.
+    """Return the indices of sorted ``rows`` at which windows of equal length end.
 
     The first window begins after the row ``before``, the last one ends with the last row.
 
@@ -230,7 +232,9 @@ def ends_of_windows(rows: np.ndarray, before: int, windows: int) -> np.ndarray:
 
 
 def spaced(size: int, most: int = 1000) -> np.ndarray:
-    """Return the entries of a long curve to draw: spaced evenly and logarithmically, and the last.
+    """Return the indices of the points of a long curve to draw, at most ``most`` of them.
+
+    Half of the points are spaced evenly, half logarithmically; the last point is always drawn.
 
     >>> spaced(5)
     array([0, 1, 2, 3, 4])

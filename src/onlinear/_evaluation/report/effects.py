@@ -1,11 +1,12 @@
 """Weights in comparable units, and the best drifting predictor in hindsight.
 
 The effect of a column is how much one standard deviation of it changes the prediction, w_j·sd_j.
-The path is that of :func:`onlinear.hindsight.drifting_path` on the rows that the recorder kept,
-every k-th one. Its columns are in standard deviations, with an intercept if the learner has one.
-The penalty c on drift is the one at which the path up to each kept row best predicts the next one.
-If the kept rows are too few to follow fast drift, the path's error exceeds that of the learner,
-which sees all rows; the path is then meaningless and left out.
+The best drifting predictor is a path of weights: :func:`onlinear.hindsight.drifting_path` of the
+rows that the recorder kept, every k-th row. The columns are divided by their standard deviations,
+and there is an intercept if the learner has one. The penalty c on drift is chosen so that the path
+up to each kept row best predicts the next kept row. If the kept rows are too few to follow fast
+drift, the path's error exceeds the error of the learner, which sees all rows. The path is then
+meaningless and left out.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ MOST_STEPS = 120  # points of the curve of drift speed
 
 @dataclass(frozen=True, eq=False)
 class BestPath:
-    """The best drifting path: its rows, the effects there, its mean squared error and penalty c."""
+    """The best drifting predictor: rows, effects at these rows, mean squared error, penalty c."""
 
     rows: np.ndarray
     effects: np.ndarray
@@ -38,7 +39,7 @@ class BestPath:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The effects of columns at the recorded rows, and the path, or why there is none.
+    """The effects of columns at the recorded rows; the best drifting path, or why it is missing.
 
     ``order`` has the columns with an effect, the most important first.
     """
@@ -51,7 +52,7 @@ class Effects:
 
 
 def effects(story: Recorder) -> Effects:
-    """Return the effects of the columns, for the learner and for the path in hindsight."""
+    """Return the effects of the columns, for the learner and for the best path in hindsight."""
     d, sample = len(story.names), story.sample
     X, y = sample.table[:, :d], sample.table[:, d]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -70,7 +71,7 @@ def effects(story: Recorder) -> Effects:
 def _path(
     X: np.ndarray, y: np.ndarray, rows: np.ndarray, deviations: np.ndarray, *, intercept: bool
 ) -> tuple[BestPath | None, str]:
-    """Return the path through some rows, or None and why there is none."""
+    """Return the best drifting path on the given rows, or None and the reason."""
     moving = deviations > 0
     if len(X) < FEWEST or not moving.any():
         return None, "there are too few rows"
@@ -98,7 +99,7 @@ def _path(
 def _error(story: Recorder) -> float:
     """Return the mean squared error of the learner; for Auto, that of its best expert.
 
-    Experts do not use earlier labels, and neither does a path.
+    An expert of Auto, like the path it is compared with, does not use earlier labels.
     """
     model, (learnt, lost, *_) = story.model, story.sums
     if isinstance(model, Auto) and model._state is not None:
@@ -107,14 +108,16 @@ def _error(story: Recorder) -> float:
 
 
 def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
-    """Return the loss of predicting each row by the best path up to the row before."""
+    """Return the loss of predicting each row with the best path up to the row before it."""
     return float(replay(LASER(b=START, c=c, shrink=False), Z, y, engine="rank-one").losses.sum())
 
 
 def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return rows, and the change of effects per row since the one before: learner and path.
+    """Return rows, and the speed of drift of the learner and of the path at these rows.
 
-    Both are taken over the same intervals, since a noisy curve is longer at finer resolution.
+    The speed is the change of all effects (norm) since the previous returned row, divided by the
+    number of rows in between. Both speeds are taken over the same intervals, since a noisy curve is
+    longer at finer resolution.
     """
     known = np.isfinite(told.effects).all(axis=1)
     rows, own = told.rows[known], told.effects[known]

@@ -64,7 +64,10 @@ def _windows(story: Recorder) -> Chart:
 
 
 def _range(kept: Extremes, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and largest value in windows with the given last rows, NaN if none."""
+    """Return the smallest and largest value in each window, NaN if a window has no value.
+
+    ``last`` has the last row of each window.
+    """
     window = np.searchsorted(last, kept.rows)
     low, high = np.full(last.size, np.inf), np.full(last.size, -np.inf)
     np.minimum.at(low, window, kept.values)

@@ -71,7 +71,7 @@ class Recorder(GuardedBy):
 
     @property
     def name(self) -> str:
-        """The class name of the learner; if it is standardized, of the inner one."""
+        """The class name of the learner, or of the inner learner if it is standardized."""
         model = self.model
         return type(model.learner if isinstance(model, Standardized) else model).__name__
 
@@ -79,7 +79,7 @@ class Recorder(GuardedBy):
 
     @property
     def experts(self) -> int:
-        """How many experts are in a record."""
+        """How many experts of Auto are recorded; 0 for other learners."""
         return len(self.model._names_of_experts()) if isinstance(self.model, Auto) else 0
 
     def _record_size(self) -> int:
@@ -89,16 +89,16 @@ class Recorder(GuardedBy):
         return min(SAMPLED, max(1, NUMBERS // (len(self.names) + 1)))
 
     def _certified(self) -> Certified | None:
-        """Return the certificate, or None if no bound is known or it is too expensive."""
+        """Return the certificate, or None if no bound is known or the bound is too expensive."""
         known = self.model._guarantee(search=False).known
         return Certified(self.model) if known and len(self.names) <= COMPARED else None
 
     def _accounts(self) -> Ledger | None:
-        """Return the accounts of the best fixed predictor, or None if it is too expensive."""
+        """Return an object that tracks the best fixed predictor; None if that is too expensive."""
         return Ledger(BestFixed().account) if len(self.names) <= COMPARED else None
 
     def _record(self) -> np.ndarray:
-        """Return the current weights and, for Auto, those of its experts and its weighted loss."""
+        """Return the current weights and, for Auto, its experts' weights and weighted losses."""
         if self.model._state is None:
             return np.full(self._record_size(), np.nan)
         parts = [self.model.coef_] if self.weighed else []
@@ -138,7 +138,7 @@ class Recorder(GuardedBy):
         return run
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts learner and record back as they are now."""
+        """Return a function that restores learner and record as they are now."""
         attributes = self.__dict__.copy()  # recorded objects are never changed in place
         model = (self.certified or self.model)._snapshot()
 
@@ -187,7 +187,7 @@ class Recorder(GuardedBy):
         return run
 
     def _notice(self, outcome: Outcome, X: np.ndarray, first: int, skipped: Skipped) -> None:
-        """Count a row that was skipped."""
+        """Count a skipped row, by the rule it broke and the column."""
         row, rule = first + outcome.row, outcome.rule
         column = int(outcome.value) if rule == BAD_INPUT else -1
         why = self.model._why(outcome._replace(row=row), X[outcome.row], in_table=True)
@@ -233,7 +233,7 @@ class Recorder(GuardedBy):
         self.seen, self.last = seen, start + n - 1
 
     def _range(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the smallest and largest finite value of each column and of the label."""
+        """Return the smallest and largest finite value so far, of each column and of the label."""
         table = np.column_stack([X, y])
         if not np.isfinite(table).all():
             low = np.where(np.isfinite(table), table, np.inf).min(axis=0)

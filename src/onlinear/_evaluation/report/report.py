@@ -1,6 +1,6 @@
 """``report``: an HTML page on one learner and one stream.
 
-It shows predictions, losses, the bound and the weights over time, from the data of the recorder.
+The page shows predictions, losses, the bound and the weights over time, as the recorder kept them.
 """
 
 import math
@@ -40,10 +40,10 @@ READING = (
 def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Replay:
     """Replay a stream with a learner and write an HTML report of the run.
 
-    The page needs no network. It shows predictions and labels, the loss compared with the best in
-    hindsight and the theorem's bound, the weights over time, and problems in the data. It takes a
-    few times as long as the replay. The file has about five megabytes however long the stream is,
-    nearly all of them Plotly's code.
+    The page needs no network. The page shows predictions and labels, the loss compared with the
+    best in hindsight and the theorem's bound, the weights over time, and problems in the data. The
+    report takes a few times as long as the replay. The file has about five megabytes however long
+    the stream is, nearly all of them Plotly's code.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class Story(Recorder):
     """
 
     def page(self, problems: Sequence[Found] | None = None) -> Page:
-        """Return the report; ``problems``, if given, say why rows were skipped."""
+        """Return the report as a page; ``problems``, if given, say why rows were skipped."""
         from onlinear._evaluation.report.report import page
 
         return page(self, problems)
@@ -66,7 +66,7 @@ class Story(Recorder):
         self.page(problems).write(path)
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the record as a JSON header and arrays; the learner is saved beside them."""
+        """Return the record as a JSON header and arrays, without the learner."""
         header = {
             "story": VERSION,
             "names": self.names,
@@ -97,7 +97,7 @@ class Story(Recorder):
     def restored(
         cls, model: Learner, header: dict[str, Any], arrays: dict[str, np.ndarray]
     ) -> "Story":
-        """Return the record that was saved with a learner; refuse data that cannot be one."""
+        """Return the record that was saved with a learner; refuse invalid data."""
         try:
             return cls._restored(model, header, arrays)
         except (KeyError, TypeError, AttributeError, OverflowError, IndexError) as error:
@@ -142,7 +142,7 @@ class Story(Recorder):
         return self
 
     def _check_sums(self) -> None:
-        """Refuse sums that no stream leads to, or that belong to another learner."""
+        """Refuse sums that no stream can lead to, or that belong to another learner."""
         model, d, learnt = self.model, len(self.names), self.sums.learnt
         self.sums.check(self.seen)
         if self.range.shape != (2, d + 1) or np.isnan(self.range).any():

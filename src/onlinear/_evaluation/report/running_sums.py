@@ -1,7 +1,7 @@
 """Cumulative losses of the learner, of the running mean, and of the best fixed predictor.
 
-The sums have the same bits however the stream is split into calls. Nothing here is changed in
-place.
+The sums have the same bits however the stream is split into calls. The public functions change no
+argument in place.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,10 @@ __all__ = ["Sums", "best_fixed", "running_totals"]
 
 
 class Sums(NamedTuple):
-    """Rows learnt, their loss, the loss of the running mean, y₁ and Σ (y − y₁)."""
+    """Sums over the learnt rows: their number, the losses of learner and running mean, and labels.
+
+    ``origin`` is the first label, y₁, and ``total`` is Σ (y − y₁).
+    """
 
     learnt: float = 0.0
     lost: float = 0.0
@@ -24,7 +27,7 @@ class Sums(NamedTuple):
     total: float = 0.0
 
     def with_rows(self, run: Replay, learnt: np.ndarray) -> tuple["Sums", np.ndarray, np.ndarray]:
-        """Return the sums after more rows, and both cumulative losses at each of them."""
+        """Return the sums after more rows, and the losses of learner and running mean so far."""
         loss = _running(self.lost, np.where(learnt, run.losses, 0.0))
         y = run.labels[learnt]
         if y.size == 0:
@@ -43,7 +46,7 @@ class Sums(NamedTuple):
         return sums, loss, _held(self.mean_lost, lost, learnt)
 
     def check(self, seen: int) -> None:
-        """Refuse sums that no stream of so many rows leads to."""
+        """Refuse sums that no stream of ``seen`` rows can lead to."""
         if not (0 <= self.learnt <= seen and self.learnt % 1 == 0):
             raise ValueError(f"it says {self.learnt} of {seen} rows were learnt")
         if not (self.lost >= 0 and self.mean_lost >= 0):
@@ -53,7 +56,7 @@ class Sums(NamedTuple):
 def running_totals(
     before: np.ndarray, run: Replay, learnt: np.ndarray, origin: float
 ) -> np.ndarray:
-    """Return, at each row, how many were learnt, Σ (y − origin) and Σ (ŷ − origin) over them."""
+    """Return the number of learnt rows, Σ (y − origin) and Σ (ŷ − origin) after each row."""
     values = np.column_stack([np.ones(learnt.size), run.labels - origin, run.predictions - origin])
     values[~learnt] = 0.0
     values[:1] += before
@@ -63,9 +66,10 @@ def running_totals(
 def best_fixed(
     accounts: Ledger | None, X: np.ndarray, y: np.ndarray, learnt: np.ndarray, *, intercept: bool
 ) -> tuple[Ledger | None, np.ndarray]:
-    """Return the accounts after more rows (None once they overflow), and the best losses.
+    """Add rows to a copy of ``accounts``; return the copy and the best fixed predictor's losses.
 
-    Where the best loss is not known it is NaN; a row that was not learnt does not change it.
+    If numbers overflow, the copy is None, and the losses are NaN from that row on. A row that was
+    not learnt does not change the loss.
     """
     if accounts is None:
         return None, np.full(learnt.size, np.nan)
@@ -82,7 +86,10 @@ def best_fixed(
 
 
 def _running(before: float, values: np.ndarray) -> np.ndarray:
-    """Return running sums starting from ``before``, the same bits however they are split."""
+    """Return running sums of ``values``, starting from ``before``.
+
+    The bits are the same however the values are split into calls.
+    """
     values = np.array(values)
     if values.size:
         values[0] += before
@@ -90,14 +97,14 @@ def _running(before: float, values: np.ndarray) -> np.ndarray:
 
 
 def _held(before: float, values: np.ndarray, learnt: np.ndarray) -> np.ndarray:
-    """Expand values of the rows learnt to all rows; the others repeat the value before."""
+    """Expand values of learnt rows to all rows; a row not learnt repeats the value before it."""
     if learnt.all():
         return values
     return np.asarray(np.concatenate([[before], values])[np.cumsum(learnt)])
 
 
 def _entered(accounts: Ledger, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Add rows up to the first that is refused; return the tally after each."""
+    """Add rows to ``accounts`` up to a refused row; return the best fixed loss after each row."""
     if y.size == 0:
         return np.zeros(0)
     try:

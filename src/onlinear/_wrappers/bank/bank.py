@@ -32,9 +32,9 @@ INTEGER = np.dtype(np.int64)
 class Bank(Guarded):
     """Run many learners on the same rows; each gives the same bits as it would alone.
 
-    A row is checked once, and one compiled call runs all learners of a class: row by row, ten small
-    learners in a bank take as long as a few separate ones. A replay uses several threads where that
-    is faster. Costs as much as the learners together.
+    A row is checked once, and one compiled call runs all learners of a class. So, row by row, ten
+    small learners in a bank take as long as a few separate learners. A replay uses several threads
+    where that is faster. A bank costs as much as its learners together.
 
     The bank copies the learners, including what they have learnt; ``bank[k]`` is a copy too. If one
     learner refuses a row (``on_bad="raise"``), none learns it; a learner with ``on_bad="skip"``
@@ -43,7 +43,7 @@ class Bank(Guarded):
     Parameters
     ----------
     models : sequence of Learner
-        Any learners except kernel learners, whose state grows. Those that have learnt something
+        Any learners except kernel learners, whose state grows. Learners that have learnt something
         must have learnt from the same columns.
     threads : int or None, default None
         How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per
@@ -71,13 +71,13 @@ class Bank(Guarded):
         for model in given:
             check_fixed("Bank needs learners", model)
         self.threads = threads
-        self._cores()  # checks them
+        self._cores()  # checks threads
         self._models = [copy.deepcopy(model) for model in given]
         self._count = len(given)
         self._outcomes = empty(self._count), empty(self._count, INTEGER)  # of a row
         self._who_skips = np.array([model.on_bad == "skip" for model in given])
         self._skips = np.array([model.n_skipped_ for model in given])  # rows, by learner
-        self._fresh = np.array([model._state is None for model in given])  # those without any row
+        self._fresh = np.array([model._state is None for model in given])  # no row learnt yet
         self._any_fresh = bool(self._fresh.any())
         self._shape: tuple[int] | None = None
         self._names: list[str] | None = None
@@ -149,7 +149,7 @@ class Bank(Guarded):
         self._models, self._shape, self._names, self._journal = models, (d,), names, None
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that puts everything back as it is now."""
+        """Return a function that restores the bank as it is now."""
         attributes = self.__dict__.copy()
         copies = [stack.states.memory.copy() for stack in self._stacks]
 
@@ -162,7 +162,7 @@ class Bank(Guarded):
 
     @atomic
     def __getstate__(self) -> dict[str, Any]:
-        """Return the learners: what pickle, copy and deepcopy keep."""
+        """Return copies of the learners and the settings, for pickle, copy and deepcopy."""
         return {"models": list(self), "threads": self.threads}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ class Bank(Guarded):
 
     @atomic
     def predict_one(self, x: Any) -> np.ndarray:
-        """Predict the label of one row by every learner; never changes the bank.
+        """Predict the label of one row with every learner; never changes the bank.
 
         >>> import onlinear as ol
         >>> ol.Bank([ol.LASER(), ol.NLMS()]).predict_one([1.0, 2.0])  # nothing learnt yet
@@ -209,7 +209,7 @@ class Bank(Guarded):
 
     @atomic
     def learn_one(self, x: Any, y: Any) -> None:
-        """Learn the label of one row, by every learner.
+        """Let every learner learn the label of one row.
 
         >>> import onlinear as ol
         >>> bank = ol.Bank([ol.Ridge(), ol.NLMS()])
@@ -245,7 +245,7 @@ class Bank(Guarded):
             journal.enter(x, y)
 
     def _one_sparse(self, x: Rows, y: float, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Run one round on a sparse row."""
+        """Run one round of every learner on a sparse row; return predictions and bad rows."""
         return separate_models.run(
             *(self._models, x, np.array([y]), [False] * len(self)),
             learn=learn,
@@ -256,7 +256,11 @@ class Bank(Guarded):
     def _each(
         self, x: np.ndarray, y: float, labelled: bool, values: np.ndarray, rules: np.ndarray
     ) -> int:
-        """Run one round of every learner; write values and rules, return the number of refusals."""
+        """Run one round of every learner; return how many learners refuse the row.
+
+        The result of learner k goes to ``values[k]``: its prediction, or the value that broke a
+        rule. The broken rule, or FINE, goes to ``rules[k]``.
+        """
         refused = 0
         for each, state, params, work, where in self._calls:
             refused += each(state, params, x, y, work, labelled, where, values, rules)
@@ -301,7 +305,7 @@ class Bank(Guarded):
         progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Predict every row and, if asked, learn it; return predictions, labels, bad rows."""
+        """Predict every row and, if ``learn``, learn it; return predictions, labels, bad rows."""
         return run(self, X, y, learn=learn, progress=progress, engine=engine)
 
     @atomic
@@ -315,7 +319,7 @@ class Bank(Guarded):
         progress: Callable[[int, int], None],
         engine: str,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Predict the rows of a table and, if asked, learn them; return predictions, bad rows."""
+        """Predict every row and, if ``learn``, learn it; return predictions and bad rows."""
 
         def refusal(k: int, outcome: Outcome, x: np.ndarray) -> ValueError:
             return self._refusal(k, outcome, x, in_table=True)

@@ -1,9 +1,9 @@
 """Undo one row of a bank without copying all states at every row.
 
-If one learner refuses a row, those that have already learnt it must be restored. Copying all states
-at every row would cost as much as learning it. So the states are copied now and then, and the rows
-learnt since are kept. To undo a row, the copy is restored and those rows are learnt again, which
-gives the same bits.
+If one learner refuses a row, the learners that have already learnt it must be restored. Copying all
+states at every row would cost as much as learning the row. So the states are copied now and then,
+and the rows learnt since the last copy are kept. To undo a row, the copy is restored and the kept
+rows are learnt again, which gives the same bits.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ ROWS = 64  # between two copies of the states
 
 
 class Journal:
-    """A recent copy of the states, and the rows learnt since."""
+    """A recent copy of the states, and the rows learnt since the copy was made."""
 
     def __init__(self, memories: list[np.ndarray]) -> None:
         self._memories = memories
@@ -27,7 +27,7 @@ class Journal:
         self._kept = [memory.copy() for memory in self._memories], since  # atomically
 
     def enter(self, x: np.ndarray, y: float) -> None:
-        """Note a row that was learnt."""
+        """Keep a row that was learnt; now and then, copy the states instead."""
         since = self._kept[1]
         since.append((x.copy(), y))
         if len(since) >= ROWS:
@@ -36,9 +36,10 @@ class Journal:
     def recovery(
         self, learn: Callable[[np.ndarray, float], object], restore: Callable[[], object]
     ) -> Callable[[], None]:
-        """Return a function that undoes the current row: it calls ``restore``, and goes back.
+        """Return a function that undoes the current row: it calls ``restore`` and :meth:`go_back`.
 
-        If the row has been noted by then, it stays learnt, and ``restore`` is not called.
+        If the row has been entered before the function is called, the row stays learnt, and
+        ``restore`` is not called.
         """
         kept, rows = self._kept, len(self._kept[1])
 
@@ -50,9 +51,9 @@ class Journal:
         return recover
 
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
-        """Restore the states to those after the last noted row; ``learn`` learns one row.
+        """Restore the states as they were after the last entered row; ``learn`` learns one row.
 
-        If it is interrupted, it can be called again.
+        If this method is interrupted, it can be called again.
         """
         copies, since = self._kept
         for memory, copy in zip(self._memories, copies, strict=True):

@@ -23,7 +23,8 @@ def run(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run every model over a table; return predictions and bad rows, one row per model.
 
-    ``refusal`` makes the error for a row that model k refuses. The earliest of these is raised.
+    ``refusal`` makes the error for a row that model k refuses. If several models refuse a row, the
+    error for the earliest row is raised.
     """
     count, rows = len(models), len(X)
     predictions = np.empty((count, rows))
@@ -60,7 +61,11 @@ def predict_again(
     y: np.ndarray,
     predictions: np.ndarray,
 ) -> None:
-    """Predict again with models that predict tables differently from the next row, such as Auto."""
+    """Replace the predictions of models, such as Auto, that predict a table in another way.
+
+    Auto uses past labels only to predict the next row of the stream, and a row of a table need not
+    be the next.
+    """
     for k, model in enumerate(models):
         other = model._for_tables()
         if other is not model:

@@ -1,9 +1,9 @@
 """Stacks: models that share a step function, with their states side by side in memory.
 
 A bank consists of a few stacks. The loops over rows and models are the engine's
-(:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module hands them the rows in blocks,
-and the models to threads. Models share only the rows, so the number of threads does not change
-the bits.
+(:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module calls them for blocks of rows,
+and divides the models among threads. Models share only the rows, so the number of threads does not
+change the bits of the results.
 """
 
 import time
@@ -30,7 +30,7 @@ SLICES = 4  # per thread: models differ in cost, and a thread that is done takes
 
 
 class Stack(NamedTuple):
-    """Models with the same step: their records of state and parameters, and bank positions."""
+    """Models with the same step function: their states, parameters and places in the bank."""
 
     step: Step
     states: RecordBlock
@@ -76,7 +76,11 @@ def stacked(models: list[Learner]) -> list[Stack]:
 
 
 class Ended(NamedTuple):
-    """The earliest row a slice refused (FINE if none), which model did, and the time taken."""
+    """The result of running a slice of models over a block of rows.
+
+    If a model refused a row, the fields are the earliest such row, the model's place in the bank,
+    the rule and the value that broke it; otherwise ``rule`` is FINE. ``seconds`` is the time taken.
+    """
 
     row: int
     place: int
@@ -104,7 +108,7 @@ class StackSlice(NamedTuple):
         start: int,
         stop: int,
     ) -> Ended:
-        """Run rounds start..stop of a table; see :func:`onlinear._engine.loops.banked`."""
+        """Run rows start, …, stop − 1 of a table; see :func:`onlinear._engine.loops.banked`."""
         step, states, params, where = self.stack
         began = time.perf_counter()
         row, model, rule, value = step.banked(
@@ -115,7 +119,7 @@ class StackSlice(NamedTuple):
 
 
 def _divided(slices: list[StackSlice], seconds: list[float], number: int) -> list[StackSlice]:
-    """Return slices that take about the same time, given the times of the current ones."""
+    """Return slices that take about the same time, given the times of the current slices."""
     share = sum(seconds) / number
     smaller = []
     for (stack, first, last, work), took in zip(slices, seconds, strict=True):
@@ -136,10 +140,10 @@ def run(
     progress: Callable[[int, int], None],
     threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one.
+    """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one model.
 
-    Return predictions and bad rows, one row of the array per model. ``refusal`` makes the error
-    for the earliest row that broke a rule of a model that does not skip.
+    Return predictions and bad rows, one row of the array per model. ``refusal`` makes the error for
+    the earliest row that broke a rule of a model that does not skip bad rows.
     """
     (rows, d), models = X.shape, skips.size
     X, y = to_read(X), to_read(y)

@@ -33,7 +33,7 @@ class AgeLimit:
         self._marks: deque[tuple[float, int]] = deque()  # times, and the number of events by then
 
     def first_recent(self, events: int) -> int:
-        """Return the number of the first recent event, or 0 if it is too soon to check again."""
+        """Return the number of the first event that is not too old; 0 if no check is due yet."""
         if self._events < math.inf:
             if events < self._checked + self._events / CHECKS:
                 return 0

@@ -1,4 +1,4 @@
-"""The compiled loop over events of many keys, a template for each learner's step."""
+"""The loop over events of many keys, which is compiled once for each learner's step."""
 
 import math
 from typing import NamedTuple
@@ -12,9 +12,11 @@ __all__ = ["EventRun", "event_loop"]
 
 
 class EventRun(NamedTuple):
-    """Settings of a run: its number, event 0's number, whether it skips bad rows, where it ends.
+    """Settings of a run over the events in a table.
 
-    Records are prefetched ``ahead`` events before they are needed.
+    ``stamp`` is the number of the run, and ``clock`` the number of the event in row 0. ``skip``
+    says whether bad rows are skipped. The run ends before row ``before``. Records are prefetched
+    ``ahead`` events before they are needed.
     """
 
     stamp: float
@@ -27,11 +29,13 @@ class EventRun(NamedTuple):
 def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
     """Run the models of many keys: event i, row i of the table, is for the model in slots[i].
 
-    The ``events`` before row ``run.before`` are run in order. A record without a stamp is
-    initialized from ``start``. A row without a slot is predicted with the ``spare`` record, whose
-    state is ``own``. ``kept`` has the arrays for the results: predictions, bad rows and, if it has
-    room, the undo log. The log has copies of records from before their first change, and slots.
-    Return where the loop ended, as :class:`Outcome`, and how many records were logged.
+    A slot is the position of a model's record in memory. The ``events`` before row ``run.before``
+    are run in order. A record that no run has used yet (its stamp is 0) is initialized from
+    ``start``. A row without a slot is predicted with the ``spare`` record, whose state is ``own``.
+    ``kept`` has the arrays for the results: predictions, bad rows and the undo log. Unless its
+    arrays are empty, the undo log gets a copy of each record before the first change, and the slot
+    of the record. Return the fields of an :class:`Outcome`, which say where the loop ended, and how
+    many records were logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept

@@ -58,7 +58,7 @@ class EventTable(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Which rows of a table to run, and the slot of each row's record."""
+    """Which rows of a table to run, and the slot (place in memory) of each row's record."""
 
     segments: Segments
     slots: np.ndarray
@@ -76,19 +76,19 @@ def _select(slots, events, low, high, chosen):
 
 
 class _SlotRange(NamedTuple):
-    """The share of a thread: the events of slots low, …, high − 1."""
+    """The share of a thread: the events whose records are in slots low, …, high − 1."""
 
     low: int
     high: int
 
     def select(self, slots: np.ndarray, events: np.ndarray) -> np.ndarray:
-        """Return these events, in order."""
+        """Return the events in this range of slots, in order."""
         chosen = np.empty_like(events)
         return chosen[: _select(slots, events, *self, chosen)]
 
 
 def _divide(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_SlotRange]:
-    """Divide slots into ranges with about as many events each; none if threads do not pay."""
+    """Divide slots into ranges with about equally many events; none if one thread is faster."""
     if threads == 1 or events.size < THREADS_PAY:
         return []
     sample = np.sort(slots[events[:: max(1, events.size // SAMPLE)]])
@@ -125,7 +125,7 @@ class _Rounds:
         self._stopped = True
 
     def run(self, worker: WorkRecord, rows: np.ndarray, progress: Callable[[int], None]) -> Outcome:
-        """Run the events of some rows in one thread."""
+        """Run the events of the given rows in one thread; return the outcome."""
         segments, slots, _ = self._events
         most = min(LARGEST_BLOCK, rows.size)
         log = worker.undo_log.buffers(most if self._undoable else 0, segments.size)
@@ -152,7 +152,7 @@ class _Rounds:
         return Outcome(self._how.before, FINE, 0.0)
 
     def run_range(self, worker: WorkRecord, share: _SlotRange) -> Outcome:
-        """Run the events of a range of slots in one of several threads."""
+        """Run the events of a range of slots in one of several threads; return the outcome."""
         return self.run(worker, share.select(*self._events[1:]), self._count)
 
     def _count(self, events: int) -> None:
@@ -172,10 +172,10 @@ def run_events(
     undoable: bool,
     progress: Callable[[int], None],
 ) -> Outcome:
-    """Run events up to the earliest that breaks a rule, and return it (FINE if none does).
+    """Run events; return the outcome of the earliest that breaks a rule (FINE if none does).
 
-    There is one of ``workers`` per thread. If the run must be ``undoable``, each logs copies of the
-    records it changes.
+    ``workers`` has the working memory of each thread. If the run must be ``undoable``, a thread
+    logs a copy of each record that it changes.
     """
     rounds = _Rounds(step, start, params, table, events, how, labelled=labelled, undoable=undoable)
 

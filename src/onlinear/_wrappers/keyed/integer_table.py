@@ -1,4 +1,7 @@
-"""A compiled hash table from integer keys to slots: open addressing, key and slot side by side."""
+"""A compiled hash table from integer keys to slots, the places of their records in memory.
+
+The table uses open addressing, with key and slot side by side in an entry.
+"""
 
 import numpy as np
 
@@ -21,7 +24,7 @@ FREE = -1  # the slot of an entry without a key
 
 
 def empty_table(entries: int) -> np.ndarray:
-    """Return a table without keys; ``entries`` is a power of two."""
+    """Return a table of free entries; their number ``entries`` is a power of two."""
     table = np.empty((entries, 2), dtype=np.int64)
     table[:, 1] = FREE
     return table
@@ -37,7 +40,7 @@ def _home(key, entries):
 
 @kernel
 def _find(table, key):
-    """Return the entry of a key, or the free one where it would go."""
+    """Return the index of a key's entry, or of the free entry where the key would go."""
     last = table.shape[0] - 1
     entry = _home(key, table.shape[0])
     while table[entry, 1] != FREE and table[entry, 0] != key:
@@ -47,7 +50,7 @@ def _find(table, key):
 
 @CompiledFunction
 def find_slots(table, keys, slots):
-    """Write the slot of every key, or FREE; return how many keys have none."""
+    """Write the slot of every key to ``slots``, or FREE; return how many keys have no slot."""
     entries, missing, base = table.shape[0], 0, table.ctypes.data
     for k in range(keys.size):
         if k + AHEAD < keys.size:
@@ -59,15 +62,15 @@ def find_slots(table, keys, slots):
 
 @CompiledFunction
 def find_slot(table, key):
-    """Return the slot of one key, or FREE."""
+    """Return the slot of one key, or FREE if the key is not in the table."""
     return table[_find(table, key), 1]
 
 
 @CompiledFunction
 def enter_keys(table, keys, slots, missing, free, new):
-    """Give slots to the keys at ``missing``: new keys get those of ``free`` in order.
+    """Enter the keys at the indices ``missing``; new keys get the slots in ``free`` in order.
 
-    Write the new keys to ``new``; return how many there are.
+    Write the slots to ``slots`` and the new keys to ``new``; return how many keys are new.
     """
     taken = 0
     for k in range(missing.size):
@@ -92,7 +95,7 @@ def copy_entries(table, larger):
 
 @CompiledFunction
 def remove_keys(table, keys):
-    """Remove keys; later entries move up, so that each is still found from its home entry."""
+    """Remove keys; entries after them move up, so that a search still finds every other key."""
     last = table.shape[0] - 1
     for k in range(keys.size):
         hole = _find(table, keys[k])

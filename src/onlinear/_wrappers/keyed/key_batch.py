@@ -42,7 +42,7 @@ class KeyBatch(NamedTuple):
         return self.others[int(np.flatnonzero(self.other_rows == row)[0])]
 
     def take(self, rows: np.ndarray) -> "KeyBatch":
-        """Return the keys of some rows, in that order."""
+        """Return the keys of some rows, in the order of ``rows``."""
         if not self.missing.size and np.array_equal(rows, np.arange(self.rows)):
             return self
         if self.integers.size == self.rows:
@@ -67,20 +67,20 @@ def integer_batch(integers: np.ndarray) -> KeyBatch:
 
 
 def other_batch(others: list[Any]) -> KeyBatch:
-    """Return a batch of canonical keys that are not integers."""
+    """Return a batch of keys that are not integers, already in canonical form."""
     rows = len(others)
     return KeyBatch(NO_ROWS, NO_ROWS, others, np.arange(rows), rows, NO_ROWS)
 
 
 def one_key(key: Hashable) -> KeyBatch:
-    """Return a batch of one canonical key."""
+    """Return a batch of one key, already in canonical form."""
     if is_integer(key):
         return integer_batch(np.array([key]))
     return KeyBatch(NO_ROWS, NO_ROWS, [key], np.zeros(1, dtype=np.int64), 1, NO_ROWS)
 
 
 def key_batch(keys: Any) -> KeyBatch:
-    """Return the keys of a table, given an array, a list, or a column of any DataFrame."""
+    """Return the keys of a table as a batch, given an array, a list or a DataFrame's column."""
     keys = _array_or_list(keys)
     if isinstance(keys, np.ndarray) and keys.ndim != 1:
         raise ValueError(f"keys need to be one per row (1-D), got shape {keys.shape}")
@@ -133,5 +133,5 @@ def _array_or_list(keys: Any) -> Any:
 
 
 def is_integer(key: Hashable) -> bool:
-    """Whether a canonical key is a 64-bit integer."""
+    """Whether a key in canonical form is a 64-bit integer."""
     return type(key) is int and SMALLEST <= key <= LARGEST

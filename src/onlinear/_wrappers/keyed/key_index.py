@@ -1,4 +1,7 @@
-"""Look up the slot of each key: a compiled hash table for integer keys, a dict for others."""
+"""Look up the slot of each key, which is the place of its record in memory.
+
+Integer keys are in a compiled hash table, other keys in a dict.
+"""
 
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
@@ -31,24 +34,24 @@ OTHER_BYTES = 200  # approximate memory of a key that is not an integer
 
 
 class NewSlots(NamedTuple):
-    """The slots given to new keys, integer keys first, and those integer keys."""
+    """The slots given to new keys, those of integer keys first, and the new integer keys."""
 
     slots: np.ndarray
     integers: np.ndarray
 
 
 class SlotSource(Protocol):
-    """Gives out slots, as Segments does."""
+    """An object that gives out slots for records, as ``Segments`` does."""
 
     def claim(self, count: int) -> np.ndarray:
-        """Return so many slots."""
+        """Return ``count`` unused slots."""
 
     def release(self, slots: np.ndarray) -> None:
         """Take slots back for reuse."""
 
 
 class KeyIndex:
-    """Slots by key."""
+    """The slot of each key, which is the place of its record in memory."""
 
     def __init__(self) -> None:
         self._table = empty_table(FIRST_ENTRIES)
@@ -70,13 +73,13 @@ class KeyIndex:
         return len(self._slots)
 
     def slot(self, key: Hashable) -> int:
-        """Return the slot of one key, or FREE."""
+        """Return the slot of one key, or FREE if the key is unknown."""
         if is_integer(key):
             return find_slot(self._table, key)  # type: ignore[no-any-return]
         return self._slots.get(key, FREE)
 
     def slots_of(self, keys: KeyBatch) -> np.ndarray:
-        """Return the slots of keys, FREE for those that have none."""
+        """Return the slots of keys, FREE for unknown keys."""
         slots = np.full(keys.rows, FREE)
         if keys.integers.size:
             if keys.integers.size == keys.rows:
@@ -93,7 +96,7 @@ class KeyIndex:
         return slots
 
     def enter(self, keys: KeyBatch, slots: np.ndarray, source: SlotSource) -> NewSlots:
-        """Give a slot to each key that has none, and write it to ``slots``."""
+        """Give a slot to each key that has none; write it to ``slots``; return the new slots."""
         integers = self._enter_integers(keys, slots, source)
         fresh = [
             (row, key)
@@ -154,7 +157,7 @@ class KeyIndex:
         self.remove(other_batch(names))
 
     def keys_in(self, slots: np.ndarray, integers: np.ndarray) -> KeyBatch:
-        """Return the keys of some slots; where a key is an integer, ``integers`` has it."""
+        """Return the keys that have the given slots; ``integers`` has those that are integers."""
         if not self._others:
             return integer_batch(integers)
         other = np.array([slot in self._others for slot in slots.tolist()], dtype=np.bool_)
@@ -174,7 +177,7 @@ class KeyIndex:
         return np.concatenate([column[column != FREE], np.fromiter(self._others, dtype=np.int64)])
 
     def sorted_slots(self) -> np.ndarray:
-        """Return the slots of all keys, sorted: integers first, then other keys by their bytes.
+        """Return the slots of all keys in the order of keys: integers, then others by their bytes.
 
         Keys that cannot be stored in a file come last, in the order of their insertion.
         """
@@ -206,7 +209,7 @@ class _Counter:
 
 
 def numbered(keys: KeyBatch) -> tuple[np.ndarray, int]:
-    """Return a number 0, 1, … per row, equal for equal keys, and how many there are."""
+    """Number the different keys 0, 1, …; return each row's number, and how many keys there are."""
     counter, numbers = _Counter(), np.full(keys.rows, FREE)
     KeyIndex().enter(keys, numbers, counter)
     return numbers, counter.used

@@ -1,4 +1,4 @@
-"""``Keyed``: one model per key, for millions of keys; all have the same settings."""
+"""``Keyed``: one model per key, for millions of keys; all models have the same parameters."""
 
 import copy
 import os
@@ -31,7 +31,7 @@ __all__ = ["KeyStatistics", "Keyed"]
 
 
 def _shows(attribute: str, doc: str) -> Any:
-    """Return a read-only property for an attribute of one of the parts."""
+    """Return a read-only property that shows an attribute of an internal part of ``Keyed``."""
     return property(atomic(attrgetter(attribute)), doc=doc)
 
 
@@ -49,20 +49,21 @@ class Keyed(GuardedBy):
         The learner that every key starts with, as a copy, including what it has learnt. Any learner
         except kernel learners, whose state grows.
     memory_limit : int or None, default None
-        Bytes of memory for models and their keys, enough for at least 16 models. When they are
-        used up, the least recently used models are moved to disk, and come back unchanged with
+        Bytes of memory for models and their keys, enough for at least 16 models. When this memory
+        is used up, the least recently used models are moved to disk, and come back unchanged with
         the next event of their key. (A key that is not an integer counts as 200 bytes more. The
         memory that a replay needs for its rows is not counted.)
     max_age : int, timedelta or None, default None
         Models unused for this number of events, or for this time, are moved to disk too.
     spill : path or None, default None
         An existing folder for models that are moved to disk; None means the folder for temporary
-        files. The file is removed with the ``Keyed`` object: to keep models, ``save`` them.
+        files. The file in this folder is removed with the ``Keyed`` object: to keep models,
+        ``save`` them.
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
         of ``model``. The average is computed when the number of keys reaches 8, 16, 32, …; a model
-        that has learnt t rows of width d has weight t/(t + d) in it. Only for learners whose state
-        is weights, or weights and Σ.
+        that has learnt t rows of width d has weight t/(t + d) in it. The learner's state must be
+        its weights, or its weights and a matrix Σ.
     threads : int or None, default None
         How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None: one per core.
     waiting : int, default 1_000_000
@@ -70,8 +71,8 @@ class Keyed(GuardedBy):
     expire_after : int, timedelta or None, default None
         How late a label may be, as in :class:`onlinear.Late`.
     clock : callable, default time.time
-        Returns the time in seconds, used if ``max_age`` or ``expire_after`` is a time. It may be
-        the time of the stream. The clock is not saved to state files.
+        Returns the time in seconds, used if ``max_age`` or ``expire_after`` is a time. The clock
+        may also return the time of the events. It is not saved to state files.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class Keyed(GuardedBy):
         self._assemble(Models(model, settings, clock), pending)
 
     def _assemble(self, models: Models, pending: Pending) -> None:
-        """Create the parts: models, runs of tables, delayed labels."""
+        """Create the internal parts: for models, for tables, and for delayed labels."""
         self._models = models
         self._tables = TableRuns(models)
         self._late = LateLabels(models, pending)
@@ -148,8 +149,8 @@ class Keyed(GuardedBy):
     def learn_one(self, key: Any = None, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
-        A key given with an ``id`` must be that of the row. Return whether the label was learnt: a
-        bad row may be skipped, and a label without a waiting row is counted in ``late_``.
+        A key given with an ``id`` must be the key of that row. Return whether the label was learnt:
+        a bad row may be skipped, and a label without a waiting row is counted in ``late_``.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -186,7 +187,10 @@ class Keyed(GuardedBy):
 
     @exclusive
     def expire(self) -> int:
-        """Expire waiting rows that are too old; return how many. Every event does this too."""
+        """Expire waiting rows that are too old; return how many.
+
+        Every event expires such rows too.
+        """
         return self._late.expire()
 
     # --- tables of events -----------------------------------------------------------------------
@@ -196,11 +200,11 @@ class Keyed(GuardedBy):
         """Predict each row with the model of its key, then learn its label; in order for each key.
 
         The results are bit for bit those of calling ``predict_one`` and ``learn_one`` row by row,
-        however the stream is split into tables. It is all or nothing: on a bad row, or on Ctrl-C,
-        every model is left as it was before the call (with ``on_bad="skip"``, bad rows and rows
-        without a key are skipped and counted instead). A Ctrl-C at the very end may come after all
-        rows were learnt, which ``events_`` shows. On a terminal, a replay of more than two seconds
-        shows a progress bar.
+        however the stream is split into tables. A replay is all or nothing: on a bad row, or on
+        Ctrl-C, every model is left as it was before the call (with ``on_bad="skip"``, bad rows and
+        rows without a key are skipped and counted instead). A Ctrl-C at the very end may come after
+        all rows were learnt; ``events_`` then counts them. On a terminal, a replay of more than two
+        seconds shows a progress bar.
 
         Parameters
         ----------
@@ -236,7 +240,7 @@ class Keyed(GuardedBy):
         return self._record(key) is not None
 
     def _record(self, key: Any) -> np.ndarray | None:
-        """Return the record of a key, or None."""
+        """Return the numbers stored for a key and its model, or None if the key is unknown."""
         try:
             return self._models.record(canonical(key))
         except MissingKeyError:
@@ -270,9 +274,9 @@ class Keyed(GuardedBy):
         """Return counts and the error of the model of a key, or a table of all models.
 
         The table is a dict of columns, in the order of the keys; ``pandas.DataFrame(...)`` accepts
-        it. The error is that of the predictions made before the label was learnt; with a delayed
-        label, of the prediction made when the row arrived. ``last_event`` is the number of the
-        last event, counted from 0.
+        it. The error is the mean squared error of predictions made before the label was learnt; for
+        a delayed label, the prediction is the one made when the row arrived. ``last_event`` is the
+        number of the last event, counted from 0.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -293,7 +297,7 @@ class Keyed(GuardedBy):
     memory_limit: int | None = _shows("_models.settings.memory_limit", "Bytes for models and keys.")
     max_age: Any = _shows("_models.settings.max_age", "How long unused models stay in memory.")
     spill: Any = _shows("_models.settings.spill", "The folder for models that are moved to disk.")
-    pooled: bool = _shows("_models.settings.pooled", "Whether new keys start with an average.")
+    pooled: bool = _shows("_models.settings.pooled", "Whether new keys start with average weights.")
     threads: int | None = _shows("_models.settings.threads", "How many threads a replay may use.")
     waiting: int = _shows("_late.pending.limit", "How many rows can wait for a delayed label.")
     expire_after: Any = _shows("_late.pending.expire_after", "How late a label may be.")

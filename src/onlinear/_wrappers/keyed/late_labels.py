@@ -23,7 +23,7 @@ class LateLabels:
         self._models, self.pending = models, pending
 
     def predict(self, id: Any, key: Hashable, x: Any) -> float:
-        """Predict a row; remember the prediction and what the learner needs to learn the row."""
+        """Predict a row; remember the prediction and the numbers needed to learn the row."""
         models, pending = self._models, self.pending
         if models.store is not None:
             x = models.store.row(x)
@@ -40,12 +40,12 @@ class LateLabels:
         return prediction
 
     def leave_out(self) -> None:
-        """Count a row without a key, which is not remembered."""
+        """Count a row that is not remembered because it has no key."""
         self.pending.leave_out()
         self._models.skip_event()
 
     def remove_key(self, key: Hashable) -> bool:
-        """Remove a key, its model and its waiting rows; return whether there was anything."""
+        """Remove a key, its model and its waiting rows; return False if there was none of them."""
         models, pending = self._models, self.pending
         known = models.record(key) is not None
 
@@ -66,7 +66,7 @@ class LateLabels:
             return self.pending.expire()
 
     def learn(self, id: Any, y: float, key: Any = None) -> bool:
-        """Learn the label of a waiting row; a key, if given, must be that of the row."""
+        """Learn the label of a waiting row; a key, if given, must be the key of the row."""
         models, pending = self._models, self.pending
         with Transaction(models._guards(), pending.mend):
             row = pending.find(id)

@@ -28,14 +28,14 @@ NO_LOG = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
 
 class ModelStore:
-    """Models by key that share their parameters, each in a record of the cache.
+    """The models of all keys, which share their parameters; each is stored as one record.
 
     Parameters
     ----------
     initial : Learner
         The learner that every key starts with.
     settings : KeyedSettings
-        Memory limit, spill folder, number of threads.
+        Memory limit, folder for models on disk, number of threads.
     d : int
         Width of the rows.
     names : list of str or None
@@ -60,12 +60,12 @@ class ModelStore:
         before = HEAD + before_matrix(template._state)
         self.cache = RecordCache(size, settings.capacity(size), folder, before)
         self.workers = [WorkRecord(template, folder) for _ in range(settings.cores)]
-        self._single: tuple[Any, ...] | None = None  # what single rounds need
+        self._single: tuple[Any, ...] | None = None  # function and arrays for single rounds
 
     # --- one round ------------------------------------------------------------------------------
 
     def row(self, x: Any) -> np.ndarray:
-        """Return a row as an array, if it has the right columns."""
+        """Return a row as an array; refuse a row with other columns."""
         if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == self.shape:
             return np.ascontiguousarray(x)
         if checks.sparse(x):
@@ -83,7 +83,7 @@ class ModelStore:
         *,
         labelled: bool,
     ) -> tuple[float, bool]:
-        """Run one round of the model in a slot, or of ``start`` if the slot is FREE.
+        """Run one round of the model in a slot, or of the record ``start`` if the slot is FREE.
 
         Return the prediction, and whether the row was bad.
         """
@@ -102,7 +102,7 @@ class ModelStore:
         return float(out[0]), bool(bad[0])
 
     def _prepare_single(self) -> tuple[Any, ...]:
-        """Return what single rounds need: the compiled loop, and the arrays it works on."""
+        """Return the compiled loop for single rounds, and the arrays that it works on."""
         own = WorkRecord(self.template)
         event = np.empty((1, self.shape[0])), np.empty(1), ONE_ROW.copy()
         results = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
@@ -124,12 +124,12 @@ class ModelStore:
     # --- the models -----------------------------------------------------------------------------
 
     def record(self, key: Hashable) -> np.ndarray | None:
-        """Return a copy of the record of a key, or None."""
+        """Return a copy of the record of a key, or None if the key is unknown."""
         rows, known = self.cache.read(one_key(key))
         return rows[0] if known[0] else None
 
     def model(self, key: Hashable) -> Learner | None:
-        """Return a copy of the model of a key, or None."""
+        """Return a copy of the model of a key, or None if the key is unknown."""
         record = self.record(key)
         if record is None:
             return None
@@ -144,7 +144,7 @@ class ModelStore:
     def put_model(
         self, key: Hashable, model: Learner, *, learnt: bool, stamp: float, event: int
     ) -> None:
-        """Store a model as that of a key, after an event that it has learnt or skipped."""
+        """Store the model of a key, after the model has learnt or skipped an event."""
         cache, slots = self.cache, ONE_ROW.copy()
         cache.load(one_key(key), ONE_ROW, slots)
         record = cache.segments.rows(slots)
@@ -168,7 +168,10 @@ class ModelStore:
             self.cache.segments.put_number(slots, LOSS, np.array([loss]))
 
     def forget_new(self, key: Hashable, count: int, start: np.ndarray) -> None:
-        """Remove a key if it is new, so that there are ``count`` keys again; put ``start`` back."""
+        """Remove a key if it is new, so that there are ``count`` keys again.
+
+        ``start`` becomes again the record that new keys start with.
+        """
         self.start = start
         slot = self.cache.keys.slot(key)
         if self.cache.count > count and slot != FREE:
@@ -176,7 +179,7 @@ class ModelStore:
         self.cache.recover(count)
 
     def pool(self, keys_before: int) -> None:
-        """Recompute the average that new keys start with, if the number of keys calls for it."""
+        """Recompute the average that new keys start with, if there are now 8, 16, 32, … keys."""
         count = self.cache.count
         if count > keys_before and pooling.due(count):
             records = (rows for _, rows in self.cache.chunks())

@@ -23,7 +23,7 @@ __all__ = ["EventCounts", "Models"]
 
 
 class EventCounts(NamedTuple):
-    """The number of events (learnt or skipped), of skipped events, and of the last run."""
+    """How many events were learnt or skipped, how many skipped, and the last run's number."""
 
     events: int
     skipped: int
@@ -35,9 +35,10 @@ class EventCounts(NamedTuple):
 
 
 class Models(Guarded):
-    """Models by key, which start as copies of one learner; one event at a time.
+    """The models of all keys, which start as copies of one learner; runs one event at a time.
 
-    The store is created when the first row shows how wide rows are. Callers hold the lock.
+    The store of models is created when the first row shows how many columns there are. Callers must
+    hold the lock of this object.
     """
 
     def __init__(
@@ -64,17 +65,17 @@ class Models(Guarded):
     # --- state ----------------------------------------------------------------------------------
 
     def begin(self, d: int, names: list[str] | None) -> ModelStore:
-        """Create the store, for rows of width d."""
+        """Create the store of models, for rows of width d."""
         self.store = ModelStore(self.initial, self.settings, d, names)
         return self.store
 
     def forget_width(self) -> None:
-        """Drop the store if nothing was learnt: bad rows do not fix the width of later ones."""
+        """Drop the store if ``initial`` is new, so that a later row fixes the width of rows."""
         if self.initial._state is None:
             self.store = None
 
     def contents(self) -> dict[str, Any]:
-        """Return copies of everything, for pickle, copy and deepcopy."""
+        """Return copies of settings, counts and models, for pickle, copy and deepcopy."""
         kept: dict[str, Any] = {"settings": self.settings._asdict(), "initial": self.initial}
         kept["counts"] = tuple(self.counts)
         store = self.store
@@ -85,7 +86,7 @@ class Models(Guarded):
 
     @classmethod
     def from_contents(cls, kept: dict[str, Any], clock: Callable[[], float]) -> "Models":
-        """Return the models with these contents."""
+        """Return the models that :meth:`contents` described."""
         settings = {**kept["settings"], "spill": existing_folder(kept["settings"]["spill"])}
         models = cls(kept["initial"], KeyedSettings(**settings), clock)
         models.counts = EventCounts(*kept["counts"])
@@ -100,7 +101,7 @@ class Models(Guarded):
     # --- one event ------------------------------------------------------------------------------
 
     def predict(self, key: Hashable, x: Any) -> float:
-        """Predict one row of a canonical key."""
+        """Predict one row of a key in canonical form."""
         store = self.store
         if store is None:
             return self.predict_first(key, x)
@@ -113,14 +114,14 @@ class Models(Guarded):
         return store.round(slot, start, x, nan, run, key, labelled=False)[0]
 
     def predict_first(self, key: Hashable, x: Any) -> float:
-        """Predict one row while nothing has been learnt."""
+        """Predict one row with the initial learner, before any key has a model."""
         try:
             return self.initial.predict_one(x)
         except ValueError as error:
             raise ValueError(f"key {key!r:.60}: {error}") from None
 
     def learn(self, key: Hashable, x: Any, y: float) -> bool:
-        """Learn one row of a canonical key; return True if it was learnt, False if skipped."""
+        """Learn one row of a key in canonical form; return True if learnt, False if skipped."""
         began = self.store is None
         with self._event(key):
             self.next_run()
@@ -144,13 +145,13 @@ class Models(Guarded):
         return not bad
 
     def _event(self, key: Hashable) -> Transaction:
-        """Return a transaction that learns one row of a key and counts it, or does neither."""
+        """Return a transaction in which one row of a key is learnt and counted, or neither."""
         counts, store = self.counts, self.store
         new = store is not None and store.cache.keys.slot(key) == FREE  # or on disk
         kept = None if store is None else (store.cache.count, store.start)
 
         def recover() -> None:
-            """Forget a key that is new; count the event if another record has learnt it."""
+            """Remove the key if it is new; count the event if its record has learnt it."""
             if store is None or kept is None:
                 self.forget_width()
                 self.counts = counts
@@ -164,7 +165,7 @@ class Models(Guarded):
         return Transaction(self._guards(), recover)
 
     def next_run(self) -> None:
-        """Begin another run: a table, or one event."""
+        """Give the next run, of a table or of one event, a new number."""
         self.counts = self.counts._replace(stamp=self.stamp + 1.0)
 
     def skip_event(self) -> None:
@@ -199,7 +200,7 @@ class Models(Guarded):
         return iter(()) if self.store is None else self.store.cache.chunks()
 
     def remove(self, key: Hashable) -> None:
-        """Remove a known key and its model; once begun, it is finished."""
+        """Remove a known key and its model; after an interrupt, the removal is completed."""
         assert self.store is not None
         cache, keys = self.store.cache, one_key(key)
         count = cache.count - 1
@@ -207,15 +208,18 @@ class Models(Guarded):
             cache.remove(keys)
 
     def model(self, key: Hashable) -> Learner | None:
-        """Return a copy of the model of a key, or None."""
+        """Return a copy of the model of a key, or None if the key is unknown."""
         return None if self.store is None else self.store.model(key)
 
     def record(self, key: Hashable) -> np.ndarray | None:
-        """Return a copy of the record of a key, or None."""
+        """Return a copy of the record of a key, or None if the key is unknown."""
         return None if self.store is None else self.store.record(key)
 
     def learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
-        """Learn a delayed label with a learner whose tickets hold more than the features."""
+        """Learn a delayed label with a learner that has stored more than the features of the row.
+
+        ``ticket`` has the numbers that the learner stored when the row was predicted.
+        """
         with self._event(key):
             self.next_run()
             self.evict_old()

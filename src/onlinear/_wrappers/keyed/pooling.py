@@ -3,9 +3,10 @@
     w̄ = Σ_k a_k w_k / Σ_k a_k,    a_k = t_k / (t_k + d)
 
 where model k has learnt t_k rows of width d: a model that has learnt little has little weight. The
-average is computed whenever the number of keys reaches a power of two, from 8 on, right after the
-row with the new key, so that it does not depend on how the stream is split into tables. Models are
-added in the order of their keys, so that the bits do not depend on where they are stored.
+average is computed whenever the number of keys reaches a power of two, from 8 on. The computation
+follows right after the row with the new key, so the average does not depend on how the stream is
+split into tables. Models are added in the order of their keys, so that the bits do not depend on
+where the models are stored.
 """
 
 from collections.abc import Iterable
@@ -36,7 +37,10 @@ def due(keys: int) -> bool:
 
 
 def averaged(model: Learner, start: np.ndarray, pieces: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the next record for new keys, averaged over all keys; ``start`` is the current one."""
+    """Return a copy of ``start``, the record of new keys, with the average weights of all keys.
+
+    ``pieces`` has the records of all keys, some at a time.
+    """
     state = model._state
     first = HEAD + sum(array.size for array in state[: state._fields.index("w")])
     t, d = HEAD + state._fields.index("t"), state.w.size

@@ -1,8 +1,9 @@
 """Records by key, in memory and, if memory is limited, on disk: a least-recently-used cache.
 
-Without a limit, all records stay in memory. With one, at most ``capacity`` records do: the least
-recently used are moved to disk in bulk, and come back with the next event of their key. A record
-that has come back is written again only if it has changed.
+A record has the numbers of a key's model. Without a limit, all records stay in memory. With a
+limit, at most ``capacity`` records stay in memory: the least recently used are moved to disk in
+bulk, and come back with the next event of their key. A record that was loaded from disk is written
+to disk again only if it has changed.
 """
 
 import math
@@ -56,7 +57,7 @@ class RecordCache:
     # --- what a run needs -----------------------------------------------------------------------
 
     def portions(self, keys: KeyBatch, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Split rows, in order, so that the keys of each portion fit in memory.
+        """Split rows, in order, so that the models of each portion's keys fit in memory.
 
         The most recently used keys are in the last portion, so they are in memory afterwards.
         """
@@ -76,7 +77,7 @@ class RecordCache:
     def load(self, keys: KeyBatch, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """Bring the records of some rows' keys into memory, and write their slots to ``slots``.
 
-        New keys are added. Return the new slots, whose records have no stamp yet.
+        New keys are added. Return the slots of the new keys, whose records are not initialized yet.
         """
         some = keys.take(rows)
         found = self.keys.slots_of(some)
@@ -90,7 +91,7 @@ class RecordCache:
         return new
 
     def _enter(self, keys: KeyBatch, slots: np.ndarray) -> np.ndarray:
-        """Give slots to keys that have none; their records have no stamp yet."""
+        """Give slots to keys that have none, and return them; the records are not initialized."""
         new, integers = self.keys.enter(keys, slots, self.segments)
         numbers = np.zeros(new.size)
         numbers[: integers.size] = integers.view(np.float64)
@@ -139,7 +140,8 @@ class RecordCache:
     ) -> Iterator[tuple[np.ndarray, Segments, np.ndarray]]:
         """Yield some rows at a time, with copies of their keys' records; change nothing.
 
-        The slots of these rows in the copies are yielded too: FREE if the key is unknown.
+        The slot of each row's record among the copies is yielded too, or FREE if the key is
+        unknown.
         """
         if not rows.size:
             return
@@ -159,7 +161,7 @@ class RecordCache:
     # --- eviction -------------------------------------------------------------------------------
 
     def _make_room(self, count: float, needed: np.ndarray) -> None:
-        """Evict the least recently used records, except needed ones, until so many more fit."""
+        """Evict the least recently used records, but not ``needed``, until ``count`` more fit."""
         assert self.capacity is not None
         surplus = len(self.keys) + self._more * self.keys.others + count - self.capacity
         if surplus <= 0:
@@ -183,7 +185,7 @@ class RecordCache:
         self._release(slots)
 
     def flush(self, slots: np.ndarray) -> None:
-        """Write records to disk that differ from those on disk."""
+        """Write those records in ``slots`` to disk that differ from their copies there."""
         assert self.disk is not None
         changed = slots[~self._clean[slots]]
         for first in range(0, changed.size, ROWS):
@@ -200,7 +202,7 @@ class RecordCache:
     # --- all or nothing -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin a run that can be undone; if there is a disk, by restoring its records."""
+        """Begin a run that can be undone; with a disk, all records are first written to it."""
         if self.disk is not None:
             self.flush(self.keys.all_slots())  # undoing needs all records on disk
         self._committed = False
@@ -215,13 +217,13 @@ class RecordCache:
         self._committed = True
 
     def committed(self) -> bool:
-        """Whether there is nothing to undo, wherever an error or interrupt occurred."""
+        """Whether there is no unfinished run to undo; also right after an interrupted commit."""
         if not self._committed and self.disk is not None and self.disk.committed:
             self._committed = True
         return self._committed
 
     def roll_back(self, count: int) -> None:
-        """Restore the ``count`` records on disk as they were at the start, and empty the memory."""
+        """Restore the ``count`` records on disk as they were before the run; empty the memory."""
         assert self.disk is not None
         self.disk.rollback()
         self._clear()
@@ -229,13 +231,13 @@ class RecordCache:
         self.count, self._committed = count, True
 
     def recover(self, count: int) -> None:
-        """Repair the tables after an interrupt: remove keys without a stamp; ``count`` remain."""
+        """Repair the tables after an interrupt; remove new keys, so that ``count`` keys remain."""
         self.keys.remove_unused(lambda slots: self._column(slots, STAMP) == 0.0)
         self.segments.recover(self.keys.all_slots())
         self.count, self._committed = count, True
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that removes the keys added since; it changes no record."""
+        """Return a function that removes the keys added after this call; it changes no record."""
         count = self.count
         return lambda: self.recover(count)
 
@@ -253,7 +255,7 @@ class RecordCache:
             yield self._keys_in(some), self.segments.rows(some)
 
     def all_keys(self) -> tuple[np.ndarray, list[Hashable]]:
-        """Return all keys in the same order: integers, and others."""
+        """Return all keys: the integers, and the others, both in the order of :meth:`chunks`."""
         if self.disk is not None:
             self.flush(self.keys.all_slots())
             return self.disk.all_keys()
@@ -272,7 +274,7 @@ class RecordCache:
             self.segments.put(slots[portion], own)
 
     def read(self, keys: KeyBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Return copies of the records of keys, and which keys are known; load nothing."""
+        """Return copies of the records of keys, and which keys are known; move no record."""
         slots = self.keys.slots_of(keys)
         rows = np.zeros((keys.rows, self.size))
         (here,) = np.nonzero(slots != FREE)
@@ -294,7 +296,7 @@ class RecordCache:
         self.count -= keys.rows
 
     def finish_removal(self, keys: KeyBatch, count: int) -> None:
-        """Remove what an interrupted :meth:`remove` has left of keys; ``count`` keys remain."""
+        """Complete an interrupted :meth:`remove` of keys, so that ``count`` keys remain."""
         slots = self.keys.slots_of(keys)
         here = slots[slots != FREE]
         self.segments.put_number(here, STAMP, np.zeros(here.size))

@@ -54,7 +54,7 @@ class KeyedSettings(NamedTuple):
         return None if self.spill is None else os.fspath(self.spill)
 
     def capacity(self, size: int) -> int | None:
-        """Return how many records of so many numbers fit in memory; None means no limit."""
+        """Return how many records of ``size`` numbers fit in memory; None means no limit."""
         if self.memory_limit is None:
             if self.max_age is None:
                 return None
@@ -67,7 +67,7 @@ class KeyedSettings(NamedTuple):
 
 
 def existing_folder(spill: Any) -> Any:
-    """Return the folder of a loaded setting, or None with a warning if it does not exist."""
+    """Return the folder ``spill`` if it exists here; otherwise warn and return None."""
     if spill is None or Path(spill).is_dir():
         return spill
     warnings.warn(

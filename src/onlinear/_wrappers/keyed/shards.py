@@ -1,4 +1,4 @@
-"""Merge ``Keyed`` shards that have different keys, or learners that can be merged."""
+"""Merge ``Keyed`` objects (shards) that have different keys, or learners that can be merged."""
 
 import copy
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def merged(shards: Sequence["Keyed"]) -> "Keyed":
 
 
 def _check_alike(first: "Keyed", other: "Keyed") -> None:
-    """Refuse shards whose models are not alike."""
+    """Refuse shards whose learners, settings or columns cannot be merged."""
     one, two = first._models.initial, other._models.initial
     same = type(one) is type(two) and one.get_params() == two.get_params()
     if not same or first.pooled or other.pooled or one._state is not None or two._state is not None:

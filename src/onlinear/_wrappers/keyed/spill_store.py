@@ -27,9 +27,10 @@ FRESH = 60.0  # seconds during which a new file may still be unlocked
 
 
 class SpillStore:
-    """Records of ``size`` numbers by key, in a file in ``folder`` (None: that for temporary files).
+    """Records of ``size`` numbers by key, in a file in ``folder`` (None: the temporary folder).
 
-    It extends memory and does not outlive the process; state files do.
+    The file extends memory, and is removed when the process ends. To keep models, save a state
+    file.
     """
 
     def __init__(self, size: int, folder: str | None) -> None:
@@ -55,7 +56,7 @@ class SpillStore:
 
     @property
     def _base(self) -> sqlite3.Connection:
-        """The connection; a forked child must not use that of its parent."""
+        """The connection to the database; a forked child must not use its parent's connection."""
         self.check_process()
         return self._connection
 
@@ -110,7 +111,7 @@ class SpillStore:
         return _Transaction(self._base, self._running)
 
     def read(self, keys: KeyBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the keys are here, and their records."""
+        """Return the rows of the keys that are on disk, and their records."""
         found: list[int] = []
         records: list[bytes] = []
         for table, names, where in _tables(keys):
@@ -133,7 +134,7 @@ class SpillStore:
                 )
 
     def all_keys(self) -> tuple[np.ndarray, list[Any]]:
-        """Return all keys: integers, and others, both in order."""
+        """Return all keys: the integers in order, and the others in order."""
         integers, others = (
             [key for (key,) in self._base.execute(f"SELECT key FROM {table} ORDER BY key")]
             for table in ("integers", "others")
@@ -141,7 +142,7 @@ class SpillStore:
         return np.array(integers, dtype=np.int64), [decoded(key) for key in others]
 
     def chunks(self) -> Iterator[tuple[KeyBatch, np.ndarray]]:
-        """Yield all keys and records, some at a time, integers first, both in order."""
+        """Yield all keys and records in order, some at a time; integer keys come first."""
         for table in ("integers", "others"):
             cursor = self._base.execute(f"SELECT key, record FROM {table} ORDER BY key")
             while some := cursor.fetchmany(ROWS):
@@ -186,13 +187,13 @@ def _abandoned(path: Path) -> bool:
 
 
 def _tables(keys: KeyBatch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
-    """Yield each SQLite table with its keys, in stored form, and their rows."""
+    """Yield the name of each SQLite table, its keys as they are stored, and the keys' rows."""
     yield "integers", keys.integers.tolist(), keys.integer_rows
     yield "others", [encoded(key) for key in keys.others], keys.other_rows
 
 
 class _Transaction:
-    """Atomic changes: within the transaction of a run, or in their own."""
+    """A block of atomic changes: part of a run's transaction, or a transaction of its own."""
 
     def __init__(self, base: sqlite3.Connection, running: bool) -> None:
         self._base, self._running = base, running

@@ -62,7 +62,7 @@ def _checked(store: ModelStore, stamp: float, events: int) -> Iterator[np.ndarra
 def rebuilt(
     header: dict[str, Any], arrays: dict[str, Any], spill: Any = None
 ) -> tuple[Models, Pending]:
-    """Return what a header and arrays describe, or refuse them; records are read in chunks.
+    """Return the models and waiting rows that a header and arrays describe, or refuse them.
 
     The caller chooses the folder ``spill``: a file must not decide where loading writes.
     """
@@ -88,7 +88,7 @@ def rebuilt(
 
 
 def _counts(header: dict[str, Any]) -> EventCounts:
-    """Return the counts of a header, or refuse them."""
+    """Return the counts of events and runs in a header; refuse invalid counts."""
     events, skipped = model_codec.count(header["events"]), model_codec.count(header["skips"])
     stamp = float(model_codec.count(int(header["runs"])))
     if stamp != header["runs"] or max(stamp, events) >= 2**53:
@@ -125,14 +125,14 @@ def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatc
 
 
 def _check_start(store: ModelStore, start: np.ndarray) -> None:
-    """Refuse a record for new keys whose counts are not 0, or whose state no rows lead to."""
+    """Refuse a record for new keys whose counts are not 0, or whose state is impossible."""
     if start[:HEAD].any():
         raise ValueError(f"its new keys start with the counts {start[:HEAD]}")
     _check(store, start[None])
 
 
 def _check_records(store: ModelStore, stamp: float, events: int, rows: np.ndarray) -> None:
-    """Refuse records that no sequence of events leads to."""
+    """Refuse records that no sequence of events can lead to."""
     _check(store, rows)
     states.check_counts("was the last run of a model", rows[:, STAMP], 1, stamp)
     states.check_counts("was the last event of a model", rows[:, LAST], 0, events)
@@ -141,7 +141,7 @@ def _check_records(store: ModelStore, stamp: float, events: int, rows: np.ndarra
 
 
 def _check(store: ModelStore, rows: np.ndarray) -> None:
-    """Refuse records whose state or loss no sequence of rounds leads to."""
+    """Refuse records whose state or loss no sequence of rounds can lead to."""
     states.check_finite((rows[:, STAMP:LOSS],), "a record")
     states.check_range("a loss", rows[:, LOSS], 0)  # it may be infinite
     template = store.template

@@ -23,13 +23,13 @@ __all__ = ["TableRuns", "TotalProgress"]
 
 
 class TotalProgress:
-    """Shows on a progress bar how many events are done, over all portions."""
+    """Shows on a progress bar how many events of a table are done."""
 
     def __init__(self, advance: Callable[[int, int], None], rows: int) -> None:
         self._advance, self._rows, self._done = advance, rows, 0
 
     def __call__(self, events: int) -> None:
-        """Add events that are done."""
+        """Show that ``events`` more events are done."""
         self._done += events
         self._advance(self._done, self._rows)
 
@@ -39,7 +39,7 @@ def _no_progress(row: int, rows: int) -> None:
 
 
 class TableRuns:
-    """Runs tables of events through models by key."""
+    """Predicts and learns tables of events, each row with the model of its key."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
@@ -120,9 +120,9 @@ class TableRuns:
         return table
 
     def _begin_later(self, keys: KeyBatch, table: EventTable, names: list[str] | None) -> None:
-        """Start at the first row that is not bad, as row-by-row learning does.
+        """Learn again from the first row that is not bad, as row-by-row learning would begin.
 
-        A bad row does not fix the width of the others, so the rows before that one create no key.
+        A bad row does not fix the number of columns, so bad rows at the beginning create no key.
         """
         models, rows = self._models, len(table.bad)
         first = rows if table.bad.all() else int(table.bad.argmin())
@@ -142,7 +142,7 @@ class TableRuns:
         y: np.ndarray,
         advance: Callable[[int, int], None],
     ) -> EventTable:
-        """Learn all rows or none."""
+        """Predict and learn all rows of a table, or none if an error occurs."""
         models, cache = self._models, store.cache
         table = EventTable(X, y, np.full(len(X), nan), np.zeros(len(X), dtype=np.bool_))
         table.bad[keys.missing] = True
@@ -222,7 +222,7 @@ class TableRuns:
         *,
         learn: bool,
     ) -> Outcome:
-        """Run the events that come before a row."""
+        """Run the given events that come before row ``before``; return the outcome."""
         models = self._models
         how = EventRun(models.stamp, float(models.events), models.skips, before, AHEAD)
         return run_events(
@@ -235,11 +235,11 @@ class TableRuns:
 
 
 def _undo(models: Models, store: ModelStore) -> Callable[[], None]:
-    """Return a function that restores the models as they are now, unless a run was committed."""
+    """Return a function that restores all models as they are now, unless the run is committed."""
     counts, count, start, cache = models.counts, store.cache.count, store.start, store.cache
 
     def restore() -> None:
-        """Undo a run; if interrupted, it can be called again, as the cache is marked last."""
+        """Undo a run; if this is interrupted, a second call completes it."""
         if cache.committed():  # the run was finished, or not begun
             return
         models.counts, store.start = counts, start

@@ -18,8 +18,8 @@ IN_MEMORY = 1 << 22  # bytes; the rest goes to a temporary file
 class UndoLog:
     """A copy of each record that a run changes, made before its first change.
 
-    The file is kept for the next run: overwriting it is much faster than writing a new one. A
-    forked child has a file of its own.
+    The temporary file is kept for the next run, since overwriting it is much faster than writing a
+    new one. A forked child process makes its own file.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -45,7 +45,7 @@ class UndoLog:
         return self._logged[:count], self._log[:count]
 
     def save_buffers(self) -> None:
-        """Save and empty the buffers; safe against interrupts."""
+        """Save the copies in the buffers, then empty the buffers; an interrupt loses no copy."""
         slots, rows = self._buffered()
         self._bytes += rows.nbytes
         if self._bytes <= IN_MEMORY:
@@ -67,7 +67,7 @@ class UndoLog:
         return self._file
 
     def restore(self, segments: Segments) -> None:
-        """Write all copies back; if interrupted, it can be called again."""
+        """Write all copies back to the records; if interrupted, this can be called again."""
         segments.put(*self._buffered())
         if self._file is not None:
             self._file.seek(0)

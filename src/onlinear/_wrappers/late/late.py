@@ -33,17 +33,18 @@ class Late(GuardedBy):
     ``predict_one(x, id=...)`` predicts a row and remembers it; ``learn_one(id=..., y=...)`` learns
     it when its label arrives, in any order. No row is learnt twice. Labels that arrive twice, too
     late, or with an unknown id are counted in ``counts_`` and otherwise ignored. The overhead is
-    O(1) per row. A waiting row takes 8 bytes for each number that is stored for it (its features;
-    a few more for Auto), and 140 to 300 bytes in addition, including the ids of settled rows.
+    O(1) per row. A waiting row takes 8 bytes for each number that is stored for it (its features; a
+    few more for Auto), and 140 to 300 bytes in addition, including the ids of rows that were learnt
+    or expired.
 
     If a label is refused, or the learner skips it (``on_bad="skip"``), the row keeps waiting for a
-    valid one. A row that cannot be predicted is not remembered.
+    valid label. A row that cannot be predicted is not remembered.
 
     Parameters
     ----------
     model : Learner
-        Any learner, new or trained. It is not copied: ``late.model`` is the given object, and can
-        also be used directly.
+        Any learner, new or trained. The learner is not copied: ``late.model`` is the given object,
+        and can also be used directly.
     limit : int, default 1_000_000
         How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of the
         last ``limit`` rows that were learnt or expired are remembered too; an older id that
@@ -52,9 +53,9 @@ class Late(GuardedBy):
         How late a label may be: a number of rows remembered after its own row, expire_after ≥ 1, or
         a time, expire_after > 0. Older rows expire. None means no limit.
     clock : callable, default time.time
-        Returns the time in seconds, used if ``expire_after`` is a time. It may be the time of the
-        stream. State files hold the times of rows, not the clock: with ``time.time``, rows keep
-        ageing while no process runs.
+        Returns the time in seconds, used if ``expire_after`` is a time. The clock may also return
+        the time of the events. State files hold the times of rows, not the clock: with
+        ``time.time``, rows keep ageing while no process runs.
 
     Examples
     --------
@@ -99,7 +100,8 @@ class Late(GuardedBy):
         """Predict the label of one row, and remember it if it has an ``id``; learn nothing.
 
         An id is a number, a string, bytes, a tuple of them, or any other hashable object (which
-        cannot be saved to a file). A row whose id is waiting or was settled is only predicted.
+        cannot be saved to a file). If a row with the same id already waits, was learnt or has
+        expired, the new row is only predicted.
         """
         if id is not None:
             id = key_codec.canonical(id)
@@ -119,7 +121,7 @@ class Late(GuardedBy):
     def learn_one(self, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of a waiting row, given its ``id``, or of a row ``x`` at once.
 
-        Return whether it was learnt. A waiting row is learnt by
+        Return whether the label was learnt. A waiting row is learnt by
         :meth:`onlinear.Learner.learn_late`.
 
         >>> import onlinear as ol
@@ -162,7 +164,7 @@ class Late(GuardedBy):
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many.
 
-        Every new row and label does this too.
+        Every new row and every label expires such rows too.
         """
         with Transaction(self._guards(), self._pending.mend):
             return self._pending.expire()

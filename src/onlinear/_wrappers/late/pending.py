@@ -27,8 +27,9 @@ class LateCounts(NamedTuple):
     ``too_late``
         How many labels arrived for rows that had expired.
     ``duplicate_labels``, ``duplicate_rows``
-        How many labels arrived for rows that had already been learnt; how many rows arrived with an
-        id that was waiting or had been settled. Neither is learnt.
+        How many labels arrived for rows that had already been learnt; how many rows arrived with
+        the id of a row that waited, was learnt or had expired. These labels and rows are not
+        learnt.
     ``unknown``
         How many labels arrived with an id that belongs to no known row.
     ``left_out``
@@ -52,18 +53,20 @@ class Pending:
     """Rows that wait for their label, found by id; the oldest expire first.
 
     To learn a row, :meth:`find` it, learn it and :meth:`settle` it. If learning fails, the row
-    keeps waiting. If a call is interrupted, :meth:`mend` must be called before the next one.
+    keeps waiting. If a call is interrupted, :meth:`mend` must be called before the next call.
 
     Parameters
     ----------
     limit : int
-        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of
-        the last ``limit`` settled rows are remembered too.
+        How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of the
+        last ``limit`` settled rows (learnt or expired) are remembered too.
     expire_after : int, timedelta or None
-        The age at which a row expires: after more than this many later rows, or more than this
-        time by the clock. None means never. Rows expire in the order in which they arrived.
+        The age at which a row expires: after more than this many later rows, or more than this time
+        by the clock. With None, rows do not expire by age. Rows expire in the order in which they
+        arrived.
     clock : callable
-        Returns the time in seconds. It must be comparable after a restart, so not ``monotonic``.
+        Returns the time in seconds. Times must be comparable after a restart, so ``time.monotonic``
+        cannot be used.
     owner : str
         The class that error messages name.
     """
@@ -107,7 +110,11 @@ class Pending:
     # --- adding and settling rows ---------------------------------------------------------------
 
     def add(self, id: Any, ticket: np.ndarray, key: Any = None) -> bool:
-        """Remember a row; return False if its id is waiting or was settled: the first row stays."""
+        """Remember a row until its label arrives; return whether its id is new.
+
+        If a row with the same id already waits, was learnt or has expired, the new row is not
+        remembered. ``ticket`` has the numbers that the learner needs to learn the row later.
+        """
         id = key_codec.canonical(id)
         now = self._expire_by_time() if self._timed else 0.0
         rows = self._rows
@@ -130,7 +137,7 @@ class Pending:
         return True
 
     def find(self, id: Any) -> WaitingRow | None:
-        """Return the row that a label is for; it keeps waiting until it is settled.
+        """Return the waiting row that a label is for; it keeps waiting until :meth:`settle`.
 
         If no row waits, return None and count the label as a duplicate, too late or unknown.
         """
@@ -169,7 +176,7 @@ class Pending:
         self._counts["left_out"] += 1
 
     def absorb(self, other: "Pending") -> None:
-        """Add the counts and settled ids of another table, in which no row waits."""
+        """Add the counts and settled ids of another ``Pending``, in which no row waits."""
         both = [id for id, _ in other._recent.items() if id in self or self._recent.how(id)]
         if both:
             raise ValueError(
@@ -219,7 +226,7 @@ class Pending:
         self._remove(self._rows.ids[slot], slot, EXPIRED)
 
     def _set_width(self, ticket: np.ndarray) -> None:
-        """Prepare for rows as wide as this one; refuse it while rows of another width wait."""
+        """Prepare for tickets as wide as ``ticket``; refuse it while rows of another width wait."""
         if self._rows.count or ticket.ndim != 1:
             raise ValueError(
                 f"{self._owner} stores {self._rows.width} numbers per row, as for the rows that "
@@ -231,7 +238,7 @@ class Pending:
         self._change = None
 
     def _remove(self, id: Hashable, slot: int, how: int) -> None:
-        """Remove a row; it counts as removed as soon as its id is among the settled ones."""
+        """Remove a row; it counts as removed as soon as its id is among the settled ids."""
         self._change = id, how, self._settled[how]
         self._recent.add(id, how)
         self._settled[how] += 1
@@ -239,7 +246,7 @@ class Pending:
         self._change = None
 
     def mend(self) -> None:
-        """Repair the table after an interrupt: the rows that wait are those not yet settled."""
+        """Repair the data after an interrupt: rows wait unless they were learnt or expired."""
         if self._change is None:
             self._expire_surplus()
             return
@@ -259,7 +266,7 @@ class Pending:
         return PendingContents(self._rows.columns(), [id for id, _ in settled], how)
 
     def _fill(self, counts: dict[str, int], contents: PendingContents) -> None:
-        """Fill the empty table with contents."""
+        """Fill an empty ``Pending`` object with counts, waiting rows and settled ids."""
         rows, settled, how = contents
         self._settled = {LEARNT: counts["learnt"], EXPIRED: counts["expired"]}
         self._counts = {name: counts[name] for name in self._counts}
@@ -284,7 +291,7 @@ class Pending:
         self._fill(kept["counts"], kept["contents"])
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the header and arrays that describe the table in a state file."""
+        """Return a header and arrays that describe rows, ids and counts in a state file."""
         header = {
             "limit": self.limit,
             "expire_after": state_file.plain_age(self.expire_after),
@@ -296,7 +303,7 @@ class Pending:
     def rebuilt(
         cls, header: dict[str, Any], arrays: dict[str, np.ndarray], *, owner: str = "Late"
     ) -> Self:
-        """Return the table that a header and arrays describe, or refuse them."""
+        """Return the ``Pending`` object that a header and arrays describe, or refuse them."""
         table = cls(header["limit"], state_file.read_age(header["expire_after"]), owner=owner)
         counts = {name: model_codec.count(header["counts"][name]) for name in LateCounts._fields}
         contents = state_file.from_arrays(arrays, timed=table._timed)

@@ -9,22 +9,22 @@ LEARNT, EXPIRED = 1, 2  # how a row was settled
 
 
 class SettledIds:
-    """The last ``limit`` ids that were settled, and how.
+    """The ids of the last ``limit`` settled rows, and whether each was learnt or expired.
 
-    They are divided among dicts that are filled and then emptied: a single dict with constant
+    The ids are divided among dicts that are filled and then emptied: a single dict with constant
     insertions and deletions would take twice the memory.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._parts: list[dict[Hashable, int]] = [{}]
-        self._leaving: list[Hashable] = []  # what is left of the oldest part, oldest last
+        self._leaving: list[Hashable] = []  # remaining ids of the oldest part, oldest last
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
     def how(self, id: Hashable) -> int | None:
-        """Return how an id was settled; None if it was not, or was forgotten."""
+        """Return LEARNT or EXPIRED for a settled id; None if the id is unknown or forgotten."""
         for part in self._parts:
             how = part.get(id)
             if how is not None:
@@ -39,7 +39,7 @@ class SettledIds:
         self.trim()
 
     def trim(self) -> None:
-        """Drop the oldest ids while there are too many; after Ctrl-C it can be called again."""
+        """Drop the oldest ids while there are too many; after Ctrl-C, this can be called again."""
         while len(self) > self.limit:
             while not self._parts[0]:
                 del self._parts[0]
@@ -49,5 +49,5 @@ class SettledIds:
             del self._leaving[-1]
 
     def items(self) -> Iterable[tuple[Hashable, int]]:
-        """Return the ids and how they were settled, oldest first."""
+        """Return pairs of an id and LEARNT or EXPIRED, oldest first."""
         return (item for part in self._parts for item in part.items())

@@ -16,7 +16,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class PendingContents(NamedTuple):
-    """The contents of the table: waiting rows, and the ids of settled ones."""
+    """The contents of a ``Pending``: waiting rows, and the ids of rows learnt or expired."""
 
     rows: RowColumns
     settled: list[Any]
@@ -29,14 +29,14 @@ def plain_age(age: int | timedelta | None) -> Any:
 
 
 def read_age(age: Any) -> Any:
-    """Return the age that :func:`plain_age` made."""
+    """Return the age that :func:`plain_age` converted to a JSON value."""
     if isinstance(age, dict):
         return timedelta(microseconds=model_codec.count(age["microseconds"]))
     return age
 
 
 def to_arrays(contents: PendingContents, *, timed: bool) -> dict[str, np.ndarray]:
-    """Return the contents as arrays of a state file."""
+    """Return waiting rows and settled ids as arrays of a state file."""
     rows = contents.rows
     check_finite((rows.tickets, rows.times), "a waiting row")
     arrays = {"tickets": rows.tickets, "numbers": rows.numbers, "how": contents.how}
@@ -51,7 +51,7 @@ def to_arrays(contents: PendingContents, *, timed: bool) -> dict[str, np.ndarray
 
 
 def from_arrays(arrays: dict[str, np.ndarray], *, timed: bool) -> PendingContents:
-    """Return the contents that arrays of a state file hold; refuse arrays that do not match."""
+    """Return the waiting rows and settled ids in a state file's arrays; refuse invalid arrays."""
 
     def vector(name: str, kind: str) -> np.ndarray:
         values = arrays[f"late {name}"]
@@ -83,7 +83,7 @@ def from_arrays(arrays: dict[str, np.ndarray], *, timed: bool) -> PendingContent
 
 
 def check(limit: int, counts: dict[str, int], contents: PendingContents) -> None:
-    """Refuse contents and counts that no sequence of rows and labels leads to."""
+    """Refuse contents and counts that no sequence of rows and labels can lead to."""
     waiting, settled, how = contents
     rows, gone = len(waiting.ids), counts["learnt"] + counts["expired"]
     if rows != counts["waiting"] or rows > limit or len(settled) != min(gone, limit):

@@ -1,8 +1,8 @@
 """Waiting rows by id and by age, in memory that grows and shrinks with their number.
 
-The numbers of rows are stored in blocks of arrays. A row has a slot in them, and free slots are
-reused. Ids are divided among many small dicts by their hash, so that resizing one is quick. Slots
-form a doubly linked list by age, in which slot 0 is both ends.
+The numbers of each row are stored in a slot of a block, which is an array; free slots are reused.
+Ids are divided among many small dicts by their hash, so that resizing a dict is quick. The slots
+form a doubly linked list by age. Slot 0 holds no row, and is both ends of the list.
 """
 
 from array import array
@@ -20,7 +20,7 @@ MOST_ROWS = 2**31  # slots have 32 bits
 
 
 class WaitingRow(NamedTuple):
-    """The ticket of a row, and the key of its model, if any."""
+    """The ticket of a row (numbers needed to learn it), and the key of its model, if any."""
 
     ticket: np.ndarray
     key: Any
@@ -37,10 +37,11 @@ class RowColumns(NamedTuple):
 
 
 class WaitingRows:
-    """Rows that wait, each with an id, a ticket (what the learner needs to learn it) and a number.
+    """Rows that wait for a label, each with an id and the data needed to learn it.
 
-    Numbers grow from row to row. With ``timed``, arrival times are stored too. If
-    :meth:`add` or :meth:`remove` is interrupted, :meth:`mend` must be called.
+    The ticket of a row has the numbers that the learner needs to learn it later. Rows are numbered
+    in the order of their arrival. With ``timed``, arrival times are stored too. If :meth:`add` or
+    :meth:`remove` is interrupted, :meth:`mend` must be called.
     """
 
     def __init__(self, *, timed: bool) -> None:
@@ -63,7 +64,7 @@ class WaitingRows:
         self._spare: np.ndarray | None = None  # a block
 
     def slot(self, id: Hashable) -> int | None:
-        """Return the slot of an id; None if no such row waits."""
+        """Return the slot of the row with this id; None if no such row waits."""
         return self.slots[hash(id) % SHARDS].get(id)
 
     def row(self, slot: int) -> WaitingRow:
@@ -123,13 +124,13 @@ class WaitingRows:
         return [*columns, self.times] if self.timed else columns
 
     def _link(self, slot: int) -> None:
-        """Make a slot the youngest."""
+        """Put a slot at the youngest end of the list."""
         last = self.older[0]
         self.younger[slot], self.older[slot] = 0, last
         self.younger[last] = self.older[0] = slot
 
     def mend(self, settled: Callable[[Hashable], bool]) -> None:
-        """Repair the lists after an interrupt, from the ids that are not ``settled``."""
+        """Repair the lists after an interrupt, and remove rows whose ids are ``settled``."""
         slots = []
         for shard in self.slots:
             for id in [id for id in shard if settled(id)]:
