@@ -21,7 +21,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     threadpool_limits(1, user_api="blas")
 
 
-
 def _build_native_code():
     """Compile the package's functions ahead of time, as for a wheel, unless this was done before.
 

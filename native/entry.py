@@ -13,7 +13,6 @@ import numba
 from llvmlite import ir
 from numba.core import cgutils, config, types
 from numba.np.arrayobj import populate_array
-
 from recorder import Job
 
 from onlinear._numerics import link_only
@@ -29,8 +28,8 @@ OUTSIDE = {  # the symbols that compiled code may need: C's library, its mathema
     *("onlinear_malloc", "onlinear_free"),
     *("onlinear_blas_dgemm", "onlinear_blas_dsymm", "onlinear_blas_dsyrk"),
 }
-# flags that let the compiler change a result: only `reassoc` is used, in sums whose exact value does
-# not matter (onlinear._numerics.vectors.finite, onlinear._engine.number_range.usual_row)
+# flags that let the compiler change a result: only `reassoc` is used, in sums whose exact value
+# does not matter (onlinear._numerics.vectors.finite, onlinear._engine.number_range.usual_row)
 UNSAFE = re.compile(r" = f(?:add|sub|mul|div|rem|neg) (?:\w+ )*(?:fast|arcp|contract|afn)\b")
 
 
@@ -120,7 +119,8 @@ def compile_functions(jobs: dict[str, Job]) -> tuple[list[Entry], bytes]:
         whole.link_in(made.library._get_module_for_linking(), preserve=True)
         takes = "".join(map(_signature, made.fndesc.argtypes))
         entries.append(Entry(symbol, takes, _signature(made.fndesc.restype)))
-    assert whole is not None and codegen is not None
+    assert whole is not None
+    assert codegen is not None
     for each in (*whole.functions, *whole.global_variables):
         if not each.is_declaration and each.name not in jobs:
             each.linkage = "internal"

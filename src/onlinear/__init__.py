@@ -23,7 +23,8 @@ from onlinear._evaluation.certified import Certified, certificate
 from onlinear._evaluation.regret_plot import regret_plot
 from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.report import report
-from onlinear._learner.base import Learner, load
+from onlinear._learner.base import Learner
+from onlinear._learner.loading import load
 from onlinear._learner.merging import merge
 from onlinear._learner.replay_result import BankReplay, Replay
 from onlinear._state_files.file_format import StateFileError

@@ -73,7 +73,7 @@ Bounds
 from onlinear._engine.bulk import Bulk
 from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
 from onlinear._engine.step import Step, Tally
-from onlinear._learner.base import Algorithm, Learner, SecondOrder
+from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
     EXTRA,
@@ -92,6 +92,7 @@ from onlinear._learner.bounds.guarantee import (
     unknown,
 )
 from onlinear._learner.bounds.ledger import Account
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import (
     add_square,
     axpy,
@@ -123,7 +124,7 @@ from onlinear._updates.gaussian import (
     settle,
     weights,
 )
-from onlinear._updates.units import GAUSSIAN
+from onlinear._updates.rescaling import GAUSSIAN
 from onlinear._validation.parameters import asked, choice, limit, number, whole
 
 __all__ = [

@@ -13,15 +13,7 @@ from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
-from onlinear._updates.units import (
-    check_units,
-    copy_back,
-    express,
-    keep_copy,
-    measure,
-    move,
-    moved,
-)
+from onlinear._updates.units import check_units, copy_back, express, keep_copy, measure, move, moved
 from onlinear._validation.checks import choice, described, with_article
 from onlinear._validation.states import check_finite
 

@@ -17,7 +17,7 @@ import onlinear as ol
 from onlinear import hindsight
 from onlinear._engine import step as _engine
 from onlinear._learner.bounds.ledger import Ledger
-from onlinear._numerics import jit, linalg
+from onlinear._numerics import jit, linalg, native
 from onlinear._wrappers.keyed.event_loop import event_loop
 
 SOURCE = Path(ol.__file__).parent
@@ -38,6 +38,7 @@ print(hits, misses, weight, float(run.predictions[0]))
 def run_copy(folder: Path, program: str = PROGRAM) -> list[str]:
     """Run a program in a new process on the copy of the package in ``folder``."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"ONLINEAR_NATIVE": "0"}  # compiled by Numba
     environment.pop("NUMBA_CACHE_DIR", None)
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
@@ -126,12 +127,15 @@ def test_kernels_that_are_only_linked_give_the_bits_of_kernels_compiled_as_usual
     assert linked == usual
 
 
-def test_arrays_that_may_not_be_written_need_no_other_code():
+def test_arrays_that_may_not_be_written_need_no_other_code(monkeypatch):
+    monkeypatch.setattr(native, "there", lambda: False)
+    step = _engine.Step(ol.NLMS.algorithm.step.function)  # not compiled yet
+    monkeypatch.setattr(ol.NLMS, "algorithm", ol.NLMS.algorithm._replace(step=step))
     X, y = stream(10)
     fixed = X.copy(), y.copy()
     for array in fixed:
         array.flags.writeable = False
-    keyed, step = ol.Keyed(ol.NLMS()), ol.NLMS.algorithm.step
+    keyed = ol.Keyed(ol.NLMS())
     for rows, labels in ((X, y), (X, fixed[1]), (fixed[0], y), fixed):
         ol.replay(ol.NLMS(), rows, labels)
         ol.replay(ol.Bank([ol.NLMS()]), rows, labels)
@@ -328,6 +332,7 @@ def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):
     def no_locator(*args, **kwargs):
         raise RuntimeError("cannot cache function: no locator available")
 
+    monkeypatch.setattr(native, "there", lambda: False)
     monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", no_locator)
     jit._warn_once.cache_clear()
     step = _engine.Step(nlms.step.function)

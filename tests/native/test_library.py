@@ -46,10 +46,8 @@ for name in sys.argv[1:]:
 
 def ran(code, *arguments, folder=None, **environment):
     """Run code in a new process; return what it prints."""
-    path = [str(ROOT / "tests" / "support"), str(folder)] if folder else [ROOT / "tests" / "support"]
-    if folder:
-        path.reverse()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), **environment}
+    path = [*([str(folder)] if folder else []), str(ROOT / "tests" / "support")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), **environment}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, *arguments],
         env=environment,

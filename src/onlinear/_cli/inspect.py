@@ -12,7 +12,8 @@ from rich.table import Table
 from onlinear._cli.errors import printable
 from onlinear._cli.run_figures import RunFigures
 from onlinear._evaluation.certified import Certified
-from onlinear._learner.base import Learner, load
+from onlinear._learner.base import Learner
+from onlinear._learner.loading import load
 from onlinear._state_files import file_format
 from onlinear._state_files.model_codec import plain, refusing
 from onlinear.algorithms import Auto

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from onlinear._cli.errors import UsageError
-from onlinear._learner.base import Learner, load
+from onlinear._learner.base import Learner
+from onlinear._learner.loading import load
 from onlinear._validation.words import with_article
 from onlinear.algorithms import LEARNERS
 from onlinear.scaling import Standardized

@@ -9,8 +9,7 @@ import math
 import os
 from collections.abc import Callable
 from math import nan
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy import ascontiguousarray, ndarray
@@ -23,9 +22,9 @@ from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.rounds import no_progress, rows_taken, run
 from onlinear._learner.state import Algorithm, LearnerState, full_name
 from onlinear._state_files import model_codec
-from onlinear._validation import checks, states
+from onlinear._validation import checks
 
-__all__ = ["Algorithm", "Learner", "SecondOrder", "full_name", "load"]
+__all__ = ["Algorithm", "Learner", "full_name"]
 
 FLOAT = np.dtype(np.float64)
 NO_ROW = np.empty((0, 0))
@@ -343,42 +342,3 @@ class Learner(LearnerState):
     def rounds_(self) -> int:
         """How many rows were learnt."""
         return int(self._learnt().t[0])
-
-
-class SecondOrder(Learner):
-    """A learner that keeps a matrix Σ: the uncertainty of the weights in each direction."""
-
-    _square = 1
-    _sums_only: ClassVar[bool] = False  # whether Σ xxᵀ and Σ yx determine the state
-
-    def _check_states(self, stack: Any) -> None:
-        super()._check_states(stack)
-        states.check_positive("Σ", stack.S)
-
-    @property
-    @atomic
-    def covariance_(self) -> np.ndarray:
-        """A copy of the matrix Σ."""
-        return self._learnt().S.copy()  # type: ignore[no-any-return]
-
-
-def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None = None) -> Any:
-    """Return the learner (with its feature map, if any) or filter that was saved to a state file.
-
-    A file that is truncated, altered, or not a state file is refused with a
-    :class:`onlinear.StateFileError`. A state that no sequence of rounds can produce is refused as
-    well, as far as this can be checked. Nothing in a file is ever executed. A custom learner is
-    found by the name of its module and class, so import or define it first.
-
-    Parameters
-    ----------
-    path : path
-        The state file, which must be a regular file.
-    spill : path or None, default None
-        The folder in which a :class:`onlinear.Keyed` keeps models that do not fit in memory; None
-        means the folder for temporary files. This folder is never taken from the state file.
-    """
-    if spill is not None and not Path(spill).is_dir():
-        raise ValueError(f"load needs spill to be a folder that exists, got {spill!r}")
-    settings = {} if spill is None else {"spill": spill}
-    return model_codec.load(path, Learner._classes, **settings)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onlinear._learner.base import SecondOrder
+from onlinear._learner.second_order import SecondOrder
 from onlinear._validation.checks import described
 
 __all__ = ["merge"]

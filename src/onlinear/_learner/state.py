@@ -12,7 +12,7 @@ from onlinear._engine.transaction import alone, atomic, put_back, renew
 from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
 from onlinear._numerics.jit import PLAIN
-from onlinear._updates.units import Follows
+from onlinear._updates.rescaling import Follows
 from onlinear._validation import checks, states
 
 __all__ = ["Algorithm", "LearnerState", "full_name"]

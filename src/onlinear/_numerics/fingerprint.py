@@ -62,7 +62,7 @@ def _hashed(start: bytes, functions: tuple[Any, ...], *, bytecode: bool) -> str 
     try:
         for each in functions:
             walk.visit(each)
-    except ValueError:
+    except (ValueError, OSError):
         return None
     for item in sorted(walk.found):
         digest.update(item)

@@ -31,12 +31,13 @@ import numpy as np
 from onlinear._engine.bulk import LEAVE, Bulk
 from onlinear._engine.step import FINE, Step
 from onlinear._engine.transaction import atomic
-from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import dot, kernel, norm, symv
 from onlinear._updates.ball_projection import SCRATCH, project_ellipsoid
 from onlinear._updates.gaussian import gaussian, learn, moves
-from onlinear._updates.units import (
+from onlinear._updates.rescaling import (
     Follows,
     awaken_gaussian,
     rescale_gaussian,

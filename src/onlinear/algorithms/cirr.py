@@ -44,6 +44,7 @@ from onlinear._learner.bounds.guarantee import (
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import add_square, axpy, dot, finite, kernel
+from onlinear._updates.rescaling import SUMS
 from onlinear._updates.reweighted_ridge import (
     FIGURES,
     ROUNDING,
@@ -53,7 +54,6 @@ from onlinear._updates.reweighted_ridge import (
     solve,
     weigh,
 )
-from onlinear._updates.units import SUMS
 from onlinear._validation.checks import number
 from onlinear._validation.states import check_sums
 

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from onlinear._engine.bulk import Bulk
 from onlinear._engine.step import FINE, Step
-from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import dot, reset
-from onlinear._updates.units import FORGETFUL
+from onlinear._updates.rescaling import FORGETFUL
 from onlinear._validation.checks import number, whole
 from onlinear._validation.states import check_range
 from onlinear.algorithms.rls import Forgetful, fade, forget, forgetful, turn, unforced

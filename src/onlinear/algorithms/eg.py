@@ -168,7 +168,7 @@ def bound(state, params, x, y, work):
 
 
 def account(owner: str, params: EGAccount, copies: int) -> Account:
-    """Return the account (state, step, parameters) of the bound; EG± has two copies of the inputs."""
+    """Return the account of the bound (state, step, parameters); EG± has two copies of x."""
 
     def begin(d: int) -> tuple[np.ndarray, ...]:
         p = np.full(copies * d, 1.0 / (copies * d))

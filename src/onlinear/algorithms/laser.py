@@ -27,7 +27,7 @@ import numpy as np
 
 from onlinear._engine.bulk import TAKE, Bulk
 from onlinear._engine.step import FINE, Step, Tally
-from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
     EXTRA,
@@ -43,6 +43,7 @@ from onlinear._learner.bounds.guarantee import (
     lose,
 )
 from onlinear._learner.bounds.ledger import Account
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import clipped, dot, kernel
 from onlinear._updates.gaussian import (
     Gaussian,
@@ -53,7 +54,7 @@ from onlinear._updates.gaussian import (
     moves,
     settle,
 )
-from onlinear._updates.units import GAUSSIAN, reweigh_gaussian
+from onlinear._updates.rescaling import GAUSSIAN, reweigh_gaussian
 from onlinear._validation.checks import asked, choice, limit, number, whole
 
 __all__ = ["LASER", "LaserParams", "guarantee"]

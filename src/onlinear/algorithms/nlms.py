@@ -75,7 +75,7 @@ LENGTH, LONGEST, UNLEARNT = 3, 4, 5  # in the tally: n, max n, Σy² where n = 0
 def bound(state, params, x, y, work):
     """Add a row to the bound on the loss L, where n_t = ε + ‖x_t‖².
 
-        L ≤ 4/(2 − η)² · max n · min over u of ((2 − η)/(2η)·‖u‖² + Σ (y_t − uᵀx_t)²/n_t)
+    L ≤ 4/(2 − η)² · max n · min over u of ((2 − η)/(2η)·‖u‖² + Σ (y_t − uᵀx_t)²/n_t)
     """
     tally, notes, t, w, S, least = state
     eta, epsilon, search = params

@@ -21,7 +21,7 @@ import numpy as np
 
 from onlinear._engine.bulk import LEAVE, TAKE, Bulk
 from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
-from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import (
     EXTRA,
     Guarantee,
@@ -37,10 +37,11 @@ from onlinear._learner.bounds.guarantee import (
     unknown,
 )
 from onlinear._learner.bounds.ledger import Account
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import axpy, dot, kernel, norm, observe, scale, symv
 from onlinear._updates.ball_projection import SCRATCH, project_ellipsoid
 from onlinear._updates.gaussian import Gaussian, gaussian
-from onlinear._updates.units import GAUSSIAN
+from onlinear._updates.rescaling import GAUSSIAN
 from onlinear._validation.checks import limit, number
 
 __all__ = ["ONS"]

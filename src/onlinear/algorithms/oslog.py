@@ -32,6 +32,7 @@ from onlinear._learner.bounds.guarantee import (
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import clipped, dot
+from onlinear._updates.rescaling import SUMS
 from onlinear._updates.reweighted_ridge import (
     FIGURES,
     ROUNDING,
@@ -41,7 +42,6 @@ from onlinear._updates.reweighted_ridge import (
     solve,
     weigh,
 )
-from onlinear._updates.units import SUMS
 from onlinear._validation.checks import choice, limit, number
 from onlinear._validation.states import check_counts, check_range, check_sums
 from onlinear.algorithms.cirr import (

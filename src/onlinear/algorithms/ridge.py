@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from onlinear._engine.bulk import Bulk
 from onlinear._engine.step import FINE, Step
-from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import clipped, dot
 from onlinear._updates.gaussian import (
     Gaussian,
@@ -27,7 +28,7 @@ from onlinear._updates.gaussian import (
     moves,
     settle,
 )
-from onlinear._updates.units import GAUSSIAN
+from onlinear._updates.rescaling import GAUSSIAN
 from onlinear._validation.checks import limit, number
 from onlinear.algorithms.laser import LaserParams, guarantee
 

@@ -24,11 +24,12 @@ import numpy as np
 
 from onlinear._engine.bulk import Bulk
 from onlinear._engine.step import FINE, OVERFLOW, Step
-from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import dot, kernel, scale, subtract_square, symv
 from onlinear._updates.gaussian import gaussian, learn, moves
-from onlinear._updates.units import FORGETFUL
+from onlinear._updates.rescaling import FORGETFUL
 from onlinear._validation.checks import number
 from onlinear._validation.states import check_range
 from onlinear.algorithms.laser import LaserParams, guarantee

@@ -24,7 +24,7 @@ import numpy as np
 
 from onlinear._engine.bulk import TAKE, Bulk
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._learner.base import Algorithm, SecondOrder
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
     Guarantee,
@@ -35,6 +35,7 @@ from onlinear._learner.bounds.guarantee import (
     lose,
 )
 from onlinear._learner.bounds.ledger import Account
+from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import axpy, dot, kernel, rounding_of, scale, symv
 from onlinear._updates.gaussian import (
     Gaussian,
@@ -45,7 +46,7 @@ from onlinear._updates.gaussian import (
     put_off,
     settle,
 )
-from onlinear._updates.units import GAUSSIAN
+from onlinear._updates.rescaling import GAUSSIAN
 from onlinear._validation.checks import number
 
 __all__ = ["WEMM"]
@@ -125,7 +126,7 @@ def accept(state, params, x, y, m, beside):
 def bound(state, params, x, y, work):
     """Add a row to the loss L of WEMM, computed by weighted least squares (Theorem 4).
 
-        L = min over u of (b‖u‖² + Σ a_t(y_t − uᵀx_t)²)
+    L = min over u of (b‖u‖² + Σ a_t(y_t − uᵀx_t)²)
     """
     tally, notes, t, w, S = state
     v = work[0]

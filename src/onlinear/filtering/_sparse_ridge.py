@@ -235,7 +235,7 @@ class SparseRidge:
     def _products(
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
-        """Write the products Sx to ``out``, for n rows of S; one column for each of up to four rows x."""
+        """Write the products Sx of n rows of S to ``out``, a column for each of up to four x."""
         if self._spreading:  # an interrupt has left something
             self._spread[:] = 0.0
         self._spreading = True

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onlinear._learner import merging
-from onlinear._learner.base import Learner, SecondOrder
+from onlinear._learner.base import Learner
+from onlinear._learner.second_order import SecondOrder
 from onlinear.spark._columns import Columns, names_of
 from onlinear.spark._state import StateForm
 from onlinear.spark._transport import carried, quoted, restored, with_number

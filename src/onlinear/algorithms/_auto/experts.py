@@ -8,7 +8,8 @@ usual.
 import math
 
 from onlinear._numerics.linalg import dot, kernel, reset, symv
-from onlinear._updates.units import awaken_gaussian, move, rescale_gaussian
+from onlinear._updates.rescaling import awaken_gaussian, rescale_gaussian
+from onlinear._updates.units import move
 from onlinear.algorithms import laser
 
 __all__ = ["ALERT", "GIVEN", "ROWS", "STANDARD", "change_units", "follow", "foresee"]
