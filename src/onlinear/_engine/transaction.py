@@ -5,9 +5,8 @@ several things first says how to restore them. If the call fails, they are resto
 further signals, such as a second Ctrl-C, prevent even that, the undo is still there, and the next
 call begins with it. So callers see the state before a call or after it, never one in between.
 
-To other threads, a compiled round is a single step, since it holds the GIL. So it needs no lock, as
-long as no other call is in the middle of its work: calls that hold the lock set a mark,
-:class:`Busy`, which the round checks.
+To other threads, a compiled round is a single step, since it holds the GIL. So it takes no lock. It
+only checks a mark, :class:`Busy`, which calls that hold the lock set while they work.
 """
 
 import ctypes

@@ -65,8 +65,7 @@ class Bank(Guarded):
     def __init__(self, models: Iterable[Learner], threads: int | None = None) -> None:
         if not isinstance(models, Iterable):
             raise TypeError(f"Bank needs a sequence of learners, got {checks.described(models)}")
-        given = list(models)
-        if not given:
+        if not (given := list(models)):
             raise ValueError("Bank needs at least one learner, got none")
         for model in given:
             check_fixed("Bank needs learners", model)
@@ -84,16 +83,14 @@ class Bank(Guarded):
         self._stacks: list[stacked_models.Stack] = []
         self._calls: list[tuple[Any, ...]] = []  # each stack's loop for one row, and arguments
         self._journal: Journal | None = None
-        begun = [model for model in given if model._state is not None]
-        stacked_models.check_columns(begun)
+        stacked_models.check_columns(begun := [each for each in given if each._state is not None])
         if begun:
             self._start(begun[0].n_features_in_, begun[0]._names)
 
     def _cores(self) -> int:
         """Return how many threads to use at most."""
-        if self.threads is None:
-            return usable_cores()
-        return checks.whole(checks.asked("Bank", threads=self.threads), "threads", least=1)
+        asked = checks.asked("Bank", threads=self.threads)
+        return usable_cores() if self.threads is None else checks.whole(asked, "threads", least=1)
 
     # --- the learners -------------------------------------------------------------------------
 

@@ -50,9 +50,8 @@ class Keyed(GuardedBy):
         except kernel learners, whose state grows.
     memory_limit : int or None, default None
         Bytes of memory for models and their keys, enough for at least 16 models. When this memory
-        is used up, the least recently used models are moved to disk, and come back unchanged with
-        the next event of their key. (A key that is not an integer counts as 200 bytes more. The
-        memory that a replay needs for its rows is not counted.)
+        is used up, the least recently used models are moved to disk until their key's next event.
+        A key that is not an integer counts as 200 bytes more; the rows of a replay do not count.
     max_age : int, timedelta or None, default None
         Models unused for this number of events, or for this time, are moved to disk too.
     spill : path or None, default None
@@ -61,18 +60,16 @@ class Keyed(GuardedBy):
         ``save`` them.
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
-        of ``model``. The average is computed when the number of keys reaches 8, 16, 32, …; a model
-        that has learnt t rows of width d has weight t/(t + d) in it. The learner's state must be
-        its weights, or its weights and a matrix Σ.
+        of ``model``. The average is computed when there are 8, 16, 32, … keys; a model with t rows
+        of width d has weight t/(t + d) in it. The state must be weights, or weights and a matrix Σ.
     threads : int or None, default None
-        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None: one per core.
+        How many threads ``replay`` and ``predict`` may use, at least 1; None: one per core.
     waiting : int, default 1_000_000
         How many rows can wait for a delayed label, as ``limit`` of :class:`onlinear.Late`.
     expire_after : int, timedelta or None, default None
         How late a label may be, as in :class:`onlinear.Late`.
     clock : callable, default time.time
-        Returns the time in seconds, used if ``max_age`` or ``expire_after`` is a time. The clock
-        may also return the time of the events. It is not saved to state files.
+        Returns the time in seconds for ``max_age`` and ``expire_after``. It is not saved.
 
     Examples
     --------
