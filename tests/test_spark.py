@@ -40,7 +40,7 @@ from onlinear.spark._state import StateForm
 from onlinear.spark._worker import run_rounds
 
 KEYS, BATCHES, KILLS = 200, 8, 3
-EVENTS = int(os.environ.get("ONLINEAR_SPARK_EVENTS", "20000"))  # a key
+EVENTS = int(os.environ.get("ONLINEAR_SPARK_EVENTS", "5000"))  # a key
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),

@@ -19,7 +19,7 @@ __all__ = ["announcement", "entry", "intrinsic", "know", "part", "type_of"]
 _njit: Any = njit  # with options that its types leave out
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]
+class _Announcement(event.Listener):
     """Says on a terminal, or in a notebook, that something is being compiled."""
 
     def __init__(self) -> None:

@@ -33,9 +33,11 @@ from onlinear._learner.rounds import rows_taken
 from onlinear._numerics.linalg import kernel, scale
 from onlinear._validation import checks
 from onlinear.algorithms._auto.check import check_states
+from onlinear.algorithms._auto.combination import SUMS
 from onlinear.algorithms._auto.experts import GIVEN, STANDARD
 from onlinear.algorithms._auto.explain import explained
-from onlinear.algorithms._auto.labels import DROPPED, FIRST
+from onlinear.algorithms._auto.labels import DROPPED, FIRST, SIZE
+from onlinear.algorithms._auto.outliers import EARLY
 from onlinear.algorithms._auto.readout import (
     Regret,
     beliefs_of,
@@ -51,18 +53,44 @@ from onlinear.algorithms._auto.rounds import (
     MOST_LAGS,
     NUMBERS,
     RIDGES,
+    begin,
     issue_ticket,
     learn_label,
     scratch,
     split_scratch,
 )
-from onlinear.algorithms._auto.state import AutoParams, init
+from onlinear.algorithms._auto.state import AutoParams, AutoState
 
 __all__ = ["Auto"]
 
 DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
 LARGEST = 1e100
 FARTHEST = 1e3 * LARGEST  # largest difference of labels and predictions of that size
+
+
+def init(params: AutoParams, d: int) -> AutoState:
+    """Return the state before the first row."""
+    experts, ridges, past = params.c.size, params.drifts.size, 2 * int(params.lags)
+    features = experts + 1 + past
+    arrays = (
+        np.zeros(1),
+        np.zeros(experts),
+        np.zeros((experts, d + 1)),
+        np.zeros((experts, d + 1, d + 1)),
+        np.zeros(2),
+        *np.zeros((7, d)),
+        np.zeros((2, d)),
+        np.zeros(SIZE),
+        np.zeros(past),
+        np.zeros((ridges, features)),
+        np.zeros((ridges, features, features)),
+        np.zeros(ridges),
+        np.zeros(SUMS),
+        *np.zeros((2, experts + 1)),
+        np.zeros((EARLY, d + 1)),
+    )
+    begin.py_func(arrays)
+    return AutoState(*arrays)
 
 
 @kernel

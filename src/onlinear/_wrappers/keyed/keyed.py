@@ -64,10 +64,9 @@ class Keyed(GuardedBy):
         of width d has weight t/(t + d) in it. The state must be weights, or weights and a matrix Σ.
     threads : int or None, default None
         How many threads ``replay`` and ``predict`` may use, at least 1; None: one per core.
-    waiting : int, default 1_000_000
-        How many rows can wait for a delayed label, as ``limit`` of :class:`onlinear.Late`.
-    expire_after : int, timedelta or None, default None
-        How late a label may be, as in :class:`onlinear.Late`.
+    waiting, expire_after
+        How many rows can wait for a delayed label, and how late it may be: as ``limit`` and
+        ``expire_after`` of :class:`onlinear.Late`.
     clock : callable, default time.time
         Returns the time in seconds for ``max_age`` and ``expire_after``. It is not saved.
 
