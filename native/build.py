@@ -25,11 +25,12 @@ __all__ = ["PROCESSORS", "build", "kept_library", "objects_folder"]
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parent / "src" / "onlinear"
-PROCESSORS = (  # levels, and LLVM's names for the processors that they need at least
-    {2: "x86-64-v2", 3: "x86-64-v3"}
-    if platform.machine().lower() in ("x86_64", "amd64")
-    else {1: "apple-m1" if sys.platform == "darwin" else "generic"}
-)
+# levels, and LLVM's names for the oldest processors that run them
+PROCESSORS = {1: "apple-m1" if sys.platform == "darwin" else "generic"}
+if platform.machine().lower() in ("x86_64", "amd64"):
+    PROCESSORS = {2: "x86-64-v2", 3: "x86-64-v3"}
+    if sys.platform == "win32":
+        del PROCESSORS[3]  # call.c asks the processor for its level by a function of GCC and Clang
 
 
 def objects_folder() -> Path:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numba
 from llvmlite import ir
-from numba.core import cgutils, config, types
+from numba.core import cgutils, types
+from numba.core.config import CPU_FEATURES, CPU_NAME  # type: ignore[attr-defined]
 from numba.np.arrayobj import populate_array
 from recorder import Job
 
@@ -170,5 +171,5 @@ def _machine() -> Any:
     """Return LLVM's description of the processor to compile for, with code for shared libraries."""
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
-        cpu=config.CPU_NAME, features=config.CPU_FEATURES or "", opt=3, reloc="pic"
+        cpu=CPU_NAME, features=CPU_FEATURES or "", opt=3, reloc="pic"
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 import llvmlite
 import numba
 from entry import compile_functions
-from numba.core import config
+from numba.core.config import CPU_FEATURES, CPU_NAME  # type: ignore[attr-defined]
 from recorder import Job, recording
 from workload import workload
 
@@ -53,7 +53,7 @@ def symbol_of(job: Job, tools: str) -> str:
 def main(objects: Path, claims: Path) -> None:
     """Compile what is not there yet."""
     own = Path(__file__).with_name("entry.py").read_bytes()
-    tools = f"{numba.__version__} {llvmlite.__version__} {config.CPU_NAME} {config.CPU_FEATURES}"
+    tools = f"{numba.__version__} {llvmlite.__version__} {CPU_NAME} {CPU_FEATURES}"
     tools += hashlib.sha256(own).hexdigest()
     groups = {}
     for jobs in record():

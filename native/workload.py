@@ -20,13 +20,15 @@ __all__ = ["workload"]
 
 ROWS, WIDTH = 12, 5
 BULK_ROWS, BULK_WIDTH = 30, 64
-KERNELS = [ol.kernels.RBF(), ol.kernels.Linear(), ol.kernels.Polynomial(2), "own"]
 
 
 @ol.kernels.register
 def own_kernel(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A kernel of a user's own."""
     return np.asarray(np.exp(-np.abs(Z - x).sum(axis=1)))
+
+
+KERNELS: list[Any] = [ol.kernels.RBF(), ol.kernels.Linear(), ol.kernels.Polynomial(2), own_kernel]
 
 
 def _stream(rows: int, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +43,7 @@ def workload() -> Iterator[tuple[str, Callable[[], Any]]]:
     for name in ol.LEARNERS:
         for k, make in enumerate(_models(name)):
             for way in WAYS[:-2] if name.startswith("Kernel") else WAYS:
-                yield f"{name} {k} {way.__name__}", lambda way=way, make=make: way(make)
+                yield f"{name} {k} {way.__name__}", partial(way, make)
     for other in OTHERS:
         yield other.__name__, other
 
@@ -57,15 +59,14 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {  # settings that change types, bes
 
 def _models(name: str) -> list[Callable[[], Any]]:
     """Return makers of a learner, with the settings that change types."""
-    kind = ol.LEARNERS[name]
+    kind: Any = ol.LEARNERS[name]
     if name.startswith("Kernel"):
-        kernels = [own_kernel if each == "own" else each for each in KERNELS]
-        return [partial(kind, kernel=kernel) for kernel in kernels]
+        return [partial(kind, kernel=kernel) for kernel in KERNELS]
     makers: list[Callable[[], Any]] = [partial(kind, **each) for each in SETTINGS.get(name, [])]
     if issubclass(kind, ol.extend.SecondOrder) and name != "DriftNetwork":
         settings = {"b": 1e3} if name == "WEMM" else {}
         for intercept in (True, False):
-            makers.append(lambda i=intercept: ol.Standardized(kind(**settings), intercept=i))
+            makers.append(partial(ol.Standardized, kind(**settings), intercept=intercept))
     return [kind, *makers]
 
 
@@ -170,7 +171,8 @@ WAYS = [
 
 def _hindsight() -> None:
     X, y = _stream(ROWS)
-    for running in (ol.hindsight.BestFixed(), ol.hindsight.BestDrifting(b=1.0, c=2.0)):
+    both: list[Any] = [ol.hindsight.BestFixed(), ol.hindsight.BestDrifting(b=1.0, c=2.0)]
+    for running in both:
         running.learn_one(X[0], y[0])
         running.learn_many(X, y)
     ol.hindsight.best_fixed(X, y)
@@ -190,10 +192,7 @@ def _features() -> None:
     X, y = _stream(ROWS)
     maps = [
         ol.features.RandomFourier(width=6),
-        *(
-            ol.features.Nystroem(own_kernel if each == "own" else each, landmarks=4)
-            for each in KERNELS
-        ),
+        *(ol.features.Nystroem(each, landmarks=4) for each in KERNELS),
     ]
     for features in maps:
         model = ol.features.Mapped(features, ol.LASER())
@@ -206,14 +205,15 @@ def _features() -> None:
 def _filters() -> None:
     X, y = _stream(ROWS)
     labels = np.where(y > y.mean(), 1.0, -1.0)
-    for make in (
+    makers: list[Callable[[], Any]] = [
         ol.RidgeFilter,
-        lambda: ol.RidgeFilter(form="dual", feedback="full"),
+        partial(ol.RidgeFilter, form="dual", feedback="full"),
         ol.PRidgeFilter,
         ol.AppleTasting,
         ol.Perceptron,
-        *(lambda kernel=each: ol.RidgeFilter(kernel=kernel) for each in KERNELS[:3]),
-    ):
+        *(partial(ol.RidgeFilter, kernel=each) for each in KERNELS[:3]),
+    ]
+    for make in makers:
         for rows in (X, scipy.sparse.csr_array(X)):
             ol.filter_replay(make(), rows, labels)
         with tempfile.TemporaryDirectory() as folder:

@@ -128,8 +128,10 @@ def fade(state, r, X, start, rows):
 def turn(params, j, m, chi, y):
     """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
-    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. A
-    block does not divide Σ by r, so r^(j+1) replaces r in h and k for row j of the block.
+    When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    Within a block, Σ is not divided by r after each row (:func:`fade` does it at the end), so at
+    row j = 0, 1, … it is too small by the factor rʲ. To make up for this, h and k are computed with
+    r^(j+1) in place of r.
     """
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True

@@ -216,9 +216,10 @@ class Models(Guarded):
         return None if self.store is None else self.store.record(key)
 
     def learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
-        """Learn a delayed label with a learner that has stored more than the features of the row.
+        """Learn a delayed label from the ticket of its row, if the learner's ticket is not just x.
 
-        ``ticket`` has the numbers that the learner stored when the row was predicted.
+        ``ticket`` is what the learner's ``remember`` returned when the row was predicted: for Auto,
+        x and also the experts' predictions and past labels of that time.
         """
         with self._event(key):
             self.next_run()
