@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils
+from numba.core import types as numba_types
 from numba.core.config import CPU_FEATURES, CPU_NAME  # type: ignore[attr-defined]
 from numba.np.arrayobj import populate_array
 from recorder import Job
@@ -20,6 +21,7 @@ from onlinear._numerics import link_only
 
 __all__ = ["Entry", "compile_functions"]
 
+types: Any = numba_types  # whose attributes its annotations leave out
 I64, STATUS = ir.IntType(64), ir.IntType(32)
 ELEMENTS = {types.float64: "d", types.int64: "l", types.boolean: "?"}
 MOST_SLOTS, MOST_RESULTS = 1024, 16  # as in call.c

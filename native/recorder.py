@@ -79,7 +79,7 @@ def recording() -> Iterator[dict[Any, Job]]:
     jobs: dict[Any, Job] = {}
     before = jit.compiled, jit.Kernel.__call__
     jit.compiled = partial(_record, jobs)
-    jit.Kernel.__call__ = _call_kernel  # type: ignore[method-assign]
+    jit.Kernel.__call__ = _call_kernel  # type: ignore[assignment, method-assign]
     try:
         yield jobs
     finally:
