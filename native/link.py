@@ -15,6 +15,7 @@ from setuptools.command.build_ext import build_ext
 __all__ = ["link"]
 
 HERE = Path(__file__).parent
+ANY_LAYOUT = re.compile(r"A\dA")  # in a signature: an array that need not be contiguous
 # instructions that would make results differ between machines, or that level 3 does not have
 FORBIDDEN = re.compile(r"\b(vfn?m(?:add|sub)\w*|%zmm\d+)\b")
 
@@ -50,7 +51,7 @@ def _tables(levels: dict[int, list[dict[str, Any]]]) -> str:
     """Return the tables of functions in C, sorted by name; arrays of any layout come last."""
     lines = []
     for level, functions in levels.items():
-        functions.sort(key=lambda each: (each["name"], "A" in each["takes"].replace("A1A", "")))
+        functions.sort(key=lambda each: (each["name"], bool(ANY_LAYOUT.search(each["takes"]))))
         lines += [f"int32_t {each['symbol']}(int64_t *, int64_t *);" for each in functions]
         lines.append(f"static const Function LEVEL_{level}[] = {{")
         for each in functions:

@@ -182,6 +182,9 @@ class Learner(LearnerState):
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
         """Return x as a vector of this shape, an empty array if x is sparse; take no lock."""
+        row = checks.usual_row(x, shape[0])
+        if row is not None:
+            return row
         return NO_ROW if checks.sparse(x) else checks.row(x, shape[0], self._names)
 
     def _row(self, x: Any) -> np.ndarray | Rows:

@@ -17,6 +17,7 @@ from onlinear._validation.tables import (
     sparse_row,
     sparse_table,
     table,
+    usual_row,
     width,
 )
 from onlinear._validation.words import described, with_article
@@ -47,6 +48,7 @@ __all__ = [
     "sparse_row",
     "sparse_table",
     "table",
+    "usual_row",
     "whole",
     "width",
     "with_article",

@@ -7,7 +7,7 @@ import numpy as np
 
 from onlinear._engine.status import BAD_INPUT, BAD_LABEL, Outcome
 from onlinear._engine.tables import Rows
-from onlinear._validation.numbers import column_advice, first_of, floats, sparse
+from onlinear._validation.numbers import FLOAT, column_advice, first_of, floats, sparse
 from onlinear._validation.refusals import from_sklearn, refusal
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "sparse_row",
     "sparse_table",
     "table",
+    "usual_row",
     "width",
 ]
 
@@ -178,13 +179,40 @@ def row_names(x: Any) -> list[str] | None:
     """Return the column names of a row, if it is a pandas Series indexed by names."""
     if type(x).__name__ != "Series" or not hasattr(x, "index"):
         return None
-    names = list(x.index)
-    return names if all(isinstance(name, str) for name in names) else None
+    known, names = _LastIndex.known  # one index, immutable, for all rows of a DataFrame
+    if x.index is not known:
+        given = list(x.index)
+        names = given if all(isinstance(name, str) for name in given) else None
+        _LastIndex.known = x.index, names
+    return names
+
+
+class _LastIndex:
+    """The index of the last pandas row, and its column names: rows of a DataFrame share both."""
+
+    known: tuple[Any, list[str] | None] = None, None
 
 
 def width(x: Any) -> int:
     """Return how many features a row has."""
     return sparse_row(x, None).shape[1] if sparse(x) else row(x, None).size
+
+
+def usual_row(x: Any, d: int) -> np.ndarray | None:
+    """Return a list, tuple or array of d numbers as a float64 vector; None for anything else.
+
+    What this function does not accept, :func:`row` converts, or refuses with a reason.
+    """
+    if x.__class__ is list or x.__class__ is tuple:
+        try:
+            x = np.asarray(x)
+        except ValueError:
+            return None
+    elif x.__class__ is not np.ndarray:
+        return None
+    if x.shape != (d,) or x.dtype.kind not in "fiu" or x.itemsize > FLOAT.itemsize:
+        return None
+    return np.ascontiguousarray(x, dtype=FLOAT)
 
 
 def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") -> np.ndarray:

@@ -34,8 +34,8 @@ def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, ev
     ``start``. A row without a slot is predicted with the ``spare`` record, whose state is ``own``.
     ``kept`` has the arrays for the results: predictions, bad rows and the undo log. Unless its
     arrays are empty, the undo log gets a copy of each record before the first change, and the slot
-    of the record. Return the fields of an :class:`Outcome`, which say where the loop ended, and how
-    many records were logged.
+    of the record. A new record is not logged, since undoing the run removes its key. Return the
+    fields of an :class:`Outcome`, which say where the loop ended, and how many records were logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept
@@ -53,7 +53,7 @@ def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, ev
             address = where(bases, power, stride, slots[i])
             there = numbers_at(address, spare.size)
             new = there[STAMP] == 0.0
-            if labelled and there[STAMP] != stamp and log.shape[0] > 0:
+            if labelled and not new and there[STAMP] != stamp and log.shape[0] > 0:
                 copied(there, log[entries])
                 logged[entries] = slots[i]
                 entries += 1

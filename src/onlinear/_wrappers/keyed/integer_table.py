@@ -72,8 +72,10 @@ def enter_keys(table, keys, slots, missing, free, new):
 
     Write the slots to ``slots`` and the new keys to ``new``; return how many keys are new.
     """
-    taken = 0
+    entries, taken, base = table.shape[0], 0, table.ctypes.data
     for k in range(missing.size):
+        if k + AHEAD < missing.size:
+            ask_for(base + 16 * _home(keys[missing[k + AHEAD]], entries), 1)
         key = keys[missing[k]]
         entry = _find(table, key)
         if table[entry, 1] == FREE:
@@ -87,7 +89,10 @@ def enter_keys(table, keys, slots, missing, free, new):
 @CompiledFunction
 def copy_entries(table, larger):
     """Enter all keys of a table into a larger one."""
+    entries, base = larger.shape[0], larger.ctypes.data
     for k in range(table.shape[0]):
+        if k + AHEAD < table.shape[0]:
+            ask_for(base + 16 * _home(table[k + AHEAD, 0], entries), 1)
         if table[k, 1] != FREE:
             entry = _find(larger, table[k, 0])
             larger[entry, 0], larger[entry, 1] = table[k, 0], table[k, 1]

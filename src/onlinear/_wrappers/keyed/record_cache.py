@@ -230,9 +230,17 @@ class RecordCache:
         self._clean[:] = False
         self.count, self._committed = count, True
 
-    def recover(self, count: int) -> None:
-        """Repair the tables after an interrupt; remove new keys, so that ``count`` keys remain."""
-        self.keys.remove_unused(lambda slots: self._column(slots, STAMP) == 0.0)
+    def recover(self, count: int, run: float = 0.0) -> None:
+        """Repair the tables after an interrupt; remove new keys, so that ``count`` keys remain.
+
+        New are keys whose record no run has used, or only the run with the number ``run``.
+        """
+
+        def unused(slots: np.ndarray) -> np.ndarray:
+            stamps = self._column(slots, STAMP)
+            return (stamps == 0.0) | (stamps == run)
+
+        self.keys.remove_unused(unused)
         self.segments.recover(self.keys.all_slots())
         self.count, self._committed = count, True
 

@@ -237,6 +237,7 @@ class TableRuns:
 def _undo(models: Models, store: ModelStore) -> Callable[[], None]:
     """Return a function that restores all models as they are now, unless the run is committed."""
     counts, count, start, cache = models.counts, store.cache.count, store.start, store.cache
+    run = counts.stamp + 1.0  # the number of the run to undo
 
     def restore() -> None:
         """Undo a run; if this is interrupted, a second call completes it."""
@@ -248,7 +249,7 @@ def _undo(models: Models, store: ModelStore) -> Callable[[], None]:
             return
         for worker in store.workers:
             worker.undo_log.restore(cache.segments)
-        cache.recover(count)
+        cache.recover(count, run)
         _clear_logs(store)
 
     return restore
