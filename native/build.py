@@ -2,8 +2,10 @@
 
     python native/build.py OUT [--levels 2,3] [--processes N] [--objects FOLDER]
 
-It needs Numba 0.64 to 0.68, NumPy, SciPy, setuptools and a C compiler. OUT is the file to write.
-Object files are kept in FOLDER, so that after an edit only what depends on it is compiled again.
+The build needs Numba 0.64 to 0.68, NumPy, SciPy, setuptools and a C compiler. OUT is the file to
+write. A level is a generation of processors, such as 2 for x86-64-v2 and 3 for x86-64-v3 (AVX2).
+Object files are kept in FOLDER, so that after an edit only the functions that depend on the edited
+file are compiled again.
 """
 
 import argparse
@@ -25,7 +27,7 @@ __all__ = ["PROCESSORS", "build", "kept_library", "objects_folder"]
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parent / "src" / "onlinear"
-# levels, and LLVM's names for the oldest processors that run them
+# LLVM's name for the oldest processor of each level; processors other than x86-64 have level 1
 PROCESSORS = {1: "apple-m1" if sys.platform == "darwin" else "generic"}
 if platform.machine().lower() in ("x86_64", "amd64"):
     PROCESSORS = {2: "x86-64-v2", 3: "x86-64-v3"}
@@ -40,7 +42,7 @@ def objects_folder() -> Path:
 
 
 def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any]]:
-    """Compile for a level, in several processes; return what the object files hold."""
+    """Compile for a processor level, in several processes; return the compiled functions."""
     objects.mkdir(parents=True, exist_ok=True)
     source = os.pathsep.join(map(str, (SOURCES.parent, HERE)))
     environment = {
@@ -71,14 +73,14 @@ def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any
 
 
 def build(out: Path, levels: list[int], processes: int, objects: Path) -> None:
-    """Compile for all levels and write the library."""
+    """Compile for all given processor levels, and write the library."""
     link(out, {level: compile_all(level, processes, objects) for level in sorted(levels)})
 
 
 def kept_library() -> Path | None:
-    """Return the library for this machine and the sources as they are; build it if necessary.
+    """Return the library for this machine and the present sources; build it if necessary.
 
-    Libraries are kept beside the object files. None if Numba is not of a known version.
+    Libraries are kept beside the object files. Return None if this version of Numba is not known.
     """
     if not (0, 64) <= numba.version_info.short <= (0, 68):
         return None
@@ -96,7 +98,7 @@ def kept_library() -> Path | None:
 
 
 def main() -> None:
-    """Read the command line, and build."""
+    """Read the command line, and build the library."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("out", type=Path)
     known = ",".join(map(str, PROCESSORS))

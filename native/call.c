@@ -35,7 +35,7 @@ typedef struct {
     const Function *functions;
     int count;
 } Table;
-#include "table.h" /* written by link.py: TABLES, lowest level first, functions sorted by name */
+#include "table.h" /* written by link.py: TABLES, lowest processor level first, functions by name */
 
 /* Write one argument into slots; return 0 if it is not of the type that the signature says. */
 static int flatten(PyObject *value, const char **signature, int64_t **slot)
@@ -175,7 +175,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
     } else {
         status = function->entry(frame, result);
     }
-    if (status != 0 && status != -2) /* Numba's codes for a result and for None */
+    if (status != 0 && status != -2) /* Numba's codes for success and for None */
         return PyErr_Format(PyExc_SystemError, "%s failed with status %d", function->name, status);
     const char *gives = function->gives;
     const int64_t *given = result;

@@ -21,7 +21,7 @@ from onlinear._numerics import link_only
 
 __all__ = ["Entry", "compile_functions"]
 
-types: Any = numba_types  # whose attributes its annotations leave out
+types: Any = numba_types  # its type annotations leave out some attributes
 I64, STATUS = ir.IntType(64), ir.IntType(32)
 ELEMENTS = {types.float64: "d", types.int64: "l", types.boolean: "?"}
 MOST_SLOTS, MOST_RESULTS = 1024, 16  # as in call.c
@@ -165,7 +165,10 @@ def _entry(made: Any, symbol: str) -> Any:
     result.write(described.restype, value)
     builder.ret(status.code)
     if frame.count > MOST_SLOTS or result.count > MOST_RESULTS:
-        raise ValueError(f"{symbol} takes {frame.count} slots and returns {result.count}")
+        raise ValueError(
+            f"{symbol} needs {frame.count} slots for its arguments and {result.count} for its "
+            f"result, but there are only {MOST_SLOTS} and {MOST_RESULTS}"
+        )
     return llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
 
 

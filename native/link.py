@@ -48,7 +48,7 @@ def link(out: Path, levels: dict[int, list[dict[str, Any]]]) -> None:
 
 
 def _tables(levels: dict[int, list[dict[str, Any]]]) -> str:
-    """Return the tables of functions in C, sorted by name; arrays of any layout come last."""
+    """Return the tables of functions in C, sorted by name."""
     lines = []
     for level, functions in levels.items():
         functions.sort(key=lambda each: (each["name"], bool(ANY_LAYOUT.search(each["takes"]))))
@@ -64,7 +64,7 @@ def _tables(levels: dict[int, list[dict[str, Any]]]) -> str:
 
 
 def _check_instructions(library: Path) -> None:
-    """Refuse a library with fused or AVX-512 instructions; needs objdump, which Linux has."""
+    """Refuse a library with fused or AVX-512 instructions; check nothing if objdump is missing."""
     if shutil.which("objdump") is None:
         return
     listing = subprocess.run(

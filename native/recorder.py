@@ -1,4 +1,4 @@
-"""Find out which functions the package compiles, and for which types: nothing is compiled.
+"""Find out which functions the package compiles, and for which types, without compiling them.
 
 While :func:`recording` is on, functions that would be compiled run as plain Python, and note the
 types of their arguments.

@@ -1,7 +1,8 @@
 """Put the library that ``ONLINEAR_LIBRARY`` names into a wheel; without it, the wheel is pure.
 
-``native/build.py`` builds the library, and ``just wheels`` calls both. A pure wheel runs everywhere
-and needs no compiler to install: Numba compiles when a function is first called.
+``native/build.py`` builds the library; ``just wheels`` runs it and then builds the wheel. A pure
+wheel runs everywhere and needs no compiler to install: Numba compiles when a function is first
+called.
 """
 
 import os

@@ -2,9 +2,10 @@
 
     python worker.py OBJECTS CLAIMS
 
-Object files go to the folder OBJECTS, where those of an earlier build are found again: their names
-contain a hash of everything they depend on. Several workers share the work: the one that creates
-a file in CLAIMS compiles the functions of that name. ``groups.json`` there lists all names.
+Object files are written to the folder OBJECTS, where those of an earlier build are found again:
+their names contain a hash of everything they depend on. Several workers share the work: a worker
+compiles a group of functions if it is the first to create the group's file in the folder CLAIMS.
+``CLAIMS/groups.json`` lists the names of all groups.
 """
 
 import hashlib
@@ -24,6 +25,7 @@ from workload import workload
 
 __all__: list[str] = []
 
+# parts of the names of functions that take long to compile
 SLOW = ("auto", "arcor", "network", "scaling", "aar", "laser", "ridge", "rls")
 
 
@@ -51,7 +53,7 @@ def symbol_of(job: Job, tools: str) -> str:
 
 
 def main(objects: Path, claims: Path) -> None:
-    """Compile what is not there yet."""
+    """Compile the groups of functions whose object files do not exist yet."""
     own = Path(__file__).with_name("entry.py").read_bytes()
     tools = f"{numba.__version__} {llvmlite.__version__} {CPU_NAME} {CPU_FEATURES}"
     tools += hashlib.sha256(own).hexdigest()

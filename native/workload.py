@@ -1,4 +1,4 @@
-"""Calls of the public API, with the usual kinds of input: what they compile goes into wheels.
+"""Calls of the public API with the usual kinds of input; what these calls compile is in wheels.
 
 Only types matter here, not numbers, so streams are short. A test
 (``tests/native/test_library.py``) fails if an example of the documents compiles anything.
@@ -24,7 +24,7 @@ BULK_ROWS, BULK_WIDTH = 30, 64
 
 @ol.kernels.register
 def own_kernel(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A kernel of a user's own."""
+    """Stand for a kernel function that a user wrote."""
     return np.asarray(np.exp(-np.abs(Z - x).sum(axis=1)))
 
 
@@ -39,7 +39,7 @@ def _stream(rows: int, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
 
 
 def workload() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield names and calls."""
+    """Yield a name and a function without arguments for each call."""
     for name in ol.LEARNERS:
         for k, make in enumerate(_models(name)):
             for way in WAYS[:-2] if name.startswith("Kernel") else WAYS:
@@ -58,7 +58,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {  # settings that change types, bes
 
 
 def _models(name: str) -> list[Callable[[], Any]]:
-    """Return makers of a learner, with the settings that change types."""
+    """Return functions that create a learner, in each setting that changes the compiled types."""
     kind: Any = ol.LEARNERS[name]
     if name.startswith("Kernel"):
         return [partial(kind, kernel=kernel) for kernel in KERNELS]

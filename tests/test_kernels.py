@@ -98,7 +98,7 @@ def test_a_state_that_no_rounds_lead_to_is_refused(tmp_path):
         (lambda s: s.n.__setitem__(0, 25.0), "25 examples are kept"),
         (lambda s: s.n.__setitem__(0, 1.5), "1.5 examples are kept"),
         (lambda s: s.form.__setitem__(1, 9.0), "needs the kernel it began with"),
-        (lambda s: s.L.__setitem__(0, 0.0), "a diagonal that is not positive"),
+        (lambda s: s.L.__setitem__(0, 0.0), "a diagonal that is not above 0"),
         (lambda s: s.rho.__setitem__(3, 0.0), "a prior variance = 0"),
     ]:
         model = ol.KernelAAR(RBF(gamma=1.0)).fit(X, y)

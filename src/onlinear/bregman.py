@@ -83,8 +83,8 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
     """Return the point of [α/n, 1]ⁿ ∩ simplex nearest to w in relative entropy.
 
     The smallest weights are raised to α/n, as few as possible, and the others are scaled so that
-    the sum is one. Misprint resolved: lines 8 and 15 of Herbster & Warmuth's Figure 3 have an α/n
-    too many in their denominators.
+    the sum is one. Misprint resolved: lines 8 and 15 of Herbster & Warmuth's Figure 3 have one
+    α/n too many in their denominators.
 
     >>> project_simplex([0.9, 0.06, 0.03, 0.01], 0.4)
     array([0.7, 0.1, 0.1, 0.1])
@@ -104,9 +104,9 @@ def lift_simplex(w, alpha):
 
     Raising some weights scales the others down, which may bring more of them below α/n: these are
     raised too, until none is below. Each pass costs O(n), and a few passes suffice, though up to n
-    are possible. A sort, or the medians of Figure 3, have a better worst case.
-    ``benchmarks/speed.py`` times the sort, which is slower for hundreds of weights and equally fast
-    at a million.
+    are possible. Sorting the weights, or taking medians as in Herbster & Warmuth's Figure 3, has a
+    better worst case. ``benchmarks/speed.py`` compares these passes with sorting, which is slower
+    for hundreds of weights and equally fast at a million.
     """
     n = w.size
     floor = alpha / n

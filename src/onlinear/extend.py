@@ -1,10 +1,10 @@
 """Building blocks for writing your own learner.
 
 A learner is two functions, ``init`` and ``step``, and a class that names its parameters. The step
-is one round, compiled by Numba; the class then has ``predict_one`` and ``learn_one``,
-``onlinear.replay``, ``Keyed``, ``Bank``, ``Late``, ``save`` and ``load``, and the scikit-learn and
-river interfaces. ``docs/extend.md`` is the guide; ``examples/own_learner.py`` is a template to
-copy, with a regret bound.
+predicts one row and learns its label; Numba compiles it. The class then has ``predict_one``,
+``learn_one``, ``save``, and the scikit-learn and river interfaces, and works with
+``onlinear.replay``, ``Keyed``, ``Bank``, ``Late`` and ``load``. ``docs/extend.md`` is the guide;
+``examples/own_learner.py`` is a template to copy, with a regret bound.
 
 >>> import math
 >>> from typing import NamedTuple
@@ -46,7 +46,7 @@ The step
     how to run second-order rounds on blocks of rows, which is faster from 64 columns.
 Checks of parameters
     ``number``, ``whole``, ``limit`` (a positive number, or None for infinity) and ``choice`` check
-    a parameter and return it; ``asked`` lets them check the arguments of a function, too.
+    a parameter and return it. With ``asked``, these functions also check a function's arguments.
 States
     ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
     as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale a ``Gaussian`` state.
@@ -63,11 +63,11 @@ Bounds
     ``Guarantee`` states a theorem, ``unknown`` that there is none. ``Account`` says how the bound
     is updated: by a ``Tally``, a step that sees rows and labels only and computes ``COMPARATOR``,
     ``FACTOR`` and ``EXTRA`` of loss ≤ factor · comparator + extra. ``tallied`` and
-    ``competitor`` create the state of a tally, ``compete`` adds a row to the best predictor in
-    hindsight, ``enter`` writes the three numbers, ``broke`` notes that a hypothesis of the theorem
-    fails, and ``lose`` that double precision does not suffice. ``Path`` is a sequence of predictors
-    given as comparator; ``STAYS`` says that the comparator must not change. ``inside_ball`` and
-    ``cut_to`` are for comparators in a ball.
+    ``competitor`` create the state of a tally, ``compete`` updates the least loss in hindsight with
+    a row, and ``enter`` writes comparator, factor and extra. ``broke`` notes that a hypothesis of
+    the theorem fails, and ``lose`` that double precision does not suffice. ``Path`` is a sequence
+    of predictors given as comparator; ``STAYS`` says that the comparator must not change.
+    ``inside_ball`` and ``cut_to`` are for comparators in a ball.
 """
 
 from onlinear._engine.bulk import Bulk

@@ -6,7 +6,7 @@
 
 A custom kernel is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row x,
 and returns the n values K(z_i, x). A custom kernel is called from Python once per round (twice by
-``KernelGD`` with a budget); the three kernels above are compiled.
+``KernelGD`` once its budget is full); the three kernels above are compiled.
 """
 
 import math
@@ -22,7 +22,7 @@ from onlinear._validation.checks import number, whole
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial", "RowKernel", "register"]
 
-MOST_DEGREE = 1000  # a value of the kernel takes as many multiplications
+MOST_DEGREE = 1000  # one kernel value takes ``degree`` multiplications
 
 LINEAR, POLYNOMIAL, GAUSSIAN, GIVEN = range(4)
 
@@ -37,7 +37,7 @@ class Kernel:
     """
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return kind, gamma, coef0 and degree for compiled code, for rows of width d."""
+        """Return kind, gamma, coef0 and degree for compiled code, for rows of d columns."""
         raise NotImplementedError
 
     def __call__(self, Z: Any, x: Any) -> np.ndarray:
@@ -54,7 +54,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """K(x, z) = xᵀz: with it, a kernel learner equals the linear learner.
+    """K(x, z) = xᵀz: with this kernel, a kernel learner equals the linear learner.
 
     >>> from onlinear.kernels import Linear
     >>> Linear()([[1.0, 2.0], [0.0, 1.0]], [3.0, 4.0])

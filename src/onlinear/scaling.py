@@ -24,7 +24,7 @@ UNITS = ("mean", "spread", "centre", "scale", "prior")
 
 @kernel
 def room_for(d):
-    """Return an upper limit on the numbers in a learner's state plus the scaling statistics."""
+    """Return how many numbers, at most, a state of d columns and its scaling statistics have."""
     return 2 * d * d + 8 * d + 8
 
 
@@ -102,16 +102,16 @@ class Standardized(Nested, Learner):
     its running standard deviation, and a 1 for the intercept. When the mean or deviation changes,
     the learner's state is converted exactly, as if all past rows had been in the new units.
     Multiplying a column by a number, or adding a number to it, changes nothing but rounding (which
-    CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary it is
-    added with the prior. Costs O(d²) per round, like the learner.
+    CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary, it is
+    added like a new column, with the learner's prior. Costs O(d²) per round, like the learner.
 
-    The given learner only says which class and parameters to use; it does not learn itself. Change
-    the parameters of the learner with ``set_params(learner__c=10.0)``. No regret bound is known for
-    Standardized. Labels are not centred, so the intercept has to learn their mean: a learner that
-    shrinks its predictions, as LASER does unless ``shrink=False``, shrinks the intercept too. WEMM
-    needs b above the largest ‖u‖² of a standardized row u, which can be as large as the number of
-    rows seen, and refuses rows beyond it; ONS also assumes rows of bounded length. Unlike Auto,
-    Standardized does not clip outliers.
+    The given learner only says which class and parameters to use; Standardized does not train it.
+    Change the parameters of the learner with ``set_params(learner__c=10.0)``. No regret bound is
+    known for Standardized. Labels are not centred, so the intercept has to learn their mean: a
+    learner that shrinks its predictions, as LASER does unless ``shrink=False``, shrinks the
+    intercept too. WEMM needs b above the largest ‖u‖² of a standardized row u, which can be as
+    large as the number of rows seen, and refuses longer rows; ONS also assumes rows of bounded
+    length. Unlike Auto, Standardized does not clip outliers.
 
     Parameters
     ----------

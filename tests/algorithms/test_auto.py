@@ -346,10 +346,10 @@ def test_what_it_began_with_stays():
 
 def test_tickets_of_others_are_refused():
     model = ol.Auto().fit(*stream(30))
-    with pytest.raises(ValueError, match="what remember returned"):
+    with pytest.raises(ValueError, match="the array that remember returned"):
         model.learn_late(np.zeros(5), 1.0)
     for others in (ol.Auto(lags=0).remember(np.ones(2)), ol.Auto(lags=1).remember(np.ones(6))):
-        with pytest.raises(ValueError, match="what remember returned"):
+        with pytest.raises(ValueError, match="the array that remember returned"):
             model.learn_late(others, 1.0)
     kept = model.remember(np.ones(4))
     kept[0] = 1e200

@@ -184,7 +184,7 @@ def test_a_certificate_of_labels_whose_squares_overflow_ends_and_can_be_saved(tm
     ids=repr,
 )
 def test_ranges_whose_square_is_0_or_infinite_are_refused(model):
-    with pytest.raises(ValueError, match=r"theorem's rate fits in floating point, got"):
+    with pytest.raises(ValueError, match=r"default eta fits in floating point, got"):
         model.learn_one([0.0], 0.0)
 
 

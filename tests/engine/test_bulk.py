@@ -321,13 +321,13 @@ def test_words_for_an_engine_that_is_not_there():
     X, y = stream(rows=20, d=4)
     with pytest.raises(ValueError, match=r"one of .*'rank-one'.*got 'fast'"):
         ol.replay(ol.AAR(), X, y, engine="fast")
-    with pytest.raises(ValueError, match="NLMS does not take its rounds in bulk"):
+    with pytest.raises(ValueError, match="NLMS cannot learn rows in bulk"):
         ol.replay(ol.NLMS(), X, y, engine="bulk")
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(ValueError, match="AAR does not take sparse rows in bulk"):
+    with pytest.raises(ValueError, match="AAR cannot learn sparse rows in bulk"):
         ol.replay(ol.AAR(), sparse.csr_array(X), y, engine="bulk")
     mapped = ol.features.Mapped(ol.features.RandomFourier(8), ol.AAR())
-    with pytest.raises(ValueError, match="Mapped does not take its rounds in bulk"):
+    with pytest.raises(ValueError, match="Mapped cannot learn rows in bulk"):
         ol.replay(mapped, X, y, engine="bulk")
     assert ol.replay(mapped, X, y).predictions.shape == (20,)
 

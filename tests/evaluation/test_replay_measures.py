@@ -210,7 +210,7 @@ def test_an_index_that_picks_no_rows_says_how_to_write_one(index):
 
 def test_an_index_of_a_bank_that_picks_no_rows_says_how_to_write_one():
     run = some_bank()
-    with pytest.raises(TypeError, match=r"run\[:, k\] is that of learner k"):
+    with pytest.raises(TypeError, match=r"run\[:, k\] is the replay of learner k"):
         run[2]
     with pytest.raises(TypeError, match=r"array of learners, as in run\[:, 1:3\]"):
         run[:, "a"]

@@ -53,8 +53,8 @@ def test_every_altered_byte_and_truncation_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"name": "Learner"}, "no map 'Learner' here"),
-        ({"name": "FeatureMap"}, "no map 'FeatureMap' here"),
+        ({"name": "Learner"}, "no feature map is known as 'Learner'"),
+        ({"name": "FeatureMap"}, "no feature map is known as 'FeatureMap'"),
         ({"name": ["Nystroem"]}, "does not describe"),
         ({"params": {"z": 1}}, "does not describe"),
         ({"landmarks": 10**12}, "numbers, got"),
@@ -69,7 +69,7 @@ def test_every_altered_byte_and_truncation_is_refused(tmp_path):
         ({"count": 13.0}, "13 landmarks were chosen"),
         ({"count": 1.5}, "1.5 landmarks were chosen"),
         ({"count": math.nan}, "not finite"),
-        ({"diagonal": 0.0}, "a diagonal that is not positive"),
+        ({"diagonal": 0.0}, "a diagonal that is not above 0"),
     ],
     ids=repr,
 )

@@ -167,7 +167,7 @@ def test_a_filter_too_wide_for_a_matrix_says_what_to_use_instead(monkeypatch):
     with pytest.raises(ValueError, match=r'RidgeFilter in primal form keeps.*use form="dual"'):
         ol.RidgeFilter(form="primal").decide(np.ones(1000))
     f = ol.RidgeFilter(form="dual", feedback="full")
-    with pytest.raises(ValueError, match=r"RidgeFilter would keep .* forward less"):
+    with pytest.raises(ValueError, match=r"RidgeFilter would keep .* forward fewer rows"):
         ol.filter_replay(f, np.eye(600), np.ones(600))
     assert f.seen_ == 0
 

@@ -69,8 +69,8 @@ CASES = [
     ("ARCOR", {}, put("segment", 1, 2.0), "2 is its flag"),
     ("EG", {}, put("w", 0, 0.9), "weights"),
     ("EG", {}, put("w", 0, -0.1), "its weights = -0.1"),
-    ("EG", {}, put("log_w", 0, 5.0), "a weight other than its logarithm says"),
-    ("EGPM", {}, put("log_w", (1, 0), 5.0), "a weight other than its logarithm says"),
+    ("EG", {}, put("log_w", 0, 5.0), "a difference between a weight and exp"),
+    ("EGPM", {}, put("log_w", (1, 0), 5.0), "a difference between a weight and exp"),
     ("EGU", {}, put("w", 0, 2.0), "a weight = 2"),
     ("DriftNetwork", {"C": 1}, indefinite(), "Σ of a copy is not symmetric"),
     ("DriftNetwork", {"C": 1}, indefinite("P"), "Σ of the second layer is not symmetric"),
@@ -334,6 +334,6 @@ def test_a_waiting_row_with_absurd_features_is_not_learnt(tmp_path):
 
     alter(path, change)
     late = ol.load(path)
-    with pytest.raises(ValueError, match="Auto needs what remember returned"):
+    with pytest.raises(ValueError, match="Auto.learn_late needs the array that remember"):
         late.learn_one(id=12, y=0.5)
     late.save(path)

@@ -101,8 +101,8 @@ class Bulk(NamedTuple):
     ``accept(state, params, x, y, m, beside)``
         Whether to TAKE the row, to LEAVE it to the step, or to take it as the last row of the
         block, because ``close`` will RENEW Σ and the other matrices. The state's w has already
-        learnt the row. Tallies are updated here. ``beside`` is (χ, the wings, or scratch, of the
-        other matrices, the row's index in them, memory of the block).
+        learnt the row. Tallies are updated here. ``beside`` is (χ, the scratch arrays ("wings") of
+        the other matrices, the row's index in them, memory of the block).
     ``close(state, params, X, start, rows)``
         Finish the block; t, w and the matrices are those after its last row.
     ``others(state, params)``
@@ -120,11 +120,11 @@ class Bulk(NamedTuple):
     close: Callable[..., Any] = nothing
     others: Callable[..., Any] = none_beside
     turn_other: Callable[..., Any] = no_turn
-    crossover: int = 64  # columns from which rounds in bulk are faster
+    crossover: int = 64  # from this many columns on, rounds in bulk are faster
 
 
 class Space(NamedTuple):
-    """Scratch for blocks of rows of one width."""
+    """Scratch memory for blocks of rows with a given number of columns."""
 
     X: np.ndarray
     W: np.ndarray
@@ -141,7 +141,7 @@ def grain(d: int) -> int:
 
 
 def space(d: int) -> Space:
-    """Return scratch for blocks of width d, with room for one more matrix besides Σ."""
+    """Return scratch for blocks of d columns, with room for one more matrix besides Σ."""
     rows = grain(d)
     return Space(
         X=aligned(rows, d),

@@ -5,7 +5,7 @@ xᵀw before the row is learnt, the prediction to return, how far the row moves 
 and a bound on the rounding error of that.
 
 The functions without a decorator are templates: ``turn``, ``accept`` and the other functions of a
-learner (:class:`onlinear._engine.bulk.Bulk`) are bound when they are compiled.
+learner (:class:`onlinear._engine.bulk.Bulk`) are bound when the templates are compiled.
 """
 
 import math
@@ -26,11 +26,11 @@ from onlinear._numerics.linalg import ROUNDING, axpy, finite, kernel, shift
 
 __all__ = ["LEAVE", "RENEW", "ROUGH", "TAKE", "block", "decide_leaf", "learn_leaf"]
 
-# a round is left to the step, to keep its digits, if
-VAGUE = 1e5  # χ under Σ₀ is above this many times the noise of the round,
-COLLAPSED = 1e3  # or above this many times the sum of the present χ and the noise,
-SPARE = 1e5  # or χ after the row is below this many times its rounding error,
-TINY = 1e-280  # or χ is below this, where floats have fewer digits
+# a round is left to the step, which loses fewer digits, if one of these limits is passed
+VAGUE = 1e5  # χ under Σ₀ is above this many times the noise of the round
+COLLAPSED = 1e3  # χ under Σ₀ is above this many times the sum of the present χ and the noise
+SPARE = 1e5  # χ after the row is below this many times its rounding error
+TINY = 1e-280  # χ is below this, where floats have fewer digits
 
 LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of ``numbers``
@@ -70,7 +70,7 @@ def _copy(x, diagonal, a, copy, p):
 
 @kernel
 def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
-    """Copy the rows to X and set P to what drift adds; return how many rows are usual."""
+    """Copy rows to X, set P to what drift adds; return how many have numbers of usual size."""
     d = S.shape[0]
     for i in range(d):
         diagonal[i] = S[i, i]

@@ -98,7 +98,7 @@ class CompiledStep:
 
     @property
     def _round(self) -> Callable[..., Any]:
-        """One round, as a template; users' own steps are watched, since no test covers them."""
+        """One round, as a template; a user's step is watched: a prediction must change no state."""
         ours = self.function.__module__.startswith("onlinear.")
         return bound(
             loops.one,

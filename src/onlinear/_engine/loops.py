@@ -68,8 +68,8 @@ def vital(state):
 def one(state, params, x, y, work, labelled):
     """One round: predict x, and learn y if it is labelled.
 
-    Before a round that is not usual, the state is copied. If a number is not finite afterwards, the
-    round is undone; see :mod:`onlinear._engine.number_range`.
+    Before a round with very large or very small numbers, the state is copied. If a number is not
+    finite afterwards, the round is undone; see :mod:`onlinear._engine.number_range`.
     """
     usual = usual_row(x)
     if not usual:

@@ -16,7 +16,7 @@ _hushed = False  # whether bars are suppressed
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Draw no bar inside the block: there is already one for the whole."""
+    """Draw no progress bar inside the ``with`` block: the caller already shows one."""
     global _hushed
     before, _hushed = _hushed, True
     try:

@@ -16,7 +16,7 @@ from onlinear._numerics.jit import arrayobj, cgutils, intrinsic, types
 
 __all__ = ["RecordBlock", "at"]
 
-NUMBER = 8  # bytes: every array begins at a multiple of it
+NUMBER = 8  # every array begins at a multiple of this many bytes
 
 
 class RecordBlock:
@@ -65,8 +65,8 @@ def _at(arrays, k):
 def at(typing_context, arrays, k):
     """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
 
-    The compiler knows that these arrays are contiguous; of views it would not know. (The arrays are
-    found by address, since Numba cannot loop over a tuple of arrays of several types.)
+    The compiler knows that these arrays are contiguous, which it would not know of views. (The
+    arrays are found by address, since Numba cannot loop over a tuple of arrays of several types.)
     """
     kinds = [
         types.Array(array.dtype, array.ndim - 1, "C") if array.ndim > 1 else array.dtype

@@ -6,9 +6,8 @@ A step is a plain function of one round,
 
 where ``state`` is a tuple of float64 arrays changed in place, ``params`` a tuple of numbers (or
 arrays), and ``work`` holds scratch rows as wide as x. ``y = nan`` means that there is no label yet:
-the step predicts and changes nothing. It returns FINE as ``rule`` and the prediction as ``value``,
-or the rule that the row breaks and the offending number. A step checks the rules before it writes
-anything.
+the step predicts and changes nothing. A step returns the prediction and FINE, or the offending
+number and the rule that the row breaks. A step checks the rules before it writes anything.
 
 The loops over single rows are in :mod:`onlinear._engine.loops`, the loops over blocks of rows in
 :mod:`onlinear._engine.bulk`; :mod:`onlinear._engine.compiled_step` compiles the step into them.
@@ -81,8 +80,8 @@ class Step(CompiledStep):
             raise ValueError(f"replay needs engine to be one of {ENGINES}, got {engine!r}")
         if self.in_bulk is None or not isinstance(X, np.ndarray):
             if engine == "bulk":
-                rows = "sparse rows" if self.in_bulk else "its rounds"
-                raise ValueError(f'{owner} does not take {rows} in bulk: use engine="auto"')
+                rows = "sparse rows" if self.in_bulk else "rows"
+                raise ValueError(f'{owner} cannot learn {rows} in bulk: use engine="auto"')
             return False
         rows, d = X.shape
         pays = d >= self.in_bulk.crossover and rows >= grain(d)
@@ -209,7 +208,8 @@ class InTurn(Tally):
 class Prepared(Step):
     """A compiled step that needs something from a Python function before every round.
 
-    ``before(state, x, work)`` writes it into the scratch; it is not called with a bad row.
+    ``before(state, x, work)`` writes what the step needs to the scratch memory. ``before`` is not
+    called with a row that is not finite.
     """
 
     def __init__(self, step: Step, before: Callable[..., None]) -> None:

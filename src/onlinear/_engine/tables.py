@@ -60,10 +60,12 @@ class Rows:
         rows, d = shape
         sizes = indptr[1:] - indptr[:-1]
         if sizes.size != rows or indptr[0] != 0 or sizes.min() < 0:
-            raise ValueError(f"X needs an indptr that rises from 0 in {rows} steps, got {indptr}")
+            need = f"an indptr of {rows + 1} numbers that start at 0 and never decrease"
+            raise ValueError(f"X needs {need}, got {indptr}")
         stop = indptr[-1]
         if stop > min(data.size, indices.size):
-            raise ValueError(f"X needs {stop} entries, got {data.size} in {indices.size} columns")
+            got = f"{data.size} values and {indices.size} column indices"
+            raise ValueError(f"X needs {stop} entries, as its indptr says, got {got}")
         data, indices = data[:stop], indices[:stop]
         if stop and not 0 <= indices.min() <= indices.max() < d:
             raise ValueError(f"X needs columns 0 ≤ j < {d}, got {indices.min()} … {indices.max()}")

@@ -52,8 +52,8 @@ class Crew:
     ) -> list[T]:
         """Run the calls and return their results; none still runs when this returns or raises.
 
-        ``meanwhile`` is called from time to time while they run. After an error, ``stop`` is called
-        to end them early.
+        ``meanwhile`` is called from time to time while the calls run. After an error, ``stop`` is
+        called to end the other calls early.
         """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)
@@ -111,7 +111,7 @@ def blas_threads(d: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T]]:
-    """Run a call in a thread while the block runs.
+    """Run a call in a thread while the ``with`` block runs.
 
     The call is given a function to report the row it has reached. Once the block has ended without
     needing the result, that function raises, which ends the call.

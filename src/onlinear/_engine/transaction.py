@@ -259,7 +259,7 @@ class Restorable(Protocol):
 
 
 class Transaction:
-    """A block that finishes; if it does not, ``recover`` runs at once, or in the next call.
+    """A ``with`` block; if it fails, ``recover`` runs at once, or else before the next call.
 
     ``recover`` undoes the block, or does the rest of it; calling it twice does no more than calling
     it once. The caller holds the locks of the guarded objects. If blocks of the same object are

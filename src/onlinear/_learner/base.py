@@ -32,7 +32,7 @@ BRIEF = 1 << 20  # a state of up to this many numbers is copied, to predict a ta
 
 
 class Learner(LearnerState):
-    """A linear predictor that learns online: predict a row, see its label, learn it, next row.
+    """A predictor that learns online: row by row, it predicts, sees the label and learns.
 
     A subclass declares its parameters as fields, its ``algorithm``, and a method ``_params`` that
     checks the fields and converts them to the numbers its step takes. Parameters are checked at
@@ -52,7 +52,7 @@ class Learner(LearnerState):
         return False
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a versioned file with a checksum (no pickle), all or nothing.
+        """Write the learner atomically to a versioned file with a checksum; no pickle is used.
 
         >>> import onlinear as ol
         >>> model = ol.Ridge(b=2.0)
@@ -249,7 +249,7 @@ class Learner(LearnerState):
         with self._lock, alone(self, nested):
             if learn or self._record is None or self._record.size > BRIEF:
                 return run(self, X, y, learn=learn, progress=progress, engine=engine)
-            self._numbers()  # raises if a parameter was changed that cannot be
+            self._numbers()  # raises if a parameter was changed that must stay as it was
             model = copy.copy(self)  # so that several threads may predict at once
         return run(model, X, y, learn=False, progress=progress, engine=engine)
 

@@ -1,8 +1,8 @@
 """The base class of kernel learners, whose state grows with the examples they keep.
 
-The state is one flat array, as for all learners, with room for some number of examples. When there
-are more examples, the room grows by a quarter. So most rounds copy nothing, and the size of the
-state depends only on the number of examples.
+The state is one flat array, as for all learners, with room for a number of examples. When the room
+is full, it grows by a quarter. So most rounds copy nothing, and the size of the state depends only
+on the number of examples.
 """
 
 import bisect
@@ -115,8 +115,8 @@ class KernelLearner(Learner):
         kept = 0 if self._state is None else int(self._state.n[0])
         if self._budget() < kept:
             raise ValueError(
-                f"{type(self).__name__} needs budget ≥ {kept}, the examples it keeps, "
-                f"got budget={self.budget!r}"
+                f"{type(self).__name__} needs budget ≥ {kept}, the number of examples it "
+                f"keeps, got budget={self.budget!r}"
             )
         return numbers
 
@@ -200,7 +200,7 @@ def check_fixed(needs: str, model: Any) -> None:
         raise TypeError(f"{needs}, got {checks.described(model)}")
     if isinstance(model, KernelLearner):
         raise ValueError(
-            f"{needs} whose state does not grow, got {type(model).__name__}: put "
-            "onlinear.features in front of the rows instead"
+            f"{needs} whose state does not grow, got {type(model).__name__}: use a linear learner "
+            "on features from onlinear.features instead"
         )
     model._numbers()

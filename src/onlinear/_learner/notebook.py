@@ -129,7 +129,7 @@ def _curves(curves: Mapping[str, np.ndarray], first: int) -> str:
         paths += f'<path d="{line}" fill="none" {STYLES[name]}/>' if line else ""
     what = "loss (solid), comparator (dotted), ceiling (dashed)"
     if most > top:
-        what += ", beyond the chart"
+        what += ", partly above the chart"
     return _chart(paths, _figure(top), (f"round {first:,}", f"{first + rounds - 1:,}"), what)
 
 

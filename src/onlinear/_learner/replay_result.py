@@ -53,7 +53,7 @@ class Replay:
 
     def __getitem__(self, rows: Any) -> "Replay":
         """Return the replay of some rows: a slice, a mask or an array of row numbers."""
-        rows = _several(rows, "rows, as in run[100:]; run.predictions[i] is that of row i")
+        rows = _several(rows, "rows, as in run[100:]; run.predictions[i] is one prediction")
         skipped = np.zeros(len(self), dtype=bool)
         skipped[self.bad_rows] = True
         return Replay(self.predictions[rows], self.labels[rows], np.flatnonzero(skipped[rows]))
@@ -190,7 +190,7 @@ class BankReplay:
         """Return the replay of some rows; with a second index, of one learner or of some."""
         some: Any
         rows, some = where if isinstance(where, tuple) and len(where) == 2 else (where, slice(None))
-        rows = _several(rows, "rows, as in run[100:]; run[:, k] is that of learner k")
+        rows = _several(rows, "rows, as in run[100:]; run[:, k] is the replay of learner k")
         try:
             one = operator.index(some)
         except TypeError:

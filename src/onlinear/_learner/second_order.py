@@ -1,4 +1,4 @@
-"""The base class of learners that keep a matrix of uncertainty."""
+"""The base class of learners that keep a covariance matrix Σ of their weights."""
 
 from typing import Any, ClassVar
 

@@ -63,8 +63,8 @@ class LearnerState(Estimator):
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
     n_skipped_ = 0
-    _call = cast("tuple[Any, ...] | None", None)  # the arguments of the compiled step,
-    _direct = cast("tuple[Any, ...] | None", None)  # and what a call without the lock needs
+    _call = cast("tuple[Any, ...] | None", None)  # the arguments of the compiled step
+    _direct = cast("tuple[Any, ...] | None", None)  # what a call without the lock needs
 
     def __init_subclass__(cls) -> None:
         """Register the class by its name for :func:`load`; the latest class of a name is used."""
@@ -172,19 +172,19 @@ class LearnerState(Estimator):
     def _prepare(self) -> tuple[Any, ...]:
         """Return the arguments of the compiled step; they are cached until a parameter changes.
 
-        The step is stored on the class and not in the learner, so that it counts neither when the
-        learner is copied nor when its size is measured.
+        The compiled step is stored on the class and not in the learner, so that it is not part of
+        copies of the learner, or of its size in memory.
         """
         one = self._step.one
         type(self)._one = staticmethod(one)
         call = (tuple(self._state), self._numbers(), self._work)
         self._call = call
-        if not PLAIN:  # a round in plain Python is not one step for other threads
+        if not PLAIN:  # other threads could interrupt a round in plain Python
             self._direct = (one, self._shape, *call, self._busy)
         return call
 
     def _prepare_again(self) -> None:
-        """Make the next round prepare its arguments again: the state or a parameter was replaced.
+        """Let the next round prepare its arguments again, after the state or a parameter changed.
 
         The caller must hold the learner's lock.
         """

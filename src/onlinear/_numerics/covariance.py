@@ -18,9 +18,9 @@ __all__ = [
 ]
 
 LARGEST_STEP = 1e4  # observe() splits an observation whose xᵀΣx/r exceeds this
-UNSURE = 1e7  # one whose xᵀΣx/r exceeds this may leave Σ less definite than state files allow,
-VAGUE = 1e10  # one whose xᵀΣx/r exceeds this may cost Σ its definiteness,
-LEAST_PIVOT = 1e-12  # which is restored with pivots of at least this share of its diagonal
+UNSURE = 1e7  # beyond this xᵀΣx/r, an observation may leave Σ less definite than state files allow
+VAGUE = 1e10  # beyond this xᵀΣx/r, an observation may make Σ indefinite
+LEAST_PIVOT = 1e-12  # an indefinite Σ is mended with pivots of at least this share of its diagonal
 LEAST_VARIANCE = 1e-290  # Σ_ii is not made smaller than about this
 MOST_PARTS = 200  # the most parts that observe() splits an observation into
 LEAST_PART = 1e-280  # a smaller share of an observation may underflow
@@ -55,7 +55,7 @@ def observe_given(S, x, v, chi, r, rough, u):
 
 @short
 def observe_later(S, x, v, chi, r, rough, u):
-    """Do the same, but if it returns True, the caller has to do Σ ← Σ − uuᵀ."""
+    """Do as :func:`observe_given`, but if this returns True, the caller has to do Σ ← Σ − uuᵀ."""
     if clear(chi, r, rough):
         _weigh(v, chi, r, 1.0, u)
         return True
@@ -81,8 +81,8 @@ def _observe_in_parts(S, x, v, chi, r, u):
     times r: the limit is never reached unless χ is only rounding error.
 
     The rounding errors of the subtraction are a small share of the old Σ. If Σ shrinks by more than
-    seven digits, that share is added to its diagonal, to keep it positive definite. If it shrinks
-    by more than ten, it is also mended afterwards.
+    seven digits, that share is added to its diagonal, to keep it positive definite. If Σ shrinks by
+    more than ten digits, Σ is also mended afterwards (:func:`_mend`).
     """
     vague = chi > VAGUE * r
     if chi > UNSURE * r:
@@ -95,7 +95,7 @@ def _observe_in_parts(S, x, v, chi, r, u):
 
 @kernel
 def _observe_parts(S, x, v, chi, r, u):
-    """Do the same, without mending."""
+    """Observe in parts like :func:`_observe_in_parts`, without correcting Σ for rounding errors."""
     remaining = 1.0
     for _ in range(MOST_PARTS):
         noise = rounding_of(S, x)
@@ -161,15 +161,15 @@ def _weigh(v, chi, r, part, u):
 def rounding_of(S, x):
     """Return a bound on the rounding error of xᵀΣx: a share of its upper bound Σ x_i²Σ_ii.
 
-    It is infinite if some Σ_ii is below 1e-290: were Σ to shrink further, it would underflow. (It
-    writes Σ's diagonal, unchanged.)
+    The bound is infinite if some Σ_ii is below 1e-290: were Σ to shrink further, it would
+    underflow. (The function writes Σ's diagonal, but with the same values.)
     """
     return shift_and_round(0.0, S, x)
 
 
 @short
 def shift_and_round(a, S, x):
-    """S ← S + a·I, and return :func:`rounding_of` it, in one pass over the diagonal."""
+    """S ← S + a·I, and return :func:`rounding_of` the new S, in one pass over the diagonal."""
     n = x.size
     s0 = s1 = 0.0
     least = LEAST_VARIANCE

@@ -1,4 +1,4 @@
-"""Hashes of everything that a compiled function depends on; they are part of its name."""
+"""Hash the sources that a compiled function depends on; the hash is part of its name."""
 
 import hashlib
 import sys
@@ -31,11 +31,11 @@ def _foundation() -> bytes:
 def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
     """Hash the sources a compiled function depends on; None if they cannot be found.
 
-    These are the files of everything it calls, directly or indirectly, and of the ``others`` that
-    are compiled with it, and this package's numerics and loops. A function typed at a prompt has no
-    file. Numba's disk cache checks only the file of the compiled function; with the hash in the
-    name, editing a kernel or a file that a step imports always recompiles it, and editing any other
-    file recompiles nothing.
+    The sources are the files of the function, of everything it calls, directly or indirectly, of
+    the ``others`` that are compiled with it, and this package's numerics and loops. A function
+    typed at a prompt has no file. Numba's disk cache checks only the file of the compiled function;
+    with the hash in its name, the function is also compiled again if a kernel or another file that
+    it depends on is edited, but not if any other file is edited.
     """
     code = function.__code__
     if not Path(code.co_filename).is_file():
@@ -44,10 +44,10 @@ def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> st
 
 
 def source_hash(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
-    """Hash the same sources without their bytecode, which differs from Python to Python.
+    """Hash the sources like :func:`fingerprint`, but no bytecode, which differs between Pythons.
 
-    A function that was compiled when this package was built has this hash in its name. None if the
-    function is not part of this package.
+    A function that was compiled when this package was built has this hash in its name. Return None
+    if the function is not part of this package.
     """
     if not all(each.__module__.startswith("onlinear.") for each in (function, *others)):
         return None
@@ -114,7 +114,7 @@ class _Dependencies:
 
 
 def _source(value: Any) -> Any:
-    """Return the function that something compiled is made of."""
+    """Return the Python function behind a kernel or intrinsic; other values are returned as is."""
     if isinstance(value, (FunctionType, LateModule)):  # asking a LateModule would import it
         return value
     for attribute in ("typed", "py_func", "_defn"):  # of intrinsics, kernels, Numba's intrinsics
@@ -123,7 +123,7 @@ def _source(value: Any) -> Any:
 
 
 def _instructions(code: CodeType) -> str:
-    """Return a hash of what a function and the functions in it do."""
+    """Return a hash of the bytecode of a function and of the functions inside it."""
     digest = hashlib.sha256(code.co_code)
     for part in code.co_consts:
         text = _instructions(part) if isinstance(part, CodeType) else repr(part)
@@ -158,7 +158,7 @@ def _used(function: FunctionType) -> dict[str, Any]:
 
 
 def _described(value: Any) -> str:
-    """Return what a value is, in words that are the same in every process."""
+    """Return a description of a value that is the same in every process."""
     value = _source(value)
     if isinstance(value, np.ndarray):
         content = hashlib.sha256(value.tobytes()).hexdigest()

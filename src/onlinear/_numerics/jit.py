@@ -2,10 +2,11 @@
 
 Wheels contain the machine code of this package's own functions
 (:mod:`onlinear._numerics.native`). Everything else is compiled by Numba when it is first called:
-your own steps, arguments of unusual types, and all functions where there is no such library. Numba
-is imported only then; until it is, a :class:`Kernel` or an :class:`Intrinsic` stands for what Numba
-will make of it. With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python
-functions, and each :func:`intrinsic`, which generates LLVM code, has a plain Python equivalent.
+your own steps, functions called with arguments of unusual types, and all functions if the package
+was installed without machine code. Numba is imported only when it has to compile; until then, a
+:class:`Kernel` or an :class:`Intrinsic` stands for the compiled function. With
+``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python functions, and each
+:func:`intrinsic`, which generates LLVM code, has a plain Python equivalent.
 """
 
 import os
@@ -73,7 +74,7 @@ def tell_address(name: str, address: int) -> None:
 class Kernel:
     """A function that compiled code calls.
 
-    Numba asks for ``_numba_type_`` to call it, for ``targetoptions`` and ``py_func`` to inline it.
+    Numba reads ``_numba_type_`` to call the kernel, ``targetoptions`` and ``py_func`` to inline it.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -82,7 +83,7 @@ class Kernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """Numba's own object for this function, which it calls instead."""
+        """Numba's own object for this function, which compiled code calls."""
         return _numba.part(self.py_func, self.targetoptions)
 
     @property
@@ -95,11 +96,11 @@ class Kernel:
         return compiled(own, own.__name__, (own,), own.__module__, {})
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call it from Python; it is then compiled as a function of its own."""
+        """Call the kernel from Python; it is then compiled as a function of its own."""
         return self._alone(*arguments, **named)
 
     def __reduce__(self) -> str:
-        """Let pickle find it by its name, like a function."""
+        """Let pickle find the kernel by its name, like a function."""
         return self.py_func.__qualname__
 
 
@@ -122,7 +123,7 @@ class Intrinsic:
         return _numba.type_of(self._made)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call it from Python."""
+        """Call the plain Python equivalent."""
         return self.py_func(*arguments)
 
 
@@ -188,9 +189,9 @@ def _just_in_time(
 ) -> Any:
     """Return a function that Numba compiles when it is called, and caches on disk.
 
-    Numba's cache finds it by the template's file and a name that contains a hash of the sources
-    (see :func:`fingerprint`). Without a hash it is compiled again in each process, as everything is
-    if no cache folder is writable.
+    Numba's cache finds the function by the template's file and a name that contains a hash of the
+    sources (see :func:`fingerprint`). A function without such a hash is compiled again in each
+    process, as all functions are if no cache folder is writable.
     """
     mark, name = fingerprint(*sources), function.__name__
     function.__name__ = function.__qualname__ = f"{name}_{mark}"

@@ -1,12 +1,13 @@
 """Faster compilation of kernels, which are parts of other compiled functions.
 
 Numba optimises every function that it compiles and makes machine code of it, then does the same
-again inside each caller. A kernel is only ever a part of its callers, so this compiler stops before
-that: the kernel is linked into them, and the outermost function is optimised as a whole. That takes
-a third to a half less time, and the machine code is the same or better.
+again inside each caller. A kernel is only ever a part of its callers, so this compiler makes no
+machine code of the kernel itself: the kernel is linked into its callers, and the outermost function
+is optimised as a whole. That takes a third to a half less time, and the machine code is the same or
+better.
 
-It uses parts of Numba that may change in any release, so it is for known releases only
-(:data:`KNOWN`); with others, Numba compiles kernels in its usual way.
+This compiler uses parts of Numba that may change in any release, so it is for known releases only
+(:data:`KNOWN`); with other releases, Numba compiles kernels in its usual way.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ from numba.core.typed_passes import NativeLowering
 
 __all__ = ["KNOWN", "Compiler"]
 
-KNOWN = (0, 64) <= numba.version_info.short <= (0, 68)  # where tests have passed with it
+KNOWN = (0, 64) <= numba.version_info.short <= (0, 68)  # releases that were tested
 
 
 class _Codegen:
@@ -44,7 +45,7 @@ class _Library(JITCodeLibrary):
         return _Codegen(self._codegen)
 
     def finalize(self) -> None:
-        """Link what this code calls; do no more."""
+        """Link what this code calls; neither optimise nor make machine code."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -78,7 +79,7 @@ class Compiler(CompilerBase):
     """Numba's compiler, without generating machine code."""
 
     def define_pipelines(self) -> Any:
-        """Return the usual passes, with ours before lowering."""
+        """Return Numba's usual passes, with :class:`_IntoSuchALibrary` before lowering."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         lowering = [each[0] for each in passes.passes].index(NativeLowering)
         passes.passes.insert(lowering, (_IntoSuchALibrary, "link only"))

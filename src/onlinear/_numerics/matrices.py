@@ -29,7 +29,7 @@ def _added_four(a, b, c, d, p, q, r, s, out):
 
 @along
 def _added_eight(a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w, out):
-    """Do the same for eight rows, summed as twice four."""
+    """Add eight rows, each times a number, to out, as two sums of four."""
     return (out + ((a * p + b * q) + (c * r + d * s))) + ((e * t + f * u) + (g * v + h * w))
 
 
@@ -41,7 +41,7 @@ def _four_less(a, b, c, d, u, p, q, r, s):
 
 @along
 def _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out):
-    """Do the same, then add the rows, each times another number, to out."""
+    """Subtract u times a number from each of four rows, then add the rows, weighted, to out."""
     p, q, r, s = p - e * u, q - f * u, r - g * u, s - h * u
     return p, q, r, s, out + ((a * p + b * q) + (c * r + d * s))
 

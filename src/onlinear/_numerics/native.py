@@ -1,12 +1,12 @@
 """Functions that were compiled when the package was built: the library ``onlinear._native``.
 
-Wheels for common machines contain it; ``native/`` in the source repository builds it. A function is
-found by its name, which contains a hash of its sources, so an edited step never runs old code.
-Where the library has no such function, or not for the types of the arguments, Numba compiles it;
-the numbers are the same to the bit.
+Wheels for common machines contain this library; ``native/`` in the source repository builds it. A
+function is found by its name, which contains a hash of its sources, so an edited step never runs
+old code. If the library lacks a function, or lacks it for the types of the arguments, Numba
+compiles it; the numbers are the same to the bit.
 
-``ONLINEAR_NATIVE`` set to a path uses the library there; set to 0, none. ``ONLINEAR_NATIVE_LEVEL``
-set to 2 uses the code for processors without AVX2.
+The environment variable ``ONLINEAR_NATIVE`` may name the path of another library, or be 0 to use
+none. ``ONLINEAR_NATIVE_LEVEL=2`` uses the code for processors without AVX2.
 """
 
 import importlib.machinery
@@ -47,7 +47,7 @@ def there() -> bool:
 
 @cache
 def _level() -> int:
-    """Return for which level of processor to take the code; 0 if there is none."""
+    """Return the processor level whose code to use; 0 if the library has none for this machine."""
     highest: int = _library().level()
     return min(highest, int(os.environ.get("ONLINEAR_NATIVE_LEVEL", highest)))
 
@@ -55,7 +55,7 @@ def _level() -> int:
 def function(name: str, make: Callable[[], Any]) -> Any:
     """Return the function of a name, or None if the library has none.
 
-    For arguments of other types than it was compiled for, it calls what ``make`` returns.
+    If its arguments have other types than it was compiled for, it calls what ``make`` returns.
     """
     library = _library()
     entries = library.find(name, _level())

@@ -1,4 +1,4 @@
-"""What Numba makes of kernels, intrinsics and functions that Python calls; imports Numba."""
+"""Compile kernels, intrinsics and functions with Numba; this module imports Numba."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ from onlinear._numerics import link_only
 
 __all__ = ["announcement", "entry", "intrinsic", "know", "part", "type_of"]
 
-_njit: Any = njit  # with options that its types leave out
+_njit: Any = njit  # takes options that its type annotations leave out
 
 
 class _Announcement(event.Listener):
@@ -27,7 +27,7 @@ class _Announcement(event.Listener):
         self.count = 0  # functions that Python calls and that were compiled
 
     def on_start(self, event: Any) -> None:
-        """Say so, if this is a function of ours that Python calls."""
+        """Announce the compilation of a function of this package that Python calls."""
         self._depth += 1
         name = event.data["dispatcher"].py_func.__name__
         loop, _, step = re.sub(r"_[0-9a-f]{16}$|_None$", "", name).partition("_onlinear_")
@@ -37,7 +37,7 @@ class _Announcement(event.Listener):
             self._say(f"onlinear: compiling {what.replace('_', ' ').strip()} (kept for later)")
 
     def on_end(self, event: Any) -> None:
-        """Clear the line."""
+        """Clear the announcement."""
         self._depth -= 1
         if self._depth == 0:
             self._say("")
@@ -71,7 +71,7 @@ def part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def type_of(made: Any) -> Any:
-    """Return Numba's type of a part or an intrinsic; it does not keep the thing itself."""
+    """Return Numba's type of a part or an intrinsic; the type does not keep ``made`` alive."""
     context = cpu_target.typing_context
     context.refresh()
     return context.resolve_value_type(made)

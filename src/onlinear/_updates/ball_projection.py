@@ -41,7 +41,7 @@ from onlinear._numerics.linalg import (
 
 __all__ = ["SCRATCH", "project_ellipsoid"]
 
-MORE = 32  # vectors beyond d, and at most 2d in all, before Cholesky's method is taken
+MORE = 32  # after d + MORE, or 2d, vectors without convergence, Cholesky's method is used
 SCRATCH = MORE + 13  # rows in addition to d: MORE + 1 vectors, and six arrays of up to 2d numbers
 NEWTON_STEPS = 100  # the secular equation needs about five
 COARSE = 0.5  # residual, as a share of R, for the first Newton step; its square for the next

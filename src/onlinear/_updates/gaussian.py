@@ -49,7 +49,7 @@ __all__ = [
     "weights",
 ]
 
-WIDE = 96  # columns from which one pass over Σ a round is faster than two
+WIDE = 96  # from this many columns on, one pass over Σ per round is faster than two
 
 _symv, _subtract_square = within(symv), within(subtract_square)
 
@@ -105,7 +105,7 @@ def covariance_times(state, x, work):
 
 @kernel(inline="always")
 def learn_later(state, x, e, chi, r, work):
-    """Learn the residual e at x like :func:`learn`, but defer the update of Σ if Σ is wide.
+    """Learn the residual e at x like :func:`learn`, but defer the update of a large Σ.
 
     :func:`covariance_times` has computed Σx before. The next round makes the deferred update in one
     pass with its own Σx; after the last round, :func:`settle` makes it.
@@ -129,7 +129,7 @@ def learn_given(state, x, e, chi, r, rough, work):
 
 @kernel(inline="always")
 def put_off(S, work):
-    """Subtract uuᵀ from Σ, where u is work[1]: at once, or in the next round if Σ is wide."""
+    """Subtract uuᵀ from Σ, where u is work[1]: at once, or in the next round if Σ is large."""
     u, owed = work[1], work[2]
     if u.size >= WIDE and u.size % 4 == 0:
         owed[0] = 1.0

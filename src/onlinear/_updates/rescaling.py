@@ -20,7 +20,7 @@ __all__ = [
 
 LEAST = 0.01  # share of a weight's precision that must remain when its prior is reduced
 VAGUE = 1e8  # if a weight's variance exceeds its prior's this many times, the prior replaces it
-EXTREME = 1e-140  # a prior variance below this, or above its inverse, has a square near the limits
+EXTREME = 1e-140  # squares of prior variances below this or above 1/EXTREME may over- or underflow
 
 
 class Follows(NamedTuple):
@@ -35,7 +35,7 @@ class Follows(NamedTuple):
     ``awaken(state, i, fresh)``
         Give column i, which has been 0 in every row seen, the prior it began with.
     ``reweigh(state, params, i, fresh, share, scratch)``
-        Add ``share`` of the prior of column i.
+        Add ``share`` times the prior precision of column i; a negative ``share`` subtracts it.
     ``adapt(state, params, work)``
         Finish the conversion, after the scaling of the columns has changed.
     """
@@ -84,7 +84,7 @@ def awaken_gaussian(state, i, fresh):
 
 @kernel
 def reweigh_gaussian(state, params, i, fresh, share, scratch):
-    """Add ``share`` of the prior of column i: Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh."""
+    """Add ``share`` times the prior precision of column i: Σ⁻¹ ← Σ⁻¹ + share·e_i e_iᵀ/fresh."""
     w, S = state[1], state[2]
     more = share / fresh
     left = 1.0 + more * S[i, i]
@@ -110,7 +110,7 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
 
 @kernel
 def reweigh_if_more(state, params, i, fresh, share, scratch):
-    """Add ``share`` of the prior of column i if it is positive, for a prior that fades away."""
+    """Reweigh only if ``share`` is positive, for learners that forget their prior over time."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
@@ -159,7 +159,7 @@ def _awaken_forgetful(state, i, fresh):
     state[3][i] = 0.0
 
 
-FORGETFUL = Follows(  # their prior fades
+FORGETFUL = Follows(  # for RLS and CR-RLS, which forget their prior over time
     variance, _parts_and_vector, _rescale_forgetful, _awaken_forgetful, reweigh_if_more, _nothing
 )
 

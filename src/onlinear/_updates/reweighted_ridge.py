@@ -33,11 +33,11 @@ from onlinear._numerics.linalg import axpy, cholesky, dot, kernel, solve_lower, 
 
 __all__ = ["FIGURES", "ROUNDING", "SCRATCH", "SMALL", "factorise", "solve", "weigh"]
 
-SMALL = 1e-5  # largest D_i S_ii / a of a small weight; a factor of ten costs half an iteration
+SMALL = 1e-5  # largest D_i S_ii / a of a small weight; 10 times more costs half an iteration
 FEW = 8  # with fewer small weights, or less than a quarter of all, iterating does not pay
-TURNS = 8
+TURNS = 8  # the most iterations
 ROUNDING = 3e-17  # tolerated error of v, as a share of √(bᵀMb)
-FIGURES = 1e-10  # the same, where only the value of a bound depends on v
+FIGURES = 1e-10  # tolerated error of v where only the value of a regret bound depends on v
 LOST = 1e-13  # a pivot below this share of its diagonal entry is rounding error
 SCRATCH = 3  # rows that solve() needs
 

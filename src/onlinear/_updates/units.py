@@ -44,11 +44,13 @@ __all__ = [
     "moved",
 ]
 
-SLACK = 1.0491  # a column keeps its scale within this factor of its variance (no ratio of rows),
-SHIFT = 0.02  # and its centre within this share of its deviation from its mean
-STALE = 2.1907  # its prior is set again when its variance has changed by this factor
+# a column's squared scale stays within this factor of its variance (the factor is not a ratio of
+# small numbers of rows, so that rounding does not decide ties)
+SLACK = 1.0491
+SHIFT = 0.02  # a column's centre stays within this share of the standard deviation from its mean
+STALE = 2.1907  # the prior of a column is set again when its variance has changed by this factor
 NEARLY = 1.01  # a state that is read from a file may exceed these limits by this factor
-ASLEEP = 1e-60  # a column that grows by more than the inverse of this was constant till then
+ASLEEP = 1e-60  # a column that grows by more than 1/ASLEEP counts as constant until then
 CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
 
 

@@ -42,7 +42,7 @@ def holds(
     owner: str,
     examples: int,
     numbers: float,
-    instead: str = "set a budget, or use onlinear.features in front of a linear learner",
+    instead: str = "set a budget, or use a linear learner on features from onlinear.features",
 ) -> None:
     """Refuse to keep examples that take more than half of the machine's memory."""
     what = f"{owner} would keep {examples} examples"

@@ -71,8 +71,8 @@ def refusal(
     elif outcome.rule == NOT_ONLY_PREDICTED:
         text = (
             "needs a step that only predicts if y is NaN, but with y = NaN its step predicted NaN "
-            f"or changed the state in {place}: begin it with the prediction, and return that with "
-            "FINE if math.isnan(y)"
+            f"or changed the state in {place}: let the step first compute the prediction, and "
+            "return it with FINE if math.isnan(y)"
         )
     else:
         rule = rules[outcome.rule - DOMAIN]

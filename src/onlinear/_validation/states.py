@@ -4,11 +4,12 @@ A check takes the arrays of several states, stacked along the first axis. So the
 ``Keyed`` object can be checked some thousands at a time.
 
 A covariance matrix Σ may have lost its positive definiteness to rounding. Σ is accepted if
-D^{−½}ΣD^{−½} + εI has a Cholesky factor, where D is the diagonal of Σ. One round divides Σ_ii by
-10⁴ at most (:mod:`onlinear._numerics.covariance`), so rounding errors of 10⁻¹⁶Σ_ii before the round
-are at most 10⁻¹²Σ_ii after it; ε = 10⁻¹⁰ per column leaves room for many rounds. The next round
-needs |Σ_ij| ≤ (1 + ε)√(Σ_ii Σ_jj): the bounds on rounding errors in the update assume this
-inequality, and without it the update might not terminate.
+D^{−½}ΣD^{−½} + εI has a Cholesky factor, where D is the diagonal of Σ. If a round divides Σ_ii by
+10⁴, rounding errors of 10⁻¹⁶Σ_ii before the round are 10⁻¹²Σ_ii after it; ε = 10⁻¹⁰ per column
+leaves room for many rounds. (If a round divides Σ_ii by more than 10⁷,
+:mod:`onlinear._numerics.covariance` corrects Σ for rounding errors.) The next round needs
+|Σ_ij| ≤ (1 + ε)√(Σ_ii Σ_jj): the bounds on rounding errors in the update assume this inequality,
+and without it the update might not terminate.
 """
 
 import math
@@ -28,7 +29,7 @@ __all__ = [
     "stacked",
 ]
 
-ROUNDING = 1e-10  # per column, relative to the diagonal of a matrix
+ROUNDING = 1e-10  # tolerated error of a matrix per column, relative to its diagonal
 TINY = 1e-290  # a smaller entry of a diagonal has lost digits to underflow
 SUM = 1e-6  # how far from one the sum of weights may be
 

@@ -46,9 +46,9 @@ from onlinear.algorithms._covariance_reset import (
 __all__ = ["bound", "in_ball"]
 
 CERTAINTY = 3  # index in the tally of an upper bound on λ_max(Σ_t⁻¹)
-# sums: Σy², the minimum over all u; then Σ‖x‖² and Λ⁻¹ of the segment
+# indices in ``sums``: Σy², the least penalised loss over all u, Σ‖x‖² and Λ⁻¹ of the segment
 SQUARES, LEAST, LENGTHS, THETA = range(4)
-NEVER = 1e308  # the Λ⁻¹ if nothing is ever reset: a state must be finite
+NEVER = 1e308  # stands for Λ⁻¹ = ∞ (no resets), since a state must be finite
 
 
 @kernel(inline="always")
@@ -172,7 +172,7 @@ def bound(state, params, x, y, work):
 
     For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹. A row
     that triggers a reset belongs to the segment that it ends. Λ⁻¹ is the threshold, or
-    1 + Σ‖x‖²/r over the segment where that is less.
+    1 + Σ‖x‖²/r over the rows of the segment if this sum is less.
     """
     _counted(state, params, x, y, work)
     return _compared(state, params, x, y, work)

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 TIE = 1e-12  # λ_max above Λ⁻¹ by less than this share is a tie
-RESET = 2.0  # a third value of the flag that N is accurate: the present block ends with a reset
+RESET = 2.0  # a third value of segment[1], besides 0 and 1: the present block ends with a reset
 UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is rounding error
 
 
@@ -156,7 +156,8 @@ def fate(state, params, square, beside):
     """Return RENEW if a row of a block causes a reset, LEAVE if rounding would decide, else TAKE.
 
     The test for a reset is the one of :func:`_too_certain`; ``square`` is ‖x‖². A reset ends the
-    block, and a row with LEAVE is learnt by the step. The ``memory`` in ``beside`` holds tr(N).
+    block. If LEAVE is returned, the row is learnt outside of blocks, by the step. The ``memory`` in
+    ``beside`` holds tr(N).
     """
     N, segment = state[-2], state[-1]
     _, wings, at, memory = beside

@@ -1,11 +1,11 @@
-"""The forward algorithm ("aggregating algorithm for regression"): ridge predictions over 1 + χ.
+"""The forward algorithm, "aggregating algorithm for regression": ridge predictions / (1 + χ).
 
     ŷ  = xᵀw / (1 + χ)             χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
     w and Σ as in online ridge regression
 
-AAR predicts what ridge regression would predict after learning the present row with the label 0. So
-AAR is Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction to [−Y, Y], and does
-not affect the learning.
+AAR predicts what ridge regression would predict after learning the present row with the label 0.
+This prediction is that of Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction
+to [−Y, Y], and does not affect the learning.
 
 Vovk, COLT 1998; Forster, FCT 1999; Moroshko, thesis Table 3.1.
 """
@@ -35,7 +35,7 @@ __all__ = ["AAR"]
 
 
 class AARParams(NamedTuple):
-    """Parameters of a step: the prior's precision b and the largest prediction."""
+    """Parameters of a step: the prior's precision b and the largest |prediction|."""
 
     b: float
     clip: float

@@ -8,18 +8,18 @@
 
 Λ_i⁻¹ = i^(q−1) + 1 for the polynomial schedule (q = ∞ never resets), or a given sequence. In the
 round of a reset w̃ uses the old Σ and the projection the new one. Misprint resolved: i counts
-segments, which end at a reset (the Λ_t of thesis Table 5.1 would count rounds).
+segments, which end at a reset (the Λ_t in Table 5.1 of Moroshko's thesis would count rounds).
 
 The test for a reset needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie
 causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Otherwise rounding would decide
 ties, and a rotated copy of a stream would be reset in other rounds. (Such differences are still
 possible above Λ_i⁻¹ = 10⁴, where Σ has larger rounding errors.)
 
-Theorem 1 and Corollary 1 are false as printed. The logarithms of Theorem 1 leave out the example
-that triggers a reset, and Lemma 3 fails at a reset. Equations (12) and (13) lack a factor r. The
-corrected bound of :mod:`onlinear.algorithms._arcor_bound` holds.
+Theorem 1 and Corollary 1 of Vaits & Crammer are false as printed. The logarithms of Theorem 1 leave
+out the example that triggers a reset, and Lemma 3 fails at a reset. Equations (12) and (13) lack a
+factor r. The corrected bound of :mod:`onlinear.algorithms._arcor_bound` holds.
 
-Vaits & Crammer, ALT 2011, Figure 1; thesis Table 5.1.
+Vaits & Crammer, ALT 2011, Figure 1; Moroshko, thesis Table 5.1.
 """
 
 import math
@@ -201,8 +201,8 @@ class ARCOR(SecondOrder):
         r, radius, q, _ = params = self._params()
         if math.isinf(radius):
             if math.isinf(q) and self.thresholds is None:
-                source = "AROWR: Σ loss/(1+χ) is the least cost"
-                return guarantee("ARCOR", source, LaserParams(r, math.inf, 0.0, math.inf))
+                source = "as AROWR: Σ loss·r/(r+χ) is the least penalised loss"
+                return guarantee("ARCOR", source, LaserParams(r, math.inf, 0.0, math.inf), "χ/r")
             return unknown("ARCOR", "ARCOR with resets and without a finite radius", r)
         return in_ball(params, init)
 
@@ -211,8 +211,8 @@ class ARCOR(SecondOrder):
         """Return the ARCOR for T rounds and comparators u_t in a ball with Σ‖u_{t+1} − u_t‖ ≤ V.
 
         With V/radius = (T/r)^{1/p} the schedule is q = 2p/(p + 1), which makes both terms of the
-        bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Corollary 2, with the missing
-        factor r). Little drift, V ≤ radius·r/T, means no resets.
+        bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Vaits & Crammer's Corollary 2, with
+        the missing factor r). If there is little drift, V ≤ radius·r/T, there are no resets.
 
         >>> import onlinear as ol
         >>> ol.ARCOR.from_drift(T=10_000, V=100.0, radius=1.0)  # p = 2

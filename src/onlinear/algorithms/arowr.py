@@ -80,7 +80,7 @@ class AROWR(SecondOrder):
     r : float, default 1.0
         Noise variance assumed of the labels, r > 0: a larger r gives each row less weight.
     b : float, default 1.0
-        Precision of the prior, b > 0 (b = 1 in the paper).
+        Precision of the prior, b > 0 (b = 1 in Vaits & Crammer).
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.
@@ -109,5 +109,5 @@ class AROWR(SecondOrder):
         Σ ℓ_t·r/(r+χ_t) = min over u of (rb‖u‖² + L(u)), where ℓ_t is the squared error in round t.
         """
         r, b = self._params()
-        source = "Σ loss·r/(r+χ) is the least cost"
+        source = "Σ loss·r/(r+χ) is the least penalised loss"
         return guarantee("AROWR", source, LaserParams(r * b, math.inf, 0.0, math.inf), "χ/r")

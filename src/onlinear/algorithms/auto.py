@@ -65,7 +65,7 @@ __all__ = ["Auto"]
 
 DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
 LARGEST = 1e100
-FARTHEST = 1e3 * LARGEST  # largest difference of labels and predictions of that size
+FARTHEST = 1e3 * LARGEST  # far above any difference of labels and predictions up to LARGEST
 
 
 def init(params: AutoParams, d: int) -> AutoState:
@@ -120,7 +120,7 @@ def step(state, params, x, y, work):
 
 @Step.with_scratch(scratch)
 def step_delayed(state, params, x, y, work):
-    """Learn a delayed label; x is not the row but its ticket, made when the row was predicted."""
+    """Learn a delayed label; x is what was recorded of its row at the prediction (the ticket)."""
     d, F = state[MEANS].size, state[RIDGES].shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
@@ -206,7 +206,7 @@ class Auto(Learner):
         check_states(stack, LARGEST)
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        return unknown("Auto", "the squared loss of Auto (regret_ has one of a weighted loss)")
+        return unknown("Auto", "the squared loss of Auto (regret_ has a bound on a weighted loss)")
 
     # --- tables ---------------------------------------------------------------------------------
 
@@ -255,8 +255,8 @@ class Auto(Learner):
             or not np.abs(ticket[d:]).max() <= FARTHEST  # x itself is checked by the step
         ):
             raise ValueError(
-                "Auto needs what remember returned, for the same columns, lags and units, got "
-                f"{ticket.size} numbers"
+                "Auto.learn_late needs the array that remember returned, for the same columns, "
+                f"lags and units, got {ticket.size} numbers"
             )
         if self._state is None:
             with rows_taken(self, d, None):

@@ -9,17 +9,17 @@
 
 Each round solves a ridge problem in which w_i² has the penalty a/|v_i|, where v are the weights of
 the round before. A fixed point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero.
-Misprint resolved: the A in line 6 of the paper's Algorithm 1 is S.
+Misprint resolved: the A in line 6 of Jamil & Bouchachia's Algorithm 1 is S.
 
-With the paper's ``floor = 0``, a weight that underflows to zero stays zero forever, and the regret
-can grow linearly. Every entry of D changes in every round, so the O(n²) step that the paper claims
-does not exist. Instead, :mod:`onlinear._updates.reweighted_ridge` factorises the part of the system
-whose weights are not near zero. While there are fewer rounds than inputs and a is small, the
+With ``floor = 0``, as in the paper, a weight that underflows to zero stays zero forever, and the
+regret can grow linearly. Every entry of D changes in every round, so the O(n²) step that the paper
+claims does not exist. Instead, :mod:`onlinear._updates.reweighted_ridge` factorises the part of the
+system whose weights are not near zero. While there are fewer rounds than inputs and a is small, the
 recursion is chaotic on dense data: changing a label by 1e-15 can change a prediction by 16–100 %.
 
-The paper's Theorems 2 to 5 and Corollary 1 are false: D changes in every round, and the telescoping
-sums of their proofs ignore this. The bounds computed here and in OSLOG include the cost of the
-changes of D.
+Theorems 2 to 5 and Corollary 1 of Jamil & Bouchachia are false: D changes in every round, and the
+telescoping sums of their proofs ignore this. The bounds computed here and in OSLOG include the cost
+of the changes of D.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 1.
 """
@@ -86,7 +86,7 @@ class ShrinkageState(NamedTuple):
 
 
 def start(w0: np.ndarray, d: int) -> ShrinkageState:
-    """Return the initial state: no rows, and the weights w0 (a single number counts for all)."""
+    """Return the initial state: no rows learnt, weights w0 (one number for all, or one each)."""
     if w0.size not in (1, d):
         raise ValueError(f"w0 needs one number, or one for each of {d} features, got {w0.size}")
     w = np.broadcast_to(w0, d).copy()
@@ -223,7 +223,7 @@ class CIRR(Learner):
         Penalty, a > 0; the weights converge to the minimiser of the loss plus 2a‖w‖₁.
     floor : float, default 1e-12
         Smallest |w_i| in the penalty's denominator, floor ≥ 0. With floor > 0 a weight can return
-        from zero; the paper uses 0.
+        from zero; Jamil & Bouchachia use 0.
     w0 : float or sequence of float, default 1.0
         Starting weights.
     on_bad : {"raise", "skip"}, default "raise"
@@ -262,8 +262,8 @@ class CIRR(Learner):
         def begin(d: int) -> tuple[np.ndarray, ...]:
             return tallied(*init(params, d), np.zeros(d))
 
-        words = "Σ y²·xᵀNx + what the changes of D cost (Theorem 2, corrected)"
-        own = f"min over w of {params.a:g}·Σ w²/max(|w of before|, floor) + loss of w"
+        words = "Σ y²·xᵀNx + the cost of the changes of D (Theorem 2, corrected)"
+        own = f"min over w of {params.a:g}·Σ w²/max(|w of the round before|, floor) + loss of w"
         return Guarantee(
             f"loss ≤ comparator + {words}",
             own,

@@ -6,7 +6,7 @@
 
 A reset does not change w. Between resets, Σ is guarded against unlimited growth as in RLS.
 
-Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; thesis Table 5.1.
+Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; Moroshko, thesis Table 5.1.
 """
 
 import math
@@ -77,7 +77,7 @@ class CRRLS(SecondOrder):
     forgetting : float, default 0.99
         Factor that multiplies the weight of earlier rows in each round, 0 < forgetting ≤ 1.
     reset_every : int, default 100
-        Number of rounds between resets (T₀ in the thesis), at least 1.
+        Number of rounds between resets (T₀ in Moroshko's thesis), at least 1.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

@@ -5,8 +5,8 @@
 
 All copies have the same r and learn every label; the copies of the first layer have the same R_B.
 The entries of z are in the order q = ∞, 1, …, C, and z is not normalised. The regret against the
-best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This statement is the
-paper's Theorem 2, whose term D log T is right as long as z is bounded.
+best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This statement is Vaits
+& Crammer's Theorem 2, whose term D log T is right as long as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -35,7 +35,7 @@ MOST = 63  # the largest C: the scratch of a step has a fixed size
 
 
 class DriftNetworkParams(NamedTuple):
-    """Parameters of a step: noise variance r, radius R_B, the q of each copy, no thresholds."""
+    """Parameters of a step: noise variance r, radius R_B, the q of each copy, an empty array."""
 
     r: float
     radius: float
@@ -44,7 +44,7 @@ class DriftNetworkParams(NamedTuple):
 
 
 class DriftNetworkState(NamedTuple):
-    """The state: rounds of each copy, the copies of the first layer, the one of the second."""
+    """The state: rounds of each copy, the copies of the first layer, the ARCOR of the second."""
 
     t: np.ndarray
     W: np.ndarray
@@ -147,7 +147,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse matrices of the bound that no rows can produce; W, a row per copy, is not checked."""
+    """Refuse matrices of the bound that no rows can produce; W is no such matrix, and left out."""
     *before, _, S, N, _ = state
     check_matrices((*before, S, N))
 
@@ -225,9 +225,9 @@ class DriftNetwork(Learner):
         return Guarantee(
             statement,
             f"{r:g} + loss of the best copy, or {r:g}·‖v‖² + loss of vᵀz if that is less, "
-            "v the best of all, cut to ‖v‖ ≤ 1 if it is outside",
+            "v the best of all, scaled down to ‖v‖ ≤ 1 if it is longer",
             Account("DriftNetwork", start, bound, tuple(params), check=check_bound),
-            f"{statement}, whoever it is compared with",
+            f"{statement}, whatever u_t is",
             price,
             paths="any u_t",
         )

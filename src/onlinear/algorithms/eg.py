@@ -5,10 +5,12 @@
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
 
 The state holds ln w, shifted so that its maximum is 0. So no weight can underflow to zero and
-remain zero. Misprint resolved: the update of Figure 1 rightly has the factor 2 of the gradient,
-which Lemma 13 lacks. Lemma 13 needs max_i x_i − min_i x_i ≤ X in each row, which is checked.
+remain zero. Misprint resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor
+2 of the gradient, which their Lemma 13 lacks. Lemma 13 needs max_i x_i − min_i x_i ≤ X in each row,
+which is checked.
 
-Hoeffding's inequality for the exponential extends Theorem 16 to every rate with ηX² < 8/3.
+Hoeffding's inequality for the exponential extends Herbster & Warmuth's Theorem 16 to every rate
+with ηX² < 8/3.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """
@@ -127,8 +129,9 @@ class EGAccount(NamedTuple):
 
 
 SPREAD, SQUARES = 3, 4  # in the tally: the largest range of a row, Σy²
-FAINT = 1e-13  # if √Σy² is below this share of that range, EG±'s predictions w⁺ − w⁻, which are
-# near 0, have too few correct digits
+# if √Σy² is below this share of the number of weights times the largest range of a row, EG±'s
+# predictions w⁺ − w⁻, which are near 0, have too few correct digits
+FAINT = 1e-13
 
 
 @Tally.with_scratch(3)
@@ -140,8 +143,8 @@ def bound(state, params, x, y, work):
     s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's inequality gives
     η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where D is the relative entropy
     and w' are the weights after the step. With k = 2/3 and EG's η = 2/(3X²), the factor is 3/2 as
-    in Theorem 16. With k = 1/3 and EG±'s η = 1/(3U²X²), the factor is 3. The rows of EG± have the
-    range 2U max|x_i|.
+    in Herbster & Warmuth's Theorem 16. With k = 1/3 and EG±'s η = 1/(3U²X²), the factor is 3. The
+    rows of EG± have the range 2U max|x_i|.
     """
     tally, notes, A, b, p = state
     eta, alpha, U, k, search = params
@@ -168,7 +171,7 @@ def bound(state, params, x, y, work):
 
 
 def account(owner: str, params: EGAccount, copies: int) -> Account:
-    """Return the account of the bound (state, step, parameters); EG± has two copies of x."""
+    """Return the account of the bound; ``copies`` is 2 for EG±, which has weights for x and −x."""
 
     def begin(d: int) -> tuple[np.ndarray, ...]:
         p = np.full(copies * d, 1.0 / (copies * d))
@@ -213,14 +216,14 @@ def check_weights(stack: Any) -> None:
     check_simplex("its weights", w)
     same = np.exp(log_w - log_w.max(axis=1, keepdims=True))
     same /= same.sum(axis=1, keepdims=True)
-    check_range("a weight other than its logarithm says", np.abs(w - same), 0, 1e-6)
+    check_range("a difference between a weight and exp(log_w)", np.abs(w - same), 0, 1e-6)
 
 
 def theorems_rate(owner: Learner, numerator: float, square: float) -> float:
-    """Return the rate of a learner's theorem, numerator/square; raise if it is 0 or infinite."""
+    """Return the rate of a learner's bound, numerator/square; raise if it is 0 or infinite."""
     if not 0 < square < math.inf or numerator / square == math.inf:
         raise ValueError(
-            f"{type(owner).__name__} needs ranges for which the theorem's rate fits in floating "
+            f"{type(owner).__name__} needs ranges for which the default eta fits in floating "
             f"point, got {numerator:g}/{square:g} for {owner!r}: rescale the data, or give an eta"
         )
     return numerator / square
@@ -241,7 +244,7 @@ class EG(Learner):
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None uses the theorem's rate, 2/(3X²).
+        Learning rate, eta > 0; None uses the rate of the regret bound, 2/(3X²).
     alpha : float or None, default None
         Keep every weight at alpha/n or above, 0 < alpha ≤ 1.
     X : float, default 1.0
@@ -295,7 +298,7 @@ class EG(Learner):
         floor = f", u ≥ {alpha:g}/n" if alpha else ""
         return Guarantee(
             f"loss ≤ comparator {factor}",
-            f"loss of u + {penalty}), u a good one of the simplex{floor}",
+            f"loss of u + {penalty}), u a good point of the simplex{floor}",
             account("EG", params, copies=1),
             f"loss ≤ (loss of u + {penalty}{drift})) {factor}",
             lambda path, tally: price(params, _on_simplex(path).loss, path, tally),
@@ -305,7 +308,7 @@ class EG(Learner):
 
     @classmethod
     def from_range(cls, X: float, alpha: float | None = None) -> "EG":
-        """Return EG at the theorem's rate 2/(3X²), for rows with max x_i − min x_i ≤ X.
+        """Return EG with the rate 2/(3X²) of its regret bound, for max x_i − min x_i ≤ X.
 
         >>> import onlinear as ol
         >>> ol.EG.from_range(X=2.0)

@@ -92,7 +92,7 @@ class EGPM(Learner):
     U : float, default 1.0
         The largest ‖u‖₁ that the weights can reach, U > 0.
     eta : float or None, default None
-        Learning rate, eta > 0; None uses the theorem's rate, 1/(3U²X²).
+        Learning rate, eta > 0; None uses the rate of the regret bound, 1/(3U²X²).
     alpha : float or None, default None
         Keep every one of the 2n weights at alpha/(2n) or above, 0 < alpha ≤ 1.
     X : float, default 1.0
@@ -151,7 +151,7 @@ class EGPM(Learner):
         pairs = f"u = {U:g}·(p⁺ − p⁻)"
         return Guarantee(
             f"loss ≤ comparator {factor}",
-            f"loss of u + {penalty}), {pairs} a good one of its kind",
+            f"loss of u + {penalty}), {pairs} a good point of that form",
             account("EGPM", params, copies=2),
             f"loss ≤ (loss of u + {penalty}{drift})) {factor}, {pairs}",
             priced,
@@ -161,7 +161,7 @@ class EGPM(Learner):
 
     @classmethod
     def from_range(cls, X: float, U: float = 1.0, alpha: float | None = None) -> "EGPM":
-        """Return EG± at the theorem's rate 1/(3U²X²), for rows with |x_i| ≤ X.
+        """Return EG± with the rate 1/(3U²X²) of its regret bound, for rows with |x_i| ≤ X.
 
         >>> import onlinear as ol
         >>> ol.EGPM.from_range(X=0.5, U=2.0)

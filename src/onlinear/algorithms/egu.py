@@ -4,11 +4,11 @@
     w_i ← w_i exp(−2η (ŷ − y) x_i)
     w_i ← w_i clipped to [α/n, n/α], if an α is given
 
-Misprints resolved: the update of Figure 1 rightly has the factor 2, which Lemma 12 lacks. Lemma 12
-is false when xᵀw > Y, so the prediction is clipped to Y in the loss and in the update. Rows need
-x ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and (51) are −‖u_ℓ‖₁ − H(u_ℓ),
-with minus signs instead of plus. The state holds ln w, so that no weight can underflow to zero and
-stay there.
+Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
+their Lemma 12 lacks. Lemma 12 is false when xᵀw > Y, so the prediction is clipped to Y in the loss
+and in the update. Rows need x ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and
+(51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs instead of plus. The state holds ln w, so that no weight
+can underflow to zero and stay there.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The rate of
 Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
@@ -112,7 +112,7 @@ def bound(state, params, x, y, work):
 
       L ≤ 3 L(u) + (‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T) + ln(n/α) Σ‖u_{t+1} − u_t‖₁ + α(T−1)) / η
 
-    The bound holds for 0 ≤ u_t ≤ n/α, if 3η·xY ≤ 1. The term α(T−1) is needed only if some
+    The bound holds for 0 ≤ u_t ≤ n/α, if 3η·x_i·Y ≤ 1. The term α(T−1) is needed only if some
     u_{t,i} < α/n (Theorem 18); otherwise it is left out (Theorem 15). H is the entropy.
     """
     tally, notes, A, b, u = state
@@ -141,7 +141,7 @@ class EGU(Learner):
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None uses the theorem's rate, 1/(3XY).
+        Learning rate, eta > 0; None uses the rate of the regret bound, 1/(3XY).
     alpha : float or None, default None
         Keep every weight in [alpha/n, n/alpha], 0 < alpha ≤ 1.
     Y : float, default 1.0
@@ -222,7 +222,7 @@ class EGU(Learner):
         return Guarantee(
             f"loss ≤ comparator · 3 {source}",
             f"loss of u + {1 / (3 * eta):g}·(‖u‖₁ ln n + 1 − ‖u‖₁ − H(u)), "
-            f"u ≥ 0 a good one{within}",
+            f"u ≥ 0 a good point{within}",
             Account("EGU", begin, bound, tuple(params)),
             f"loss ≤ 3·loss of u + {1 / eta:g}·({tail}{drift}) {source}",
             price,
@@ -232,7 +232,7 @@ class EGU(Learner):
 
     @classmethod
     def from_range(cls, X: float, Y: float, alpha: float | None = None) -> "EGU":
-        """Return EGU at the theorem's rate 1/(3XY), for rows in [0, X]ⁿ and labels in [0, Y].
+        """Return EGU with the rate 1/(3XY) of its regret bound, for 0 ≤ x_i ≤ X and 0 ≤ y ≤ Y.
 
         >>> import onlinear as ol
         >>> ol.EGU.from_range(X=2.0, Y=5.0)

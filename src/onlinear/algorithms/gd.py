@@ -9,7 +9,7 @@ the step than before, and a few such steps in succession diverge. A row with η�
 refused. With a radius the weights cannot diverge.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 14; their rate is η = 1/(4X²) for ‖x‖ ≤ X.
-Lemma 11 holds, and its proof gives a bound for every rate below 3/(4X²).
+Their Lemma 11 holds, and its proof gives a bound for every rate below 3/(4X²).
 """
 
 import math
@@ -94,7 +94,7 @@ class GDAccount(NamedTuple):
     search: float
 
 
-REACH, SQUARES, LEAST = range(3)  # sums: max η‖x‖², Σy², the minimum over all u
+REACH, SQUARES, LEAST = range(3)  # in ``sums``: max η‖x‖², Σy², least penalised loss over all u
 
 
 @Tally
@@ -103,8 +103,9 @@ def bound(state, params, x, y, work):
 
         L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η))
 
-    Lemma 11 with any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) ≤ ½‖u − w‖² − ½‖u − w'‖², where w' are
-    the weights after the step. At η = 1/(4X²) the factor is 2, as in Theorem 14.
+    Herbster & Warmuth's Lemma 11 extends to any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) is at most
+    ½‖u − w‖² − ½‖u − w'‖², where w' are the weights after the step. At η = 1/(4X²) the factor of
+    the bound is 2, as in their Theorem 14.
     """
     tally, notes, t, w, S, sums = state
     eta, radius, search = params
@@ -159,7 +160,7 @@ class GD(Learner):
     Parameters
     ----------
     eta : float, default 0.01
-        Learning rate, eta > 0. For rows with ‖x‖ ≤ X the theorem's rate is 1/(4X²).
+        Learning rate, eta > 0. For rows with ‖x‖ ≤ X, Herbster & Warmuth use 1/(4X²).
     radius : float or None, default None
         γ: keep ‖w‖₂ ≤ radius, radius > 0; None means no limit.
     on_bad : {"raise", "skip"}, default "raise"
@@ -192,7 +193,7 @@ class GD(Learner):
 
     @classmethod
     def from_range(cls, X: float, radius: float | None = None) -> "GD":
-        """Return gradient descent at the theorem's rate 1/(4X²), for rows with ‖x‖ ≤ X.
+        """Return gradient descent with Herbster & Warmuth's rate 1/(4X²), for rows with ‖x‖ ≤ X.
 
         >>> import onlinear as ol
         >>> ol.GD.from_range(X=2.0, radius=1.0)

@@ -52,7 +52,7 @@ class KernelAAR(DualLearner):
     """The forward algorithm with a kernel: nonlinear regression without drift.
 
     Costs O(n² + nd) per round with n examples kept, and n²/2 numbers of memory. For many examples
-    set a ``budget``, or use :mod:`onlinear.features` in front of :class:`onlinear.AAR`.
+    set a ``budget``, or use :class:`onlinear.AAR` on features from :mod:`onlinear.features`.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def step(state, params, x, y, work):
 @kernel
 def forget_oldest(form, square, alpha, Z, n, own, work):
     """Remove the oldest example, w ← w − α_0 φ(z_0), and move the others up by one place."""
-    k = work[2]  # K(z_i, z_0); for a user's kernel already there, except for the new x
+    k = work[2]  # K(z_i, z_0); a custom kernel has already written it, except for the new x
     if form[0] == GIVEN:
         k[n - 1] = work[0, 0] if n > 1 else own
     else:
@@ -131,7 +131,7 @@ class KernelGD(KernelLearner):
         The kernel K: ``Linear()``, ``Polynomial(...)``, ``RBF(...)``, or a function of rows Z and a
         row x that returns the values K(z_i, x) for the rows z_i of Z.
     eta : float, default 0.25
-        Learning rate, eta > 0; the theorem's rate is 1/(4·max K(x, x)).
+        Learning rate, eta > 0; Herbster & Warmuth's rate is 1/(4·max K(x, x)).
     radius : float or None, default None
         Keep ‖w‖ ≤ radius, radius > 0, to track a shifting target; None means no limit.
     budget : int or None, default None

@@ -4,12 +4,12 @@
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j](1 − χ_i)
 
 A row of weight 1/(1 − χ) has noise variance 1 − χ, and its pivot in C is 1 (see
-:mod:`onlinear._updates.dual`). The sums of the thesis' Figure 3.3 give the same predictions. As
-printed, these sums cost O(t⁴) in round t; here round t costs O(t²).
+:mod:`onlinear._updates.dual`). The sums in Figure 3.3 of Moroshko's thesis give the same
+predictions. As printed, these sums cost O(t⁴) in round t; here round t costs O(t²).
 
 The algorithm needs χ < 1 in every round; b > max K(x, x) suffices. A row with χ ≥ 1 is refused.
 
-Moroshko & Crammer, ALT 2012; thesis section 3.3, Figure 3.3.
+Moroshko & Crammer, ALT 2012; Moroshko, thesis section 3.3, Figure 3.3.
 """
 
 import math

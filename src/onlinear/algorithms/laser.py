@@ -8,16 +8,17 @@
 The prediction is min-max against the best sequence u_1..u_T under the penalty
 b‖u_1‖² + c Σ‖u_{s+1} − u_s‖². w and Σ are those of a Kalman filter for weights that follow a random
 walk (Q = I/c, R = 1). With ``shrink=False`` the prediction is that of the Kalman filter, xᵀw_{t−1}.
-This prediction has the smaller loss on the papers' own streams, and a different bound: for the
-squared errors ℓ_t, Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any sequence.
+The Kalman filter's prediction has the smaller loss on the streams of the papers cited below, and a
+different bound: for the squared errors ℓ_t, Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any
+sequence.
 
-Misprints resolved: equation (6.8) of the thesis is c = (√2·T·Y²·d·X/V)^{2/3}, and (6.9) needs a
-fixed b, or b ≤ 2X√(2c) − X².
+Misprints resolved: equation (6.8) of Moroshko's thesis is c = (√2·T·Y²·d·X/V)^{2/3}, and (6.9)
+needs a fixed b, or b ≤ 2X√(2c) − X².
 
-Deviations from the thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and requires b < c; here the
-first round uses Σ = I/b, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
+Deviations from Moroshko's thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and requires b < c; here
+the first round uses Σ = I/b, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
 
-Moroshko & Crammer, AISTATS 2013; thesis Table 5.1.
+Moroshko & Crammer, AISTATS 2013; Moroshko, thesis Table 5.1.
 """
 
 import math
@@ -108,14 +109,15 @@ def step(state, params, x, y, work):
     return prediction, follow_later(state, grown, x, y - m, chi, work)
 
 
-FORGOTTEN = 0.1  # with drift above this share of the prior variance, no prior is taken away
+# a prior is no longer reduced once t/c, the total drift, exceeds this share of its variance
+FORGOTTEN = 0.1
 
 
 @kernel
 def reweigh(state, params, i, fresh, share, scratch):
-    """Add ``share`` of the prior of column i; a negative share takes prior precision away.
+    """Add ``share`` times the prior precision of column i; a negative ``share`` subtracts it.
 
-    Nothing is taken away once drift has wiped out the prior.
+    Nothing is subtracted once drift has wiped out the prior.
     """
     if share > 0.0 or state[0][0] / params[1] < FORGOTTEN * fresh:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
@@ -155,10 +157,10 @@ def bound(state, params, x, y, work):
         L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra
 
     With shrunk predictions, factor = 1 and extra = Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x
-    (Theorem 12, with y_t² for Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum for the
-    squared errors ℓ_t, so factor = 1 + max χ and extra = 0. If predictions that are not shrunk and
-    labels are in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra = Σ
-    (|y_t| + Y)²·χ/(1+χ).
+    (Moroshko's Theorem 12, with y_t² for Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum
+    for the squared errors ℓ_t, so factor = 1 + max χ and extra = 0. If predictions that are not
+    shrunk and labels are in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and
+    extra = Σ (|y_t| + Y)²·χ/(1+χ).
     """
     tally, notes, t, w, S = state
     gain, chi, rule = compete((t, w, S), params[1], x, y, work)
@@ -207,8 +209,9 @@ class LASER(SecondOrder):
         Penalty on the drift ‖u_{t+1} − u_t‖², c > 0; infinity means no drift, and LASER is then
         AAR.
     shrink : bool, default True
-        True: the min-max prediction xᵀw/(1+χ) of Theorem 12. False: xᵀw, the prediction of a Kalman
-        filter, which is often better; its loss is at most 1 + max χ times the least penalised loss.
+        True: the min-max prediction xᵀw/(1+χ), with χ = xᵀΣx (Moroshko's Theorem 12). False: xᵀw,
+        the prediction of a Kalman filter, which is often better; its loss is at most 1 + max χ
+        times the least penalised loss.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
@@ -245,16 +248,17 @@ class LASER(SecondOrder):
         )
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        source = "thesis, Theorem 12" if self.shrink else "Σ loss/(1+χ) is the least cost"
+        equality = "Σ loss/(1+χ) is the least penalised loss"
+        source = "thesis, Theorem 12" if self.shrink else equality
         return guarantee("LASER", source, self._params())
 
     @classmethod
     def from_drift(cls, T: int, V: float, X: float, Y: float, d: int) -> "LASER":
         """Return the LASER whose bound is least for T rounds and a drift Σ‖u_{t+1} − u_t‖² ≤ V.
 
-        c = (√2·T·Y²·d·X / V)^{2/3} for ‖x‖ ≤ X, |y| ≤ Y and d inputs (thesis (6.8), corrected), and
-        b = 1, or the largest b the theorem allows if that is smaller. The regret is at most
-        b‖u_1‖² + 3(√2·Y²·d·X)^{2/3} T^{2/3} V^{1/3} + Y² ln|D_T/b|, with D_T as in the thesis.
+        c = (√2·T·Y²·d·X / V)^{2/3} for ‖x‖ ≤ X, |y| ≤ Y and d inputs (Moroshko's thesis, (6.8),
+        corrected), and b = 1, or the largest b the theorem allows if that is smaller. The regret is
+        at most b‖u_1‖² + 3(√2·Y²·d·X)^{2/3} T^{2/3} V^{1/3} + Y² ln|D_T/b|, with the thesis' D_T.
         Without drift, V = 0, c is infinite.
 
         >>> import onlinear as ol

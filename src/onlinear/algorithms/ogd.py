@@ -3,7 +3,7 @@
     ŷ  = xᵀw,  w₁ = 0
     w ← w − 2η_t (xᵀw − y) x        η_t = η, or η/√t
 
-With a constant rate, OGD is the same as GD; the CIRR paper calls it OGD.
+With a constant rate, OGD is the same as GD; Jamil & Bouchachia, who propose CIRR, call it OGD.
 
 Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 """

@@ -3,11 +3,11 @@
     ŷ  = w_{t−1}ᵀx_t,  w₀ = 1
     w_t as in CIRR
 
-The weights are those of CIRR, but OSLOG predicts with the weights of the round before. In the
-paper, the first prediction is w₀ᵀx₁, made before anything was learnt. This first prediction alone
-spoils the paper's own results on the data sets ISE and F-16. Here the first prediction is 0 unless
-``first="w0"``. Predictions can be clipped to the range of the labels, which the logarithmic bound
-needs.
+The weights are those of CIRR, but OSLOG predicts with the weights of the round before. In Jamil &
+Bouchachia's paper, the first prediction is w₀ᵀx₁, made before anything was learnt. This prediction
+alone spoils the paper's own results on the data sets ISE and F-16. Here the first prediction is 0
+unless ``first="w0"``. Predictions can be clipped to the range of the labels, which the logarithmic
+bound needs.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 """
@@ -57,7 +57,7 @@ __all__ = ["OSLOG"]
 
 
 class OSLOGParams(NamedTuple):
-    """The penalty, the smallest |w_i| in D, whether to predict w0ᵀx at first, w0, the largest ŷ."""
+    """The penalty, the smallest |w_i| in D, whether to predict w0ᵀx first, w0, the largest |ŷ|."""
 
     a: float
     floor: float
@@ -92,7 +92,9 @@ def step(state, params, x, y, work):
     return prediction, absorb(state, v, x, y)
 
 
-BASE, LARGEST = 3, 4  # in the tally: Σ ℓ_t/(1+χ_t) plus the cost of changes of D; 1 + max χ
+# in the tally: Σ ℓ_t/(1+χ_t) plus the cost of changes of D; 1 + max χ, or Σ (|y|+Y)²·χ/(1+χ) if
+# predictions are clipped to [−Y, Y]
+BASE, LARGEST = 3, 4
 
 
 @Tally.with_scratch(5 + SCRATCH)
@@ -186,11 +188,11 @@ class OSLOG(Learner):
         Penalty, a > 0; the weights converge to the minimiser of the loss plus 2a‖w‖₁.
     floor : float, default 1e-12
         Smallest |w_i| in the penalty's denominator, floor ≥ 0. With floor > 0 a weight can return
-        from zero; the paper uses 0.
+        from zero; Jamil & Bouchachia use 0.
     w0 : float or sequence of float, default 1.0
         Starting weights.
     first : {"zero", "w0"}, default "zero"
-        How the first row is predicted: as 0, or as w0ᵀx like in the paper.
+        How the first row is predicted: as 0, or as w0ᵀx like Jamil & Bouchachia.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
@@ -239,12 +241,12 @@ class OSLOG(Learner):
             kept = np.zeros(d), np.zeros(1), np.zeros(d), np.zeros((d, d))  # √D, k, order, factor
             return tallied(*init(params, d), *kept, extra=2)
 
-        changes = "what the changes of D cost"
+        changes = "the cost of the changes of D"
         if params.clip < math.inf:
             added, source = f" + {changes} + Σ (|y|+clip)²·χ/(1+χ)", "(Theorem 4, corrected)"
         else:
             added, source = f" + {changes}", "· (1 + max χ) (Theorem 4, corrected)"
-        own = f"min over w of {params.a:g}·Σ w²/max(|w of before|, floor) + loss of w"
+        own = f"min over w of {params.a:g}·Σ w²/max(|w of the round before|, floor) + loss of w"
         return Guarantee(
             f"loss ≤ (comparator{added}) {source}",
             own,

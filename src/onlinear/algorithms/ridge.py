@@ -36,7 +36,7 @@ __all__ = ["Ridge"]
 
 
 class RidgeParams(NamedTuple):
-    """Parameters of a step: the prior's precision b and the largest prediction."""
+    """Parameters of a step: the prior's precision b and the largest |prediction|."""
 
     b: float
     clip: float
@@ -110,5 +110,6 @@ class Ridge(SecondOrder):
         Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)), where ℓ_t is the squared error in round t.
         """
         b, clip = self._params()
-        source = "Jamil & Bouchachia (27)" if clip < math.inf else "Σ loss/(1+χ) is the least cost"
+        equality = "Σ loss/(1+χ) is the least penalised loss"
+        source = "Jamil & Bouchachia (27)" if clip < math.inf else equality
         return guarantee("Ridge", source, LaserParams(b, math.inf, 0.0, clip))

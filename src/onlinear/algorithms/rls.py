@@ -36,7 +36,7 @@ from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["RLS", "Forgetful", "fade", "forget", "forgetful", "turn", "unforced"]
 
-WOUND_UP = 1e9  # Σ_ii·x_i² beyond this is a direction the data no longer excite
+WOUND_UP = 1e9  # if Σ_ii·x_i² exceeds this, the data no longer excite column i
 FADED = 0.1  # a block ends before the weight of its first row falls below this
 LARGE = 1e300  # x_i² beyond this may overflow in ‖x‖²
 TINY = 1e-200  # x_i² below this counts as 0
@@ -76,7 +76,7 @@ def _limit(peak, b):
 
 @kernel
 def forget(state, r, b, x, y, m, work):
-    """Learn the label, give earlier rows the weight r, and guard Σ against unlimited growth."""
+    """Learn the label, multiply the weights of earlier rows by r, and limit the growth of Σ."""
     t, w, S, peak = state
     v = work[0]
     if not math.isfinite(dot(x, x)):
@@ -202,5 +202,5 @@ class RLS(SecondOrder):
         forgetting, b = self._params()
         if forgetting < 1:
             return unknown("RLS", "RLS that forgets (forgetting < 1)", b)
-        source = "Σ loss/(1+χ) is the least cost"
+        source = "Σ loss/(1+χ) is the least penalised loss"
         return guarantee("RLS", source, LaserParams(b, math.inf, 0.0, math.inf))

@@ -9,12 +9,12 @@ a_t = 1/(1 − χ_t). With this weight the last-step problem is bounded for ever
 clipping is needed. The algorithm requires χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1
 the recursion would diverge doubly exponentially, so a row with χ ≥ 1 is refused.
 
-The loss of WEMM *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4). For rows with ‖x‖ = 1,
-Theorem 5 is right, and for ‖x‖ ≤ X its factor is b/(b − X²). The proof of Theorem 6 is broken
-(Lemma 8 and (4.6) are false) and the last row of Table 4.1 is false; :func:`theorem_6` is a
-corrected form.
+The loss of WEMM *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4 of Moroshko's thesis).
+For rows with ‖x‖ = 1, Theorem 5 of the thesis is right, and for ‖x‖ ≤ X its factor is b/(b − X²).
+The proof of Theorem 6 of the thesis is broken (Lemma 8 and (4.6) are false) and the last row of
+Table 4.1 is false; :func:`theorem_6` is a corrected form.
 
-Moroshko & Crammer, ALT 2012; thesis Figure 3.2, (3.17)–(3.19), chapter 4.
+Moroshko & Crammer, ALT 2012; Moroshko, thesis Figure 3.2, (3.17)–(3.19), chapter 4.
 """
 
 import math
@@ -64,7 +64,7 @@ def init(params: WEMMParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, whether to go on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
@@ -124,7 +124,7 @@ def accept(state, params, x, y, m, beside):
 
 @Tally.with_bulk(in_bulk(accept)._replace(turn=weigh))
 def bound(state, params, x, y, work):
-    """Add a row to the loss L of WEMM, computed by weighted least squares (Theorem 4).
+    """Add a row to WEMM's loss L, computed by weighted least squares (Moroshko's Theorem 4).
 
     L = min over u of (b‖u‖² + Σ a_t(y_t − uᵀx_t)²)
     """
@@ -153,7 +153,7 @@ def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
 def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
     """Return a bound on L^a(u): L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
 
-    The bound is the thesis' Theorem 6, corrected, for rows with ‖x‖ ≤ X. The weighted
+    The bound is Theorem 6 of Moroshko's thesis, corrected, for rows with ‖x‖ ≤ X. The weighted
     loss of u is L^a(u) = Σ a_t(y_t − uᵀx_t)². L is the sum of the losses (y_t − uᵀx_t)² of u, and S
     the largest of them.
     """

@@ -170,7 +170,7 @@ class Pair(GuardedBy, Nested, Estimator):
         about = header["map"]
         name = about["name"]
         if name not in FeatureMap._classes:
-            raise ValueError(f"there is no map {name!r} here (import or define it first)")
+            raise ValueError(f"no feature map is known as {name!r} (import or define it first)")
         kind = FeatureMap._classes[name]
         features = kind(**kind._from_plain(about["params"]))
         features._numbers()

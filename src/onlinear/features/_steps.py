@@ -33,7 +33,7 @@ class Mapping(Step):
     """The step of a feature map; its value is 1 if the map learns from the row, else 0."""
 
     _keep = staticmethod(keep_features)
-    _predicts = False  # it writes φ
+    _predicts = False  # the step writes φ to its state even without a label
 
     def over(self, state: Any, params: Any, X: np.ndarray | Rows, learn: bool, out: Any) -> Any:
         """Write φ of the rows to ``out``; return the row where it stopped, its rule and value."""

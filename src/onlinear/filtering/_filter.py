@@ -51,7 +51,7 @@ class Filter(Guarded):
     def __init__(self, **params: Any) -> None:
         self._params = params
         self._names: list[str] | None = None
-        self._waiting: dict[str, list[bool]] = {}  # rows without a label yet: trial or not
+        self._waiting: dict[str, list[bool]] = {}  # rows without a label: whether each is a trial
 
     def __init_subclass__(cls) -> None:
         """Register the filter by its name for ``onlinear.load``."""
@@ -81,7 +81,7 @@ class Filter(Guarded):
         return Look(self._relevant(x))
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
-        """Learn the label of a row."""
+        """Learn the label of a row; ``trial`` says that it was forwarded only to see its label."""
         raise NotImplementedError
 
     # --- the round ------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ class Filter(Guarded):
     # --- state files ----------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the filter to a versioned file with a checksum (no pickle), all or nothing.
+        """Write the filter atomically to a versioned file with a checksum; no pickle is used.
 
         ``onlinear.load`` restores the filter, with the rows that are still waiting for a label.
         """

@@ -90,7 +90,7 @@ def mark_of(row: Row) -> str:
 
 
 class Look(NamedTuple):
-    """The decision on a row: whether to forward it, and whether only to learn its label."""
+    """The decision on a row: whether to forward it, and whether only to see its label (trial)."""
 
     forward: bool
     trial: bool = False

@@ -81,9 +81,9 @@ class FilterReplay:
     def regret(self) -> np.ndarray:
         """Expected mistakes beyond those of the filter that knows u, summed up to each round.
 
-        In the paper's model a label is +1 with probability (1 + uᵀx)/2, and a decision against the
-        sign of uᵀx costs |uᵀx| expected mistakes more (eq. (1) of the paper). The replay must have
-        been given ``u``.
+        In the model of Cesa-Bianchi, Conconi & Gentile (NIPS 2003), a label is +1 with probability
+        (1 + uᵀx)/2, and a decision against the sign of uᵀx costs |uᵀx| expected mistakes more
+        (their eq. (1)). The replay must have been given ``u``.
         """
         if self.expected is None:
             raise ValueError("regret needs u: filter_replay(f, X, y, u=u)")
@@ -108,9 +108,9 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
 
     (A filter made with ``feedback="full"`` sees every label, after its decision.) The filter
     continues from its present state and is changed in place. The decisions are those of ``decide``
-    and ``feedback`` called row by row (up to rounding for the dual form with ``feedback="full"``,
-    which works in blocks). A replay is all or nothing: after an error or Ctrl-C the filter is as
-    before. On a terminal, a progress bar appears after two seconds.
+    and ``feedback`` called row by row (up to rounding for a ``RidgeFilter`` in dual form with
+    ``feedback="full"``, which learns in blocks). A replay is all or nothing: after an error or
+    Ctrl-C the filter is as before. On a terminal, a progress bar appears after two seconds.
 
     Parameters
     ----------

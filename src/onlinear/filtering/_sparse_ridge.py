@@ -26,10 +26,10 @@ from onlinear.filtering._items import Row, entries
 
 __all__ = ["SparseRidge"]
 
-FIRST_ROOM = 64
+FIRST_ROOM = 64  # rows for which memory is allocated at first
 NOISE = 0.5  # smallest valid entry on the diagonal of L; without rounding it is at least 1
 NEAR = 1e-6  # tolerance for a state that is read from a file
-LESS = "forward less (a smaller c), or hash to fewer columns and take form='primal'"
+LESS = "forward fewer rows (a smaller c), or hash to fewer columns and use form='primal'"
 LANES = 4  # rows made dense at once
 TILE = 16  # rows of Q transposed at a time, so that they stay in cache
 PANEL = 256  # rows of L per matrix product
@@ -95,7 +95,7 @@ def unpack(L, first, last, out):
 
 
 class SparseRidge:
-    """Ridge regression on sparse rows, and the margin that the paper's eq. (3) derives from it."""
+    """Ridge regression on sparse rows, and the margin of RIDGE-FIL (:mod:`.ridge`, eq. (3))."""
 
     def __init__(self, d: int, a: float, topics: tuple[int, ...] = ()) -> None:
         self.rho = 1.0 / a
@@ -236,7 +236,7 @@ class SparseRidge:
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
         """Write the products Sx of n rows of S to ``out``, a column for each of up to four x."""
-        if self._spreading:  # an interrupt has left something
+        if self._spreading:  # an interrupted call has left values in the array
             self._spread[:] = 0.0
         self._spreading = True
         for lane, (indices, values) in enumerate(rows):

@@ -2,7 +2,7 @@
 
     forward if the base predicts +1, else with probability min(1, √((1 + m)/T))
 
-where m counts the relevant rows that the base, the classifier, had called irrelevant and that were
+where m counts the relevant rows that the classifier (the base) had called irrelevant and that were
 forwarded at random. The base learns only from forwarded rows. Decisions depend on whether the base
 calls a row relevant, not on the size of its margin.
 
@@ -24,7 +24,7 @@ from onlinear.filtering.ridge import RidgeFilter
 
 __all__ = ["AppleTasting"]
 
-MOST_NESTED = 4
+MOST_NESTED = 4  # how many filters deep a base may be nested in a state file
 
 
 class AppleTasting(Exploring):
@@ -37,7 +37,7 @@ class AppleTasting(Exploring):
     base : Filter or None, default None
         The classifier: a filter that has seen nothing, whose threshold says which rows are
         relevant. The given filter is copied, and the copy learns. None is ``RidgeFilter(c=0)``,
-        which is RIDGE-FULL.
+        which would be RIDGE-FULL (see :class:`onlinear.RidgeFilter`) if it saw every label.
     p : float or None, default None
         Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1; None uses
         min(1, √((1 + m)/T)).

@@ -6,8 +6,8 @@
     w ← w + (y − Δ̂) A⁻¹x, then projected on ‖w‖ ≤ 1 in the metric of A
 
 The weights are those of :class:`onlinear.ARCOR` without resets, with r = a and a ball of radius 1,
-learnt from the forwarded rows. Figure 2 of the paper leaves out aI in A, and in A⁻¹x it uses the A
-from before the row; with either change, Lemma 2 fails.
+learnt from the forwarded rows. Figure 2 of Cesa-Bianchi, Conconi & Gentile leaves out aI in A, and
+in A⁻¹x it uses the A from before the row; with either change, their Lemma 2 fails.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.2, Theorem 3.
 """
@@ -37,8 +37,8 @@ class PRidgeFilter(Exploring):
     a : float, default 1.0
         Precision of the prior, a > 0.
     p : float or None, default None
-        Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1. None uses the theorem's
-        probability ½n^{−½}(1 + n^{−½}), for n = ``horizon`` rounds.
+        Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1. None uses the
+        probability of Theorem 3, ½n^{−½}(1 + n^{−½}), for n = ``horizon`` rounds.
     horizon : int or None, default None
         The number of rounds, if it is known in advance; otherwise round t uses n = t.
     seed : int or callable, default 0
@@ -100,7 +100,7 @@ def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:
     """Return a bound on the expected regret of P-RIDGE-FIL in n rounds, γ = min |uᵀx|.
 
     The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. This bound holds for rows and a u of
-    length 1, with the theorem's p.
+    length 1, with the default p.
     """
     root = math.sqrt(n)
     return 2 * a * root / gamma + 8 * root / gamma * d * math.log1p(n / (a * d)) + root / 2 + 0.5

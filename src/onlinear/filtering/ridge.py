@@ -7,7 +7,7 @@
 Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, which computes the primal form;
 :class:`onlinear.KernelAAR` is used with a kernel, and the dual form of
 :mod:`onlinear.filtering._sparse_ridge` for sparse rows. With every label seen and c = 0, the filter
-is the RIDGE-FULL of the paper.
+is the paper's baseline RIDGE-FULL.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4, with a = 1, c = 5.
 """
@@ -43,8 +43,9 @@ class RidgeFilter(Filter):
     Parameters
     ----------
     c : float, default 5.0
-        How much to explore, c ≥ 0: a smaller c forwards fewer rows; the paper uses 5. With 0 only
-        rows that seem relevant are forwarded, and the filter may stop forwarding for good.
+        How much to explore, c ≥ 0: a smaller c forwards fewer rows; Cesa-Bianchi, Conconi & Gentile
+        use 5. With 0 only rows that seem relevant are forwarded, and the filter may stop forwarding
+        for good.
     a : float, default 1.0
         Precision of the prior, a > 0.
     kernel : onlinear.kernels.Kernel, callable or None, default None
@@ -54,7 +55,7 @@ class RidgeFilter(Filter):
         dual form if the first row is sparse or has more than 2000 columns.
     feedback : {"forwarded", "full"}, default "forwarded"
         With "full" the labels of all rows are learnt, forwarded or not; with c = 0 that is
-        RIDGE-FULL, the paper's baseline classifier.
+        RIDGE-FULL, the baseline classifier of Cesa-Bianchi, Conconi & Gentile.
 
     Examples
     --------

@@ -35,7 +35,8 @@ class SimpleFilter(Filter):
     Parameters
     ----------
     c : float, default 4.0
-        How much to explore, c ≥ 0: a smaller c stops forwarding earlier; the paper uses 4.
+        How much to explore, c ≥ 0: a smaller c stops forwarding earlier; the paper by
+        Cesa-Bianchi, Conconi & Gentile uses 4.
 
     Examples
     --------

@@ -3,14 +3,14 @@
     min over u_1..u_T of  b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²
 
 The forward pass computes LASER's w and Σ. Each round adds e²/(1 + χ), where e = y − xᵀw, to the
-minimum (thesis (5.3)–(5.6) in another form). The backward pass uses the gains k = Σx/(1 + χ) of the
-rounds. The backward pass starts with r_T = 0 and computes
+minimum (equations (5.3)–(5.6) of Moroshko's thesis in another form). The backward pass uses the
+gains k = Σx/(1 + χ) of the rounds; it starts with r_T = 0 and computes
 
     r_{t−1} = x_t e_t/(1 + χ_t) + r_t − x_t (k_tᵀ r_t),    u_1 = r_0/b,  u_{t+1} = u_t + r_t/c
 
 The backward pass is the smoother of Bryson and Frazier for a random walk, and costs O(d) per round.
 
-Moroshko & Crammer, AISTATS 2013; Bryson & Frazier 1963.
+Moroshko & Crammer, AISTATS 2013; Moroshko, thesis 2013; Bryson & Frazier 1963.
 """
 
 import math

@@ -62,8 +62,8 @@ def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     S, b = X.T @ X, X.T @ y
     if not _noise(S, b) <= 1e-4 * price:
         raise ValueError(
-            f"best_sparse needs a penalty above rounding, a ≥ {1e4 * _noise(S, b):g} for these "
-            f"data, got a={price:g}"
+            f"best_sparse needs a penalty above rounding error, a ≥ {1e4 * _noise(S, b):g} for "
+            f"these data, got a={price:g}"
         )
     w = np.ones(X.shape[1])
     for count in range(STEPS):

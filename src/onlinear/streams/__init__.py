@@ -1,4 +1,4 @@
-"""Data streams to try a learner on: synthetic ones, and the real data sets of the papers."""
+"""Streams to try learners on: synthetic ones, and real data sets of the algorithms' papers."""
 
 from onlinear.streams._real import DataNotFoundError, Documents, Table, Vectors, load
 from onlinear.streams._synthetic import friedman, paired, rotating, shifting

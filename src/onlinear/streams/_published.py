@@ -29,7 +29,7 @@ __all__ = [
 PATIENCE = 30.0  # timeout of a connection, in seconds
 ADVICE = 'fetching data sets needs scikit-learn: pip install "onlinear[papers]"'
 
-FRIEDMAN = 564  # its number at OpenML
+FRIEDMAN = 564  # number of the data set at OpenML
 ISTANBUL = "https://archive.ics.uci.edu/static/public/247/data.csv"
 AILERONS = "https://www.dcc.fc.up.pt/~ltorgo/Regression/ailerons.tgz"
 AILERONS_SHA256 = "2eb15628e03b0686cb84d199570f5caa9a01755136d87d0002f805dde8464c71"

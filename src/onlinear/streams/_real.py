@@ -1,4 +1,4 @@
-"""``load``: the real data sets of the papers, from a folder, the cache, or their public sources.
+"""``load``: real data sets of the algorithms' papers, from a folder, the cache, or the web.
 
 The checksum of every copy is verified, so that figures are made from the same numbers everywhere.
 """
@@ -105,7 +105,7 @@ def load(name: Literal["rcv1"], folder: Place | None = None, download: bool = Tr
 def load(
     name: str, folder: Place | None = None, download: bool = True
 ) -> Table | Documents | Vectors:
-    """Return a real data set of the papers.
+    """Return a real data set on which the papers of the algorithms report results.
 
     The data set is looked for in ``folder``, then in the cache (the folder in the environment
     variable ``ONLINEAR_DATA``, or ``~/.cache/onlinear``), then downloaded from its public source

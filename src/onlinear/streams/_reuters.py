@@ -80,5 +80,5 @@ def read_table(path: Path, sha256: str) -> list[Story]:
 def _check(path: Path, digest: str, sha256: str) -> None:
     if digest != sha256:
         raise DamagedDataError(
-            f"{path} is not Reuters-21578 as the figures need it: SHA-256 {digest}, not {sha256}"
+            f"{path} is not the expected copy of Reuters-21578: SHA-256 {digest}, not {sha256}"
         )

@@ -79,7 +79,7 @@ def paired(
     normal : {"variance", "deviation"}, default "variance"
         Whether the second number of N(0, 2), and ``noise``, are variances or standard deviations.
     noise : float, default 0.05
-        Noise of the labels: .05 in the thesis' sets 3 and 4 (0 in 1 and 2), 2 in Vaits & Crammer.
+        Noise of the labels: .05 in Moroshko's sets 3 and 4 (0 in 1 and 2), 2 in Vaits & Crammer.
     seed : int, default 0
         Seed of the random numbers.
 
@@ -154,8 +154,9 @@ def shifting(
         Number of nonzero weights in u; all if not given. If d ≥ 2·active, every shift moves the
         nonzero weights to other columns.
     floor : float, default 0.0
-        Lower limit floor/d on the weights of a u in the simplex, 0 ≤ floor ≤ 1, as in the paper's
-        constraint set [α/n, 1]ⁿ: u is multiplied by 1 − floor, and floor/d added to each weight.
+        Lower limit floor/d on the weights of a u in the simplex, 0 ≤ floor ≤ 1, as in the
+        constraint set [α/n, 1]ⁿ of Herbster & Warmuth: u is multiplied by 1 − floor, and floor/d
+        added to each weight.
     inputs : {"uniform", "signs", "sphere"}, default "uniform"
         How X is drawn: entries uniform on [0, 1], entries −1 or 1, or rows of length 1 in any
         direction.
@@ -224,12 +225,13 @@ def friedman(
     Parameters
     ----------
     rows : int, default 40768
-        Number of rows; the default is the paper's.
+        Number of rows; the default is that of Jamil & Bouchachia.
     noise : float, default 1.0
         Standard deviation of the normal noise.
     digits : int, optional
-        Decimals to which X and y are rounded; by default they are not rounded. The file that the
-        paper used (OpenML 564) has 3 decimals; its labels were computed before X was rounded.
+        Decimals to which X and y are rounded; by default they are not rounded. The file that
+        Jamil & Bouchachia used (OpenML 564) has 3 decimals; its labels were computed before X was
+        rounded.
     seed : int, default 0
         Seed of the random numbers.
 

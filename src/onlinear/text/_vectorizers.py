@@ -42,9 +42,10 @@ WIDEST = 2**31 - 1  # the most columns that scikit-learn's hash supports
 
 
 class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
-    """TF-IDF vectors with the words and document frequencies of a whole corpus, as in the paper.
+    """TF-IDF vectors with the words and document frequencies of a whole corpus.
 
-    This is a scikit-learn transformer; ``fit`` ignores y.
+    The vectors follow Cesa-Bianchi, Conconi & Gentile (NIPS 2003). ``CorpusTfidf`` is a
+    scikit-learn transformer; ``fit`` ignores y.
 
     Parameters
     ----------
@@ -275,4 +276,4 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         return tfidf
 
 
-model_codec.register_refusal("transformer", "it holds {}: use onlinear.text's own load")
+model_codec.register_refusal("transformer", "it holds {}: use onlinear.text.OnlineTfidf.load")

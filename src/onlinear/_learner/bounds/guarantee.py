@@ -65,8 +65,8 @@ COMPARATOR, FACTOR, EXTRA = range(3)  # indices in a tally
 ROWS, BROKEN, AT, VALUE, LOST = range(5)  # indices in the notes, the array after the tally
 PRECISION, RANGE, DIGITS = 1.0, 2.0, 3.0  # what floating point can run out of
 INDISTINCT = (
-    "needs data that double precision can tell apart, but xᵀΣx = {value:g} is rounding "
-    "(columns that are large, or nearly the same: rescale or centre them)"
+    "needs data that double precision can tell apart, but xᵀΣx = {value:g} is only "
+    "rounding error (columns that are large, or nearly the same: rescale or centre them)"
 )
 LOSSES = {
     PRECISION: "double precision to tell the columns apart (rescale or centre them)",
@@ -118,7 +118,7 @@ class Path:
             moves = moves if power == 2 else np.sqrt(moves, out=moves)
         price = np.broadcast_to(price, self.y.shape)[:-1]
         costs = np.zeros(moves.size)
-        np.multiply(moves, price, out=costs, where=moves > 0)  # no drift is free, even at ∞
+        np.multiply(moves, price, out=costs, where=moves > 0)  # drift 0 costs 0, even at price ∞
         return np.concatenate([[0.0], np.cumsum(costs)])
 
     def of(self, rows: np.ndarray) -> "Path":
@@ -136,12 +136,13 @@ class Path:
 
 
 class Guarantee(NamedTuple):
-    """A proven bound: in words, how to compute it (``account``), and against a user's comparators.
+    """A proven bound: its statement, how to compute it, and the bound for a user's comparators.
 
     ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's
-    comparators, both in words. ``price`` takes the user's comparators and the tally of each round.
-    ``price`` returns the bound on the loss in each round, and in which rounds the theorem does not
-    allow these comparators. ``paths`` says in words which comparators the theorem allows.
+    comparators, both in words. ``account`` computes the tally of the bound. ``price`` takes the
+    user's comparators and the tally of each round. ``price`` returns the bound on the loss in each
+    round, and in which rounds the theorem does not allow these comparators. ``paths`` says in words
+    which comparators the theorem allows.
     """
 
     statement: str
@@ -227,7 +228,7 @@ def broke(notes, hypothesis, value):
 
 @kernel(inline="always")
 def enter(tally, notes, comparator, factor, extra):
-    """Record comparator, factor and extra of the bound after a row; return (0, FINE) as a step."""
+    """Record comparator, factor and extra of the bound after a row; return 0 and FINE."""
     if not math.isfinite(comparator + extra) or notes[LOST] > 0.0:
         return lose(tally, notes, OVERFLOW, comparator)
     tally[COMPARATOR] = comparator
@@ -271,7 +272,7 @@ def cut_to(radius: float) -> str:
     """Return words for the comparator whose loss :func:`inside_ball` returns."""
     if math.isinf(radius):
         return "the least over all u"
-    return f"u the best of all, cut to ‖u‖ ≤ {radius:g} if it is outside"
+    return f"u the best of all, scaled down to ‖u‖ ≤ {radius:g} if it is longer"
 
 
 def _regret(state, params, x, y, m, beside):

@@ -137,7 +137,7 @@ class Ledger:
         engine: str = "rank-one",
         progress: Callable[[int, int], None] | None = None,
     ) -> np.ndarray:
-        """Add the rows of a table; return the numbers of the bound, one column after each row.
+        """Add the rows of a table; return the tally after each row, one column per row.
 
         ``progress`` is called with the row reached, instead of showing a progress bar.
         """

@@ -30,7 +30,7 @@ from onlinear.algorithms._auto.rounds import SHARE
 __all__ = ["check_states"]
 
 MOST_ODD = 1.01 / FADES  # largest possible count, as a count decays by the share FADES per row
-NEARLY = 1.01
+NEARLY = 1.01  # factor by which a state may exceed a limit because of rounding
 
 
 def check_states(stack: Any, largest: float) -> None:

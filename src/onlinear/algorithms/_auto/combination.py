@@ -26,8 +26,8 @@ from onlinear._numerics.linalg import axpy, dot, kernel, observe, symv
 
 __all__ = ["LEARNING", "LEAST", "MIXING", "OWN", "SUMS", "combine", "learn_to_combine"]
 
-# sums: Σℓ of the mixture; for the ridge without drift, half the minimum, and the cost of learning
-# and clipping; the cost of mixing, without ln M
+# indices in ``sums``: Σℓ of the mixture; for the ridge without drift, half the minimum, and the
+# cost of learning and clipping; the cost of mixing, without ln M
 OWN, LEAST, LEARNING, MIXING, SUMS = range(5)
 
 

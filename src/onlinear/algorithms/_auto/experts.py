@@ -1,8 +1,8 @@
 """The experts of Auto: LASER learners of several adaptation speeds, on scaled and on raw columns.
 
-The last expert on raw columns is for relationships that jump. This expert assumes hardly any drift,
-but resets its covariance Σ when its squared error, divided by 1 + χ, is more than nine times the
-usual.
+The last expert on raw columns is for relationships that change abruptly. This expert assumes hardly
+any drift, but resets its covariance Σ when its squared error, divided by 1 + χ, is more than nine
+times its running mean.
 """
 
 import math
@@ -14,14 +14,14 @@ from onlinear.algorithms import laser
 
 __all__ = ["ALERT", "GIVEN", "ROWS", "STANDARD", "change_units", "follow", "foresee"]
 
-STANDARD = (1.0, 1e3, 1e6, 1e9)  # c of the experts on standardized columns,
-GIVEN = (0.1, 1e3, 1e6)  # and of those on raw columns
+STANDARD = (1.0, 1e3, 1e6, 1e9)  # c of the experts on standardized columns
+GIVEN = (0.1, 1e3, 1e6)  # c of the experts on raw columns
 ALERT = len(STANDARD) + len(GIVEN) - 1  # the expert that resets its Σ
 FIRST_GIVEN = len(STANDARD)
-SURPRISE = 9.0
-USED_TO = 0.02  # rate of the running mean of that expert's squared errors,
-PATIENCE = 10.0  # and least number of rows between two resets
-ROWS = 3  # of scratch
+SURPRISE = 9.0  # the expert ALERT resets Σ if its squared error is this many times the usual one
+USED_TO = 0.02  # rate of the running mean of the squared errors of the expert ALERT
+PATIENCE = 10.0  # least number of rows between two resets of the expert ALERT
+ROWS = 3  # rows of scratch memory that the experts need
 
 _learn, _settle = kernel(laser.step.function), kernel(laser.step.settle)
 

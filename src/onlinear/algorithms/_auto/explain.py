@@ -12,11 +12,11 @@ FEW = 300  # fewer rows are not enough to judge the drift
 LITTLE = 0.05  # total weight of the experts up to which x adds little to past labels
 ROUND = (3, 10, 30, 100, 300, 1000)  # a memory is rounded to one of these
 LEVELS = np.linspace(0.25, 0.75, 21)  # quantiles of the age of rows that are averaged
-AGES = np.geomspace(0.3, 2e5, 300)  # ages between which they are searched
+AGES = np.geomspace(0.3, 2e5, 300)  # ages, in rows, among which these quantiles are searched
 
 
 class Beliefs(NamedTuple):
-    """The numbers to explain: each expert's name, memory, error and weight, and counts of outliers.
+    """What ``explain`` shows: each expert's name, memory, error and weight; counts of outliers.
 
     ``errors`` are root mean squares of recent errors, ``losses`` sums of squares over all rows.
     ``weights`` are the experts' weights in the prediction. ``past`` are the weights of past labels
@@ -63,10 +63,10 @@ def _pace(beliefs: Beliefs) -> str:
     if beliefs.losses[-1] <= beliefs.losses[:-1].min():
         return "no expert did better than the mean of y: x does not help"
     if beliefs.overall[:-1].sum() <= LITTLE:
-        return "the last labels told nearly everything: x added little"
+        return "the last labels explained nearly everything: x added little"
     memory = _memory(beliefs.memories, beliefs.overall)
     if math.isnan(memory):
-        return "the experts in given units counted most"
+        return "the experts in given units (on unscaled columns) had the most weight"
     if memory < 3:
         return "the relationship changed all the time: only the last rows count"
     if memory < 2000:
@@ -90,7 +90,7 @@ def explained(beliefs: Beliefs) -> str:
         lines.append(f"{recent}, {names[beliefs.leader]} leads, {switch}.")
         lines.append(f"Auto's own error was {error:.4g} then.")
     if past.size and rows > 1:
-        lines.append(f"The last label counts {past[0]:+.2f}, the last error {past[1]:+.2f}.")
+        lines.append(f"Weight of the last label {past[0]:+.2f}, of the last error {past[1]:+.2f}.")
     if beliefs.cut_labels + beliefs.cut_entries:
         lines.append(
             f"Outliers cut: labels {beliefs.cut_labels:,}, entries of x {beliefs.cut_entries:,}."

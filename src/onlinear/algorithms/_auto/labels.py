@@ -33,16 +33,16 @@ __all__ = [
 RATE = 0.01  # rate at which σ² follows the squared errors, after a hundred rows
 # predictions may exceed the labels' range by this share of it: ROOM, or EARLY_ROOM/√t if larger
 ROOM, EARLY_ROOM = 0.02, 3.0
-ABSURD = 10.0  # a label farther than this many σ from the prediction is clipped,
-FINE_LABEL = 1e-3  # where σ counts as at least this share of the labels' range;
-FINEST = 1e-24  # in learning, σ² is at least this share of the squared range
+ABSURD = 10.0  # a label farther than this many σ from the prediction is clipped
+FINE_LABEL = 1e-3  # for clipping, σ counts as at least this share of the labels' range
+FINEST = 1e-24  # in learning, σ² is at least this share of the squared range of the labels
 
-# y₁; range and mean of the labels minus y₁; σ²; how many of the last labels were clipped without a
-# break; how many labels and entries of x were clipped so far; the leading expert and since which
-# row; Auto's squared loss
+# indices: y₁; range and mean of the labels minus y₁; σ²; how many of the last labels were clipped
+# without a break; how many labels and entries of x were clipped so far; the leading expert and
+# since which row; Auto's squared loss
 FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = range(11)
-# whether one of the first rows was dropped; a fading count of outliers; the distance of the last
-# one; how many labels were not learnt
+# more indices: whether one of the first rows was dropped; a fading count of outlying labels; the
+# distance of the last outlying label from its prediction; how many labels were not learnt
 DROPPED, ODD, LAST, LEFT_OUT, SIZE = range(11, 16)
 
 

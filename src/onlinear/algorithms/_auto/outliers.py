@@ -9,8 +9,8 @@ An outlier is replaced by the column's mean. However, an outlier is learnt if th
 outlier within the last few thousand rows and the new one is at most four times as far from the
 mean. An outlier that is learnt is clipped to 40 standard deviations (the next one to 80) and widens
 the range. In this way, genuine level shifts and recurring events are still learned. For the
-prediction of its row, even such an outlier is replaced by the mean: so far from earlier rows, the
-weights say little.
+prediction of its row, even such an outlier is replaced by the mean, since the learnt weights are
+unreliable so far from earlier rows.
 
 In the first ten rows, standard deviations mean little. So in these rows, one value of a column is
 replaced by the median if it is more than 50 times as far from the median as all other values. If
@@ -24,13 +24,13 @@ from onlinear._numerics.linalg import kernel
 
 __all__ = ["EARLY", "FADES", "believable", "clean", "odd_one_out", "widen"]
 
-EARLY = 10  # first rows, which are checked together
-FAR = 20.0  # standard deviations
-STRANGE = 1e3  # times the value of a constant column
-UNHEARD = 50.0
+EARLY = 10  # number of first rows, which are checked together
+FAR = 20.0  # an outlier is more than this many standard deviations from the mean
+STRANGE = 1e3  # in a constant column, an outlier is farther than this many times the constant
+UNHEARD = 50.0  # in the first rows, an outlier is this many times as far away as all other values
 FADES = 1e-4  # rate at which the count of outliers decays
-RECENT = 0.5  # least count of outliers at which the next outlier is accepted,
-ALIKE = 4.0  # if it is at most this many times as far away as the last one
+RECENT = 0.5  # least count of outliers at which the next outlier is accepted
+ALIKE = 4.0  # an outlier is accepted if it is at most this many times as far away as the last one
 
 
 @kernel

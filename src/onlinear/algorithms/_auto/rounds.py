@@ -46,7 +46,8 @@ MOST_LAGS = 8
 MOST_FEATURES = len(STANDARD + GIVEN) + 1 + 2 * MOST_LAGS
 
 MEANS, LABELS, RIDGES = 5, 13, 15  # places in the state: mean, labels, V
-# in a ticket after x and the features: p̄, range, ŷ, all minus y₁; y₁, whether y₁ was known, d
+# indices in a ticket, after x and the features: p̄, range, ŷ, all minus y₁; y₁, whether y₁ was
+# known, the number of columns d
 MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
 
 
@@ -89,7 +90,7 @@ def begin(state):
 
 @kernel
 def issue_ticket(state, x, u, given, tidy, ticket):
-    """Write to ``ticket`` all that is known of a row before its label, also the prediction."""
+    """Write to ``ticket`` all that is known of a row before its label, with the prediction."""
     (
         t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
         trust, _, _, _, _,
