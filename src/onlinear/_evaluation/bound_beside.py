@@ -15,7 +15,7 @@ from onlinear._validation import checks
 
 __all__ = ["engine_of_bound", "run_beside"]
 
-WORTH_A_THREAD = 50_000  # entries of X from which a second thread pays
+WORTH_A_THREAD = 50_000  # entries of X from which a second thread saves time
 
 
 def run_beside(

@@ -106,7 +106,7 @@ class Certified(GuardedBy):
             raise ValueError(
                 "a certificate begins with the first row, got "
                 f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} "
-                "(use a new learner, or onlinear.Certified from the start)"
+                "rows (use a new learner, or onlinear.Certified from the start)"
             )
         model._numbers()
         self.model = model
