@@ -61,7 +61,7 @@ class Accounts:
 
     @property
     def comparator(self) -> float:
-        """Loss, with the theorem's penalty, of the best predictor in hindsight."""
+        """The loss of the best predictor in hindsight, including the theorem's penalty."""
         tally = self.ledger.tally
         return 0.0 if tally is None else float(tally[COMPARATOR])
 

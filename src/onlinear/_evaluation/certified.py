@@ -228,7 +228,7 @@ class Certified(GuardedBy):
     @property
     @atomic
     def comparator(self) -> float:
-        """Loss, with the theorem's penalty, of the best predictor in hindsight."""
+        """The loss of the best predictor in hindsight, including the theorem's penalty."""
         return self._accounts.comparator
 
     @property

@@ -1,1 +1,1 @@
-"""Objects around learners: ``Bank`` (many learners), ``Late`` (delayed labels) and ``Keyed``."""
+"""Objects around learners: ``Bank`` (many), ``Late`` (delayed labels), ``Keyed`` (one per key)."""
