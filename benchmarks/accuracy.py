@@ -1,17 +1,18 @@
-"""Compare accuracy on real streams: the squared error over that of the running mean of the labels.
+"""Compare accuracy on real streams: squared error relative to that of the running mean label.
 
     python benchmarks/accuracy.py [--data FOLDER] [--only NAME ...] [--rows N | --quick]
                                   [--picture FILE]
 
 The folder has the data sets below, or any .csv or .csv.gz files of numbers with a header, in order
-of time, the target last. Each row is predicted before its label is learnt, and the first 100 rows
-are not scored. The learners are in benchmarks/peers.py. All but Auto run both with x alone and with
-y_{t−1} added to x, and the better of the two results counts (a y marks results with y_{t−1});
---lags 0 1 2 also tries y_{t−2}, which Auto() uses. Other libraries run at their defaults and, on
-separate lines ("tuned"), at the best setting of a printed grid, chosen in hindsight per data set.
-The whole comparison takes most of an hour. --rows N uses the first N rows of each set, with grids
-and without trees, which takes ten minutes for 5,000 rows. --quick uses 2,000 rows, no grids and no
-trees, and takes a minute.
+of time, with the label in the last column. Each row is predicted before its label is learnt, and
+the first 100 rows are not scored. The learners are in benchmarks/peers.py. Except for Auto, the
+last label and the ridges marked "x alone", learners run both with x alone and with y_{t−1} added to
+x, and the better of the two results counts (a y marks results with y_{t−1}); --lags 0 1 2 also
+tries y_{t−2}, which Auto() uses. Other libraries run at their defaults and, on separate lines
+("tuned"), at the best setting of a printed grid, chosen in hindsight per data set. The whole
+comparison takes most of an hour. --rows N uses the first N rows of each set, with grids and without
+trees, which takes ten minutes for 5,000 rows. --quick uses 2,000 rows, no grids and no trees, and
+takes a minute.
 """
 
 import argparse
@@ -30,10 +31,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
-QUICK = 2000  # rows
-AUTOS = {"Auto()": "≤ 0.33", "Auto(lags=0)": "≤ 0.45"}  # geometric mean of error / best ridge
+QUICK = 2000  # rows with --quick
+AUTOS = {"Auto()": "≤ 0.33", "Auto(lags=0)": "≤ 0.45"}  # geometric mean of error / ridge's
 TUNED = ", tuned"
-SETS = {  # origin, and the errors of the weighted ridges on x alone
+SETS = {  # origin, and the published errors of the weighted ridges on x alone
     "elec2_logprice": ("Elec2, New South Wales, log price", (0.329, 0.222, 0.139)),
     "air_quality_co": ("UCI 360", (0.111, 0.099, 0.066)),
     "wind_farm_power": ("a wind farm", (0.223, 0.035, 0.032)),
@@ -82,7 +83,7 @@ def find(folder: Path, only: Sequence[str]) -> dict[str, Path]:
         sys.exit(f"there is no .csv or .csv.gz in {folder}; the sets of this benchmark: {origins}")
     if known and not only and len(known) < len(SETS):
         absent = ", ".join(name for name in SETS if name not in known)
-        print(f"missing, and left out: {absent}", file=sys.stderr)
+        print(f"data sets that are missing and left out: {absent}", file=sys.stderr)
     return {name: there[name] for name in names}
 
 
@@ -281,7 +282,7 @@ def draw(rows: Rows, ranks: dict[str, float], file: Path) -> None:
     shown.sort(key=lambda row: ranks.get(row, np.inf))
     names = list(rows["Auto()"])
     heights = np.arange(len(names))[::-1]
-    steps = np.linspace(0.38, -0.38, len(shown))  # in a set, the best rank above
+    steps = np.linspace(0.38, -0.38, len(shown))  # within a data set, the best rank is on top
     figure, axes = plt.subplots(figsize=(12, max(6.0, 1.0 + len(names))), layout="constrained")
     used = dict.fromkeys(COLOURS, -1)
     for row, step in zip(shown, steps, strict=True):
@@ -306,7 +307,7 @@ def draw(rows: Rows, ranks: dict[str, float], file: Path) -> None:
     axes.grid(axis="x", color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel(
-        f"squared error over that of the running mean ({RIGHT:g}: or more, or diverged)"
+        f"squared error / that of the running mean ({RIGHT:g}: this or more, or diverged)"
     )
     axes.legend(title="(mean rank)", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     figure.savefig(file, dpi=150)

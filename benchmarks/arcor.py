@@ -20,7 +20,7 @@ import numpy as np
 import onlinear as ol
 from onlinear._evaluation.replay import Engine
 
-LIMITS = {20: ("≤ 2.5", "≤ 27"), 100: ("≤ 2.5", "≤ 14")}  # × AROWR: without, and with radius = 0.1
+LIMITS = {20: ("≤ 2.5", "≤ 27"), 100: ("≤ 2.5", "≤ 14")}  # × AROWR's time: free, projected
 CHECKED = 500  # rows whose resets are compared
 
 
@@ -47,7 +47,7 @@ def resets_agree(X: np.ndarray, y: np.ndarray) -> bool:
 
 
 def ratios(X: np.ndarray, y: np.ndarray, engine: Engine, repeats: int) -> tuple[float, float]:
-    """Return ARCOR's time over AROWR's, without and with the projection."""
+    """Return ARCOR's time divided by AROWR's, without and with the projection."""
     models = {"AROWR": ol.AROWR(), "free": ol.ARCOR(), "busy": ol.ARCOR(radius=0.1)}
 
     def run(name: str) -> None:

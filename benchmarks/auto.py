@@ -26,17 +26,17 @@ from accuracy import DATA, SETS, find, read
 import onlinear as ol
 
 STREAMS: dict[str, dict[str, Any]] = {
-    "turning .1° a row": {"rate": 0.1},
-    "1°": {"rate": 1.0},
-    "5°": {"rate": 5.0},
-    "1°, another pair every 50 rows": {"rate": 1.0, "switch_every": 50},
-    "1/t, another pair every 50 rows": {"rate": 57.3, "decay": 1.0, "switch_every": 50},
-    "still": {"rate": 0.0},
+    "turning .1° per row": {"rate": 0.1},
+    "turning 1° per row": {"rate": 1.0},
+    "turning 5° per row": {"rate": 5.0},
+    "turning 1° per row, another pair every 50 rows": {"rate": 1.0, "switch_every": 50},
+    "turning 1/t, another pair every 50 rows": {"rate": 57.3, "decay": 1.0, "switch_every": 50},
+    "not turning": {"rate": 0.0},
 }
 SEEDS = 3
-PLACES = (0, 1, 3, 9, 10, 500, 2000)
+PLACES = (0, 1, 3, 9, 10, 500, 2000)  # rows at which a number is corrupted
 ROWS = 6000
-SPEEDS = tuple(10.0 ** np.arange(-2, 9, 0.5))
+SPEEDS = tuple(10.0 ** np.arange(-2, 9, 0.5))  # penalties c of LASER
 
 Make = Callable[[], ol.Learner]
 
@@ -123,7 +123,7 @@ def absurd(folder: Path) -> list[tuple[str, float, str]]:
 
 
 def speed(repeats: int) -> list[tuple[str, float, str]]:
-    """Return rows per second and the time of a round."""
+    """Return the rows per second of a replay, and the time of a single round."""
     X, y = timing.stream(20_000, 20)
 
     def round_by_round() -> None:
@@ -143,8 +143,8 @@ def speed(repeats: int) -> list[tuple[str, float, str]]:
     )
     return [
         ("thousand rows a second in a replay, d = 20", 1e3 / cost["replay"], "≥ 200"),
-        ("the same, given units", 1e3 / cost["given units"], ""),
-        ("replay / that of LASER", cost["replay"] / cost["LASER"], ""),
+        ("thousand rows a second in a replay, given units", 1e3 / cost["given units"], ""),
+        ("time of a replay / that of LASER", cost["replay"] / cost["LASER"], ""),
         ("µs of predict_one and learn_one", cost["round"], "≤ 40"),
     ]
 

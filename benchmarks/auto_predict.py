@@ -1,4 +1,4 @@
-"""Compare ways in which Auto.predict could treat the last labels, for rows from anywhere.
+"""Compare ways in which Auto.predict could use past labels, for rows that need not come next.
 
     python benchmarks/auto_predict.py [--data FOLDER]
 
@@ -39,8 +39,8 @@ def with_weights(model: ol.Auto, V: np.ndarray, X: np.ndarray) -> np.ndarray:
 def conditional(model: ol.Auto, X: np.ndarray) -> np.ndarray:
     """Predict with the ridges' weights under the condition that past labels have weight 0.
 
-    With weights v₁ of the experts, v₂ of the past, and blocks T_ij of the ridge's matrix T, these
-    weights are v₁ − T₁₂T₂₂⁻¹v₂.
+    With weights v₁ of the experts, weights v₂ of past labels and errors, and blocks T_ij of the
+    ridge's matrix T, the conditional weights are v₁ − T₁₂T₂₂⁻¹v₂.
     """
     state = model._state
     k = state.rounds.size + 1

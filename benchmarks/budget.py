@@ -3,9 +3,9 @@
     python benchmarks/budget.py
 
 There are two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square. In one stream f
-is fixed, in the other it drifts. Beyond the budget, the oldest example is dropped. Nyström features
-with as many landmarks are shown for comparison: they cost the same per round, and use all rows but
-in fewer directions.
+is fixed, in the other it drifts. Beyond the budget, the oldest example is dropped. For comparison,
+a linear learner runs on Nyström features with as many landmarks: it costs the same per round, and
+uses all rows, but only in as many directions as there are landmarks.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def loss(model: ol.Learner | Mapped, X: np.ndarray, y: np.ndarray) -> float:
 
 def main() -> None:
     console = Console()
-    for title, turns in (("a fixed target", 0.0), ("a target that turns three times", 3.0)):
+    for title, turns in (("a fixed function", 0.0), ("a function that drifts", 3.0)):
         X, y = stream(turns)
         c = 10.0 if turns else np.inf
         table = Table(title=f"{title}: mean squared error (noise {NOISE**2:g})")

@@ -28,7 +28,7 @@ LINEAR = ("EG", "EGPM", "EGU", "GD", "NLMS", "OGD")
 
 
 def stream(rows: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows in every learner's domain: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
+    """Return rows and labels that every learner accepts: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(rows, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -61,7 +61,7 @@ def one_core() -> Iterator[None]:
 
 
 def ratios(name: str, rows: int, d: int, repeats: int) -> dict[str, float]:
-    """Return a certificate's time over a replay's, for the best and for a given comparator."""
+    """Return a certificate's time / a replay's, for the best and for a given comparator."""
     rows = rows // 4 if name in CUBIC else 5 * rows if name in LINEAR else rows
     X, y = stream(rows, d)
     kind: Any = ol.LEARNERS[name]
@@ -79,7 +79,8 @@ def ratios(name: str, rows: int, d: int, repeats: int) -> dict[str, float]:
 
 def main() -> None:
     parser = timing.parser(__doc__, 20)
-    linear = [name for name in ol.LEARNERS if not name.startswith("Kernel")]  # those have no bound
+    # kernel learners have no bound
+    linear = [name for name in ol.LEARNERS if not name.startswith("Kernel")]
     parser.add_argument("learners", nargs="*", default=linear)
     parser.add_argument("--rows", type=int, default=20_000)
     arguments = parser.parse_args()

@@ -2,9 +2,9 @@
 
     python benchmarks/files.py [--gigabytes 2] [--columns 20] [--digits 17] [--folder DIR]
 
-The file is generated (a drifting target, numbers of 17 digits by default) and removed at the end.
-Each program is a separate process, timed from start to end. The shares in the table are rows per
-second as a share of those of pyarrow.
+The file is generated (true weights that drift, numbers of 17 digits by default) and removed at the
+end. Each program is a separate process, timed from start to end. The shares in the table are rows
+per second as a share of those of pyarrow.
 """
 
 import os
@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
 
 def generate(path: Path, size: float, d: int, digits: int) -> int:
-    """Write a stream with drifting target weights; return its number of rows."""
+    """Write a stream whose true weights drift; return its number of rows."""
     rng, w, rows = np.random.default_rng(0), np.zeros(d), 0
     with path.open("wb") as file:
         while file.tell() < size:
@@ -82,7 +82,7 @@ def main() -> None:
             "… with predictions and snapshots": [*run, *laser, "-o", str(out), *state, "--force"],
             "onlinear run, Auto": run,
         }
-        for name in ("onlinear run, LASER", "onlinear run, Auto"):  # compile, on a few rows
+        for name in ("onlinear run, LASER", "onlinear run, Auto"):  # compile on a few rows
             few = Path(folder) / "few.csv"
             with path.open("rb") as file:
                 few.write_bytes(b"".join(file.readline() for _ in range(100)))

@@ -22,7 +22,7 @@ import onlinear as ol
 
 WIDTHS = (128, 192, 256, 384, 512, 768, 1024)
 EXAMPLES = (128, 192, 256, 384, 512, 768, 1024)
-ROUNDS = 200  # a run, of a learner that keeps examples
+ROUNDS = 200  # rounds in a run of a learner that keeps examples
 
 
 class Sweep(NamedTuple):

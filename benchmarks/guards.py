@@ -1,11 +1,12 @@
-"""Time what safety costs: calls that threads may share, and the check for numbers that go bad.
+"""Time what safety costs: protection of calls from each other, and checks for extreme numbers.
 
     python benchmarks/guards.py [--rows 20000] [--repeats 30]
 
 For threads and signals, ``predict_one`` and ``learn_one`` are compared with methods that check the
-row in the same way and call the compiled round, but do not check for other calls. For the check of
-numbers (:mod:`onlinear._engine.number_range`), a replay is compared with one that is compiled
-without this check. Each figure is the additional time as a share of the time of a round.
+row in the same way and call the compiled round, but do not check for other running calls. For the
+check of numbers (:mod:`onlinear._engine.number_range`), a replay is compared with one that is
+compiled without this check. Each figure is the additional time as a share of the time without the
+protection.
 """
 
 from math import nan

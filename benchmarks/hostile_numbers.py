@@ -1,4 +1,4 @@
-"""Try to make numbers go bad: 100,000 streams of hostile values, for every learner and wrapper.
+"""Try to break learners with extreme numbers: 100,000 streams, for every learner and wrapper.
 
     python benchmarks/hostile_numbers.py [--streams 100000] [--seed 0] [--processes 2]
 
@@ -26,12 +26,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import hostile_values as hostile  # type: ignore[import-not-found]
 
-PATIENCE = 180.0  # seconds until a stream counts as one that does not end: some compile
+PATIENCE = 180.0  # seconds until a stream counts as endless; some streams compile
 WORSE = 1.2
 
 
 def outcome(seed: int, folder: Path) -> tuple[str, str, list[str], int]:
-    """Run a stream; return what it tests, its family, what went wrong, and the rows refused."""
+    """Run a stream; return what it tests, its family, its faults, how many rows were refused."""
     if seed % 100 == 99:
         family, error, clean = hostile.error_after(seed)
         wrong = [f"error {error:g}, without the row {clean:g}"] if error > WORSE * clean else []
@@ -92,7 +92,7 @@ class Crew:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--streams", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0, help="the first stream is this times 10⁹")
+    parser.add_argument("--seed", type=int, default=0, help="streams start at 10⁹ times this")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", type=int, help="run this stream alone, and print its outcome")
     arguments = parser.parse_args()

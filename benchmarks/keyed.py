@@ -32,9 +32,9 @@ from onlinear._wrappers.keyed.table_runs import TotalProgress
 
 D = 8
 LIMIT = "one thread, records read and written only"
-FEW = 20_000  # events row by row
-PARTS = 50  # replays in which memory is measured
-SPILLED = 4  # replays with a memory limit, a stream in so many parts
+FEW = 20_000  # events that are run row by row
+PARTS = 50  # the stream is split into so many replays to measure memory
+SPILLED = 4  # the stream is split into so many replays with a memory limit
 
 
 def stream(events: int, keys: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -111,7 +111,7 @@ def one_by_one(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) 
 
 
 def grown(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> tuple[ol.Keyed, float]:
-    """Learn the stream; return the ``Keyed`` and the peak memory needed."""
+    """Learn the stream; return the ``Keyed``, and by how many bytes memory grew at most."""
     small = ol.Keyed(model())
     small.replay(keys[:1000], X[:1000], y[:1000])  # compiles
     del small
@@ -138,7 +138,7 @@ def same(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> boo
 def limited(
     keys: np.ndarray, X: np.ndarray, y: np.ndarray, all_of_it: ol.Keyed
 ) -> tuple[float, bool, float]:
-    """Learn the stream with a tenth of the memory; return events/s, whether bits agree, memory."""
+    """Learn with a tenth of the memory; return events/s, whether bits agree, share of memory."""
     keyed = ol.Keyed(model(), memory_limit=all_of_it.nbytes // 10)
     began = time.perf_counter()
     for few in parts(len(X), SPILLED):

@@ -3,9 +3,9 @@
     python benchmarks/kin8nm.py [--data FOLDER]
 
 The folder must have kin8nm.csv.gz: 8,192 rows of eight joint angles of a robot arm and the distance
-of its hand (OpenML 189, from the Delve archive). The target is fixed and not linear. Each learner
-predicts every row before it sees the label; .7 is subtracted from the labels, and a column of ones
-is added for the linear learners.
+of its hand (OpenML 189, from the Delve archive). The relationship is fixed and not linear. Each
+learner predicts every row before it sees the label; .7 is subtracted from the labels, and a column
+of ones is added for the linear learners.
 """
 
 import argparse
@@ -26,11 +26,11 @@ FILE = "kin8nm.csv.gz"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Kernels on kin8nm.")
+    parser = argparse.ArgumentParser(description="Compare learners and kernels on kin8nm.")
     parser.add_argument("--data", type=Path, default=Path("data"))
     path = parser.parse_args().data / FILE
     if not path.exists():
-        sys.exit(f"there is no {path}: see the beginning of this script for what it has to be")
+        sys.exit(f"there is no {path}: the docstring of this script says what it must contain")
     with gzip.open(path, "rt") as file:
         data = np.loadtxt(file, delimiter=",", skiprows=1)
     X, y = data[:, :-1], data[:, -1] - 0.7
@@ -50,7 +50,7 @@ def main() -> None:
     kernel = RBF(gamma=0.1)
     curved: dict[str, ol.Learner | Mapped] = {
         "KernelAAR(RBF(.1), b=.3)": ol.KernelAAR(kernel, b=0.3),
-        "the same, budget=1000": ol.KernelAAR(kernel, b=0.3, budget=1000),
+        "KernelAAR(RBF(.1), b=.3, budget=1000)": ol.KernelAAR(kernel, b=0.3, budget=1000),
         "Nystroem, 500 landmarks + AAR(b=.3)": Mapped(Nystroem(kernel, 500), ol.AAR(b=0.3)),
         "RandomFourier, width 1000 + AAR(b=.3)": Mapped(RandomFourier(1000, 0.1), ol.AAR(b=0.3)),
     }
@@ -68,7 +68,7 @@ def main() -> None:
             table.add_row(name, f"{loss:.1f}", share, f"{seconds:.1f}")
         table.add_section()
     hindsight = float(ol.hindsight.best_fixed(ones, y)[-1])
-    table.add_row("the best linear one in hindsight", f"{hindsight:.1f}", "", "")
+    table.add_row("the best linear predictor in hindsight", f"{hindsight:.1f}", "", "")
     Console().print(table)
 
 

@@ -24,8 +24,8 @@ from onlinear._evaluation.replay import Engine
 WIDTHS = (64, 128, 256, 512, 1024)
 NARROW = (16, 24, 32, 40, 48, 56, 64, 80, 96)
 LEARNERS: dict[str, type[ol.Learner]] = {"LASER": ol.LASER, "AAR": ol.AAR}
-MEMORY = 2**24  # numbers, more than a cache holds
-ROWS = 100_000  # of narrow streams
+MEMORY = 2**24  # how many numbers to copy: more than a cache holds
+ROWS = 100_000  # rows of narrow streams
 
 Contenders = dict[str, tuple[int, timing.Run]]
 

@@ -12,7 +12,10 @@ from onlinear._numerics.linalg import dot, subtract_square_and_multiply
 
 
 def as_written(X: np.ndarray, y: np.ndarray, drift: float = 0.0) -> np.ndarray:
-    """Return predictions by the equations in NumPy; a drift gives LASER's, with c = 1/drift."""
+    """Return predictions by the equations, as written, in NumPy.
+
+    With a drift, the predictions are those of LASER(c=1/drift, shrink=False).
+    """
     rows, d = X.shape
     w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
     step = drift * np.eye(d)
@@ -29,7 +32,7 @@ def as_written(X: np.ndarray, y: np.ndarray, drift: float = 0.0) -> np.ndarray:
 
 
 def careful(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the predictions by NumPy operations in place, with one temporary matrix."""
+    """Return the predictions by in-place NumPy operations, with one temporary matrix."""
     rows, d = X.shape
     w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
     v, u, square = np.empty(d), np.empty(d), np.empty((d, d))
@@ -92,11 +95,11 @@ def _fused(X: np.ndarray, y: np.ndarray, S: np.ndarray) -> np.ndarray:
 def fused(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the predictions by the fastest loop: one pass over Σ updates it and computes Σx.
 
-    The result has the same bits as the rank-one engine, as every sum is taken in the same order.
+    The result is that of the rank-one engine to the bit, as every sum is taken in the same order.
     """
     d = X.shape[1]
     flat = np.zeros(d * d + 8)
-    first = -flat.ctypes.data % 64 // 8  # Σ begins with a cache line
+    first = -flat.ctypes.data % 64 // 8  # Σ starts at a cache line
     S = flat[first : first + d * d].reshape(d, d)
     np.fill_diagonal(S, 1.0)
     return np.asarray(_fused(X, y, S))

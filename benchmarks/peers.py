@@ -65,7 +65,7 @@ def _weighted_ridge(X, y, forgetting, penalty):  # type: ignore[no-untyped-def]
     rows, d = X.shape
     n, middle, mean = 0.0, 0.0, np.zeros(d)
     C, c = np.zeros((d, d)), np.zeros(d)  # weighted sums of δδᵀ and δε, about the weighted means
-    centre, squares, unit = np.zeros(d), np.zeros(d), np.ones(d)  # of all rows, unweighted
+    centre, squares, unit = np.zeros(d), np.zeros(d), np.ones(d)  # unweighted, of all rows so far
     predictions = np.zeros(rows)
     for t in range(rows):
         delta, error = X[t] - mean, y[t] - middle
@@ -98,7 +98,7 @@ def weighted_ridge(forgetting: float) -> Run:
 
 
 def on_arrival(X: np.ndarray) -> np.ndarray:
-    """Return each row standardized by the rows so far, itself included."""
+    """Return the rows, each standardized by the statistics of all rows up to and including it."""
     n = np.arange(1.0, len(X) + 1)[:, None]
     shifted = X - X[0]
     mean = np.cumsum(shifted, axis=0) / n
@@ -107,7 +107,7 @@ def on_arrival(X: np.ndarray) -> np.ndarray:
 
 
 def row_by_row(make: Callable[[int, Settings], Play], ones: bool = False) -> Run:
-    """Return a function that runs ``make(d, settings)`` until a prediction is not finite."""
+    """Return a function that runs ``make(d, settings)`` over rows while predictions are finite."""
 
     def run(settings: Settings, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         Z = on_arrival(X)

@@ -72,7 +72,7 @@ def draw(weights: Axes, errors: Axes) -> None:
     weights.plot(hours, degree[kept], color="black", linestyle=":", label="true value")
     weights.set_title("weight of the temperature")
     for (name, predictions), colour in zip(runs.items(), COLOURS, strict=True):
-        error = rolling_rmse(predictions, y)[WINDOW:]  # without the first rows
+        error = rolling_rmse(predictions, y)[WINDOW:]  # without the first windows
         errors.plot(np.arange(2 * WINDOW, ROWS + 1), error, color=colour, label=name)
         print(f"{name}: {np.sqrt(np.mean((predictions - y)[WINDOW:] ** 2)):.1f}")
     errors.axhline(5.0, color="black", linestyle=":", label="noise")

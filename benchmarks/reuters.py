@@ -2,9 +2,9 @@
 
     python benchmarks/reuters.py [--data FOLDER]
 
-The F-measures of the filters are on the page of ``onlinear paper filtering-fig-1``; stories, topics
-and filters are the same there. The stories are looked for in the folder, then by
-``onlinear.streams.load``, which downloads them if necessary.
+The stories, topics and filters are those of ``onlinear paper filtering-fig-1``, whose page has the
+F-measures. The stories are looked for in the folder, then by ``onlinear.streams.load``, which
+downloads them if necessary.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def run(source: NewsSource, title: str, console: Console) -> None:
     X, Y, topics = tasks(source)
     rows, width = X.shape
     table = Table(title=f"{title}: {rows:,} × {width:,} words, {len(topics)} topics")
-    for column in ("", "forwarded, at most", "labels kept", "MB of factor", "s a topic"):
+    for column in ("", "forwarded, at most", "labels kept", "MB of factor", "s per topic"):
         table.add_column(column, justify="right" if column else "left")
     for name, made in FILTERS.items():
         f = made(rows, 0)
@@ -38,7 +38,7 @@ def run(source: NewsSource, title: str, console: Console) -> None:
         table.add_row(name, f"{most:,}", f"{kept:,}" if factor else "", factor, f"{seconds:.1f}")
     console.print(table)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    console.print(f"The process took {peak / 1e6:,.1f} GB at most.\n")
+    console.print(f"The process took at most {peak / 1e6:,.1f} GB of memory.\n")
 
 
 def main() -> None:

@@ -3,19 +3,20 @@
     python benchmarks/shrinkage.py [--rows 600] [--repeats 3] [N ...]
 
 Everything runs in one thread of one process, and times are typical of interleaved repeats. The rows
-are Gaussian; the target has n nonzero weights (dense), or ten (sparse). Four implementations of the
-same step are compared:
+are Gaussian; all n true weights are nonzero (dense), or ten of them (sparse). Four implementations
+of the same step are compared:
 
-- ``textbook``: aI + √D (S + xxᵀ) √D factorised row by row, as up to version 0.3;
-- ``LAPACK``: the same by NumPy and the blocked factorisation of LAPACK (dpotrf, dpotrs);
+- ``textbook``: aI + √D (S + xxᵀ) √D factorised row by row, as in onlinear up to version 0.3;
+- ``LAPACK``: the same matrix, by NumPy and LAPACK's blocked factorisation (dpotrf, dpotrs);
 - ``whole``: the current step, with all weights treated as large: the whole matrix is factorised;
 - ``fast``: the current step.
 
 ``difference`` is the largest difference between the predictions of textbook and fast, relative to
 the largest prediction. The penalty is chosen so that the textbook step itself is reproducible:
-``moved`` is the difference in its predictions when the labels change by a relative 2e-16. ``one
-round`` is the largest difference of the weights after one round from the same state, relative to
-the largest weight. ``one round`` is measured with the penalty a = 1, where some rounds are chaotic.
+``moved`` is the difference in the textbook's predictions when the labels change by a relative
+2e-16. ``one round`` is the largest difference of the weights after one round from the same state,
+relative to the largest weight. ``one round`` is measured with the penalty a = 1, where some rounds
+are chaotic.
 """
 
 import math

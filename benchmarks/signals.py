@@ -1,4 +1,4 @@
-"""Interrupt calls by real signals at random moments, and check that each was done or not begun.
+"""Interrupt calls by signals at random moments; check that each is complete or has no effect.
 
     python benchmarks/signals.py [--signals 2000] [--seed 0]
 
@@ -116,7 +116,7 @@ CASES = (
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt in the main thread at random moments, by a timer of the system."""
+    """Raises KeyboardInterrupt in the main thread at random moments, by a system timer."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng, self._left = rng, 0
@@ -126,7 +126,7 @@ class Interrupter:
     def _strike(self, *_: object) -> None:
         self.came += 1
         self._left -= 1
-        if self._left > 0:  # the next, soon: during recovery
+        if self._left > 0:  # the next signal comes soon, during recovery
             signal.setitimer(signal.ITIMER_REAL, float(self._rng.uniform(1e-6, 3e-4)))
         raise KeyboardInterrupt
 

@@ -32,7 +32,7 @@ def main() -> None:
     y = rng.normal(size=ROWS)
     sparse, dense = fastest(X, y), fastest(X.toarray(), y)
     print(
-        f"{WIDTH:,} columns, {ENTRIES} entries a row: {dense / sparse:,.0f} times faster than dense"
+        f"{WIDTH:,} columns, {ENTRIES} entries per row: {dense / sparse:,.0f} × as fast as dense"
     )
 
 

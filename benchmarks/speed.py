@@ -61,7 +61,8 @@ def replays(X: np.ndarray, y: np.ndarray) -> dict[str, Run]:
 
         return run
 
-    linear = [name for name in ol.LEARNERS if not name.startswith("Kernel")]  # whose rounds grow
+    # the rounds of kernel learners take longer and longer
+    linear = [name for name in ol.LEARNERS if not name.startswith("Kernel")]
     return {f"onlinear {name}, replay": contender(name) for name in linear}
 
 
@@ -158,7 +159,7 @@ def seconds(programs: dict[str, str], repeats: int) -> dict[str, float]:
 
 
 def first_call(repeats: int) -> float:
-    """Return the shortest time of the first call, from the cache, in a new process."""
+    """Return the shortest time of a first call in a new process, with the code already compiled."""
     code = (
         "import time, onlinear as ol; m = ol.LASER(); t = time.perf_counter();"
         "m.learn_one([1.0] * 20, 1.0); print(time.perf_counter() - t)"

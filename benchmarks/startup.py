@@ -2,10 +2,11 @@
 
     python benchmarks/startup.py [--library FILE] [--repeats 5] [--cold]
 
-Compares the library that wheels contain (``--library``, else that of the installed package) with
-code that Numba compiled before and finds in its cache, and with river. ``--cold`` also lets Numba
-compile with an empty cache. Each figure is the median wall time of whole processes, and its ratio
-to that of starting Python and importing NumPy, which is the least that any of them can take.
+The compiled library that wheels contain (``--library``, or that of the installed package) is
+compared with code that Numba compiled before and finds in its cache, and with river. With
+``--cold``, Numba also compiles with an empty cache. Each figure is the median wall time of whole
+processes, and its ratio to the time of starting Python and importing NumPy, which is the least that
+any contender can take.
 """
 
 import argparse
@@ -42,11 +43,11 @@ def seconds(code: str, repeats: int, environment: dict[str, str]) -> float:
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table of start-up times."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--library", help="the library to use, if it is not in the package")
+    parser.add_argument("--library", help="the compiled library, if it is not in the package")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--cold", action="store_true", help="also with an empty cache of Numba")
+    parser.add_argument("--cold", action="store_true", help="also time Numba with an empty cache")
     given = parser.parse_args()
     least = seconds("import numpy", given.repeats, dict(os.environ))
     print(f"{'starting Python and importing NumPy':45}{least:8.3f} s {1.0:6.2f}")

@@ -48,8 +48,8 @@ def degenerate(rng: np.random.Generator, rows: int, block: int) -> tuple[np.ndar
     X[:, 4] *= 1e8
     X[:, 5] *= 1e-8
     if block % 5:
-        X[:, 6] = 0.0  # zero, nonzero, zero
-    X[: rows // 10] = 0.0  # no excitation at all
+        X[:, 6] = 0.0  # not zero only in every fifth block
+    X[: rows // 10] = 0.0  # rows of zeros
     y = X @ np.array([1.0, 1.0, 1.0, 1.0, 1e-8, 1e8, 1.0, 1.0]) + rng.normal(size=rows)
     return X, y
 

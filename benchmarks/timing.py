@@ -34,7 +34,7 @@ def stream(rows: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def again(times: int, run: Run) -> Run:
-    """Return a function that calls ``run`` several times, if one call is too short to time."""
+    """Return a function that calls ``run`` several times, for calls that are too short to time."""
 
     def repeated() -> None:
         for _ in range(times):
@@ -44,7 +44,7 @@ def again(times: int, run: Run) -> Run:
 
 
 def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
-    """Return the seconds of each contender in interleaved repeats; a first repeat is dropped."""
+    """Return the seconds of each contender in interleaved repeats; the first repeat is dropped."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeats + 1):
         for name, run in contenders.items():
@@ -68,7 +68,7 @@ def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
 
 
 def microseconds(contenders: Mapping[str, tuple[int, Run]], repeats: int) -> dict[str, float]:
-    """Return the typical µs per row of each contender, a number of rows and a function."""
+    """Return the typical µs per row of each contender: how many rows it runs, and a function."""
     times = typical({name: run for name, (_, run) in contenders.items()}, repeats)
     return {name: times[name] / rows * 1e6 for name, (rows, _) in contenders.items()}
 

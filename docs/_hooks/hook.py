@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site."""
+"""The functions that MkDocs calls while it builds the site."""
 
 import re
 
@@ -8,12 +8,12 @@ from mkdocs.structure.pages import Page
 
 from site_pages import api, figures, links, mathematics, pages
 
-ROLE = re.compile(r":(?:attr|class|func|meth|mod):<code>~?([\w.]+)</code>")  # of docstrings
+ROLE = re.compile(r":(?:attr|class|func|meth|mod):<code>~?([\w.]+)</code>")  # in docstrings
 PAGES = {**links.MIRRORED, **pages.files()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Complete the navigation by the generated pages, and make anchors as GitHub does."""
+    """Add the generated pages to the navigation, and make anchors as GitHub does."""
     config.mdx_configs["toc"] = {**config.mdx_configs.get("toc", {}), "slugify": links.slug}
     assert config.nav is not None
     for entry in config.nav:
@@ -25,7 +25,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages and figures that are made now, and the files that pages link to."""
+    """Add the generated pages and figures, and a page for each file that pages link to."""
 
     def add(uri: str, content: str) -> None:
         files.append(File.generated(config, uri, content=content))
@@ -52,10 +52,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links between files of the repository lead from page to page."""
+    """Turn links between files of the repository into links between pages of the site."""
     uri = page.file.src_uri
     if uri == "index.md":
-        page.meta["hide"] = ["navigation", "toc"]  # the first page has the width to itself
+        page.meta["hide"] = ["navigation", "toc"]  # the first page uses the whole width
     if uri.startswith(("algorithms/", "api/", "source/")):
         return markdown
     mirrored = {page: file for file, page in links.MIRRORED.items() if page != "index.md"}
@@ -63,7 +63,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Typeset equations, and let the names that docstrings refer to lead to their entries."""
+    """Typeset equations, and link the names that docstrings refer to with their entries."""
     if page.file.src_uri.startswith("source/"):
         return html
     return mathematics.typeset(ROLE.sub(_reference, html))

@@ -1,8 +1,9 @@
-"""How mkdocstrings reads the sources: an extension of Griffe.
+"""An extension of Griffe, with which mkdocstrings reads the sources.
 
-The parameters of a learner or a feature map are attributes of its class, from which ``Parameters``
-makes the constructor when it runs, as for a NamedTuple. Short docstrings have an example without a
-heading.
+The parameters of a learner or a feature map are attributes of its class. The base class
+``Parameters`` makes the constructor from them at run time, as NamedTuple does, so the source has no
+constructor that Griffe could find. Short docstrings have an example without a heading, which is
+added here.
 """
 
 import inspect
@@ -22,7 +23,7 @@ class Reading(griffe.Extension):
     """Adds constructors that are not in the source, and the headings of examples."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Complete a docstring to numpy's style as Griffe understands it."""
+        """Change a docstring to the form of numpydoc that Griffe understands."""
         if obj.docstring is not None:
             text = CHOICES.sub(r"\1one of \2", obj.docstring.value)
             if not re.search(r"^Examples\n---", text, re.M):

@@ -1,1 +1,1 @@
-"""The pages of the site that are made when it is built: one for each algorithm, and its figure."""
+"""The parts of the site that are generated when it is built: algorithms, figures, API, links."""

@@ -14,7 +14,7 @@ from site_pages.pages import algorithms, entry, summary, table
 
 __all__ = ["MODULES", "files", "navigation", "public_names"]
 
-TOP = "Learners, files, errors"  # of all names of the package that are in no other group
+TOP = "Learners, files, errors"  # the group of all names of the package that are in no other
 GROUPS = {
     "Replays, certificates, reports": (
         *("replay", "Replay", "BankReplay", "report", "certificate", "Certificate"),
@@ -28,19 +28,19 @@ MODULES = (
     *("scaling", "spark", "streams", "text"),
 )
 
-NO_DOCSTRING = {  # what has none in Python
+NO_DOCSTRING = {  # names of objects that cannot have a docstring in Python
     "onlinear.LEARNERS": "The class of every learner, by its name.",
-    "onlinear.extend.COMPARATOR": "Index in a tally: the loss of the comparator.",
+    "onlinear.extend.COMPARATOR": "Index in a bound's tally: the loss of the comparator.",
     "onlinear.extend.DOMAIN": "Status of a step: ``DOMAIN + k`` if the row breaks rule k.",
-    "onlinear.extend.EXTRA": "Index in a tally: what the bound adds.",
-    "onlinear.extend.FACTOR": "Index in a tally: by what the bound multiplies the comparator.",
+    "onlinear.extend.EXTRA": "Index in a bound's tally: the extra term that the bound adds.",
+    "onlinear.extend.FACTOR": "Index in a bound's tally: the factor of the comparator's loss.",
     "onlinear.extend.FINE": "Status of a step: the row was learnt.",
     "onlinear.extend.GAUSSIAN": "How ``Standardized`` rescales a state of ``Gaussian``.",
     "onlinear.extend.OVERFLOW": "Status of a step: the arithmetic would overflow.",
-    "onlinear.extend.STAYS": "A rule of comparators: one u for all rounds.",
-    "onlinear.extend.kernel": "Decorator: compile a function that steps call.",
+    "onlinear.extend.STAYS": "A rule for comparators: the same weights u in all rounds.",
+    "onlinear.extend.kernel": "Decorator that compiles a function for use in steps.",
     "onlinear.kernels.RowKernel": "The type of a function K(Z, x) that is used as a kernel.",
-    "onlinear.papers.NAMES": "The names of the figures and tables, for ``onlinear paper``.",
+    "onlinear.papers.NAMES": "The names of figures and tables, as in ``onlinear paper NAME``.",
     "onlinear.spark.SETTINGS": "Settings for Spark: ``SparkSession.builder.config(map=SETTINGS)``.",
 }
 HEAD = ["Name", "What it is"]
@@ -61,7 +61,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _pages() -> dict[str, tuple[str, list[str]]]:
-    """Return each page: its title, and the paths of its names."""
+    """Return the pages by path: the title of each, and the full names on it."""
     names = public_names()
     grouped = {name for group in GROUPS.values() for name in group}
     rest = [name for name in names.pop("onlinear") if name not in grouped]
@@ -86,11 +86,11 @@ def navigation() -> list[dict[str, object]]:
 
 
 def files() -> dict[str, str]:
-    """Return the pages in Markdown, by their place."""
+    """Return the pages in Markdown, by their path in the site."""
     learners = [f"onlinear.{name}" for name in public_names()["onlinear"] if name in algorithms()]
     index = [
         "# API",
-        "Every public name.",
+        "This page lists every public name.",
         "## [Algorithms](../algorithms/index.md)",
         table(HEAD, [_row(path) for path in learners]),
     ]
@@ -118,7 +118,7 @@ def _value(path: str) -> object:
 
 
 def _home(path: str) -> str:
-    """Return under which path a public name has its entry: the shortest."""
+    """Return the path under which a public name has its entry, which is the shortest one."""
     name = _name(path)
     return f"onlinear.{name}" if getattr(ol, name, None) is _value(path) else path
 
@@ -135,7 +135,7 @@ def _entry(path: str) -> str:
 
 
 def _words(module: str) -> str:
-    """Return what a module's docstring says: examples as code, definitions as a list."""
+    """Return a module's docstring in Markdown: examples as code, definitions as a list."""
     text = inspect.getdoc(import_module(module)) or ""
     paragraphs = (
         f"```pycon\n{each}\n```"

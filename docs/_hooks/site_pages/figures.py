@@ -24,18 +24,18 @@ from site_pages import scenes
 
 __all__ = ["FORMS", "Drawing", "drawing"]
 
-INK, GRID = "#123456", "#234567"  # stand for the colours of both forms
+INK, GRID = "#123456", "#234567"  # placeholders for the colours of each form
 FORMS = {
     "light": {INK: "#3a3d44", GRID: "#b9bcc4"},
     "dark": {INK: "#d5d7de", GRID: "#565a66"},
 }
-KEPT = 4  # versions of the sources whose figures are kept
+KEPT = 4  # figures of so many versions of the sources are kept
 UNUSED = {"_cli", "papers", "spark"}  # packages that no figure depends on
-BEYOND = 12  # times the loss: curves that far away need a logarithmic axis
+BEYOND = 12  # a curve so many times above or below the loss needs a logarithmic axis
 
 
 class Drawing(NamedTuple):
-    """A figure in each of ``FORMS``, and what is seen in it."""
+    """A figure in each of ``FORMS`` (light and dark), and its caption."""
 
     svg: dict[str, str]
     caption: str
@@ -57,7 +57,7 @@ def drawing(cls: type) -> Drawing:
 
 @cache
 def _folder() -> Path:
-    """Return the folder of figures that these sources and packages draw; remove old ones."""
+    """Return the folder for figures drawn by the current sources; remove old folders."""
     everything = platformdirs.user_cache_path("onlinear-site")
     package = Path(ol.__file__).parent
     digest = hashlib.sha256(f"{np.__version__} {matplotlib.__version__}".encode())
@@ -91,7 +91,7 @@ def _coloured(svg: str, form: str) -> str:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw in ink, with no background; the same run gives the same file."""
+    """Draw in placeholder colours, with no background; the same run gives the same file."""
     settings: dict[Any, Any] = {
         "axes.edgecolor": INK,
         "axes.labelcolor": INK,
@@ -111,7 +111,7 @@ def _style() -> Iterator[None]:
 
 
 def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
-    """Draw the loss beside hindsight's and the ceiling; return what is seen."""
+    """Draw the learner's loss, the best losses in hindsight and the ceiling; return a caption."""
     model, X, y, words, also = scenes.scene(cls)
     proof = ol.certificate(model, X, y)
     ol.regret_plot(proof, X, y, also=also, ax=axes)
@@ -138,7 +138,7 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
     axes.grid(alpha=0.5)
     others = "; ".join(f"{name} {_number(end)}" for name, end in ends.items())
     others = others.replace("best fixed", "best fixed, in hindsight,", 1)
-    said = f"{words}. Squared loss in all: **{proof.learner} {_number(loss)}**; {others}."
+    said = f"{words}. Total squared loss: **{proof.learner} {_number(loss)}**; {others}."
     if proof.failed is None:
         return (
             f"{said} The theorem's ceiling is {_number(ceiling)}, {ceiling / loss:.1f} times the "
@@ -148,7 +148,7 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
 
 
 def _filter(axes: Axes, cls: type[ol.Filter]) -> str:
-    """Draw the mistakes beside those of forwarding all or nothing; return what is seen."""
+    """Draw a filter's mistakes, and those of forwarding all or nothing; return a caption."""
     X, relevant, words = scenes.items()
     f = cls()
     run = ol.filter_replay(f, X, relevant)

@@ -1,7 +1,8 @@
-"""Links that work on GitHub, from file to file of the repository, made to work in the site.
+"""Turn links between files of the repository, which work on GitHub, into links of the site.
 
-A file of ``docs/`` is a page; some others are pages as well; an algorithm's file stands for its
-page; any other file is shown as it is, under ``source/``.
+A file of ``docs/``, the changelog and CONTRIBUTING.md are pages of the site; a link to the README
+leads to the first page. A link to the source file of an algorithm leads to the page of the
+algorithm. Any other file is shown as it is, on a page under ``source/``.
 """
 
 import re
@@ -13,9 +14,9 @@ __all__ = ["MIRRORED", "ROOT", "Pages", "linked_files", "relinked", "slug", "sou
 
 ROOT = Path(__file__).parents[3]
 
-Pages = dict[str, str]  # files of the repository that are pages, and which
+Pages = dict[str, str]  # the page of each file of the repository that has one
 
-MIRRORED: Pages = {  # beside those of docs/
+MIRRORED: Pages = {  # files outside docs/ that are pages
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
@@ -52,7 +53,7 @@ def _page(file: str, pages: Pages) -> str:
 
 
 def linked_files(markdown: str, file: str, pages: Pages) -> Iterator[str]:
-    """Yield the files outside of ``docs/`` that ``file`` links to and that are no pages yet."""
+    """Yield the files outside ``docs/`` that ``file`` links to and that have no page yet."""
     for part in FENCE.split(markdown):
         if not FENCE.match(part):
             for match in LINK.finditer(part):
@@ -71,19 +72,19 @@ def relinked(markdown: str, file: str, page: str, pages: Pages) -> str:
     def moved(match: re.Match[str]) -> str:
         target = _target(match, file)
         if match["path"].startswith("/") or not (ROOT / target).exists():
-            return match[0]  # the build complains
+            return match[0]  # the build reports the broken link
         anchor, to = match["anchor"] or "", _page(target, pages)
         if test := re.fullmatch(r"`(test_\w+)`", match["text"]):
             anchor = f"#{test[1]}"
         if target == "README.md":
-            anchor = ""  # the first page is another text
+            anchor = ""  # the site's first page has other headings
         return f"{match[1]}({relpath(to, dirname(page) or '.')}{anchor})"
 
     return _outside_code(markdown, lambda part: LINK.sub(moved, part))
 
 
 def source_page(file: str) -> str:
-    """Return the page that shows a file of code, a heading for each of its tests."""
+    """Return the page that shows a file of code, with a heading for each of its tests."""
     code = (ROOT / file).read_text()
     parts = re.split(r"^(?=(?:@.*\n)*def test_)", code, flags=re.M)
     blocks = []

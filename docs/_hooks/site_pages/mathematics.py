@@ -1,6 +1,6 @@
 """Mathematics of the site: linear text such as w_{t−1} becomes HTML with sub- and superscripts.
 
-A block of plain text with a mathematical sign is a displayed equation.
+A block of plain text that contains a mathematical sign becomes a displayed equation.
 """
 
 import re
@@ -67,7 +67,7 @@ def _cell(text: str) -> str:
 
 
 def typeset(html: str) -> str:
-    """Return a page with its equations typeset, and everything in code as it is."""
+    """Return a page with its equations typeset and its code unchanged."""
 
     def displayed(block: re.Match[str]) -> str:
         return equations(unescape(block[1])) if SIGN.search(block[1]) else block[0]

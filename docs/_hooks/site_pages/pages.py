@@ -1,7 +1,7 @@
 """One page for each algorithm, from its docstrings, and a page that lists them all.
 
-The registry says which algorithms there are, ``docs/learners.md`` what each is for, and
-``docs/guarantees.md`` what is guaranteed. Nothing here names one of them.
+The registry of learners and filters says which algorithms there are, ``docs/learners.md`` what each
+is for, and ``docs/guarantees.md`` what is guaranteed. So a new algorithm needs no change here.
 """
 
 import inspect
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 LINE = re.compile(r"^\| (?P<names>`\w+`(?:, `\w+`)*) \| (?P<what>[^|]*)", re.M)
-GUIDE = re.compile(r" \(\[[^\]]*\]\([^)]*\)\)")  # a link to the guide, which leads from docs/ only
+GUIDE = re.compile(r" \(\[[^\]]*\]\([^)]*\)\)")  # a link to the guide, which works only from docs/
 
 
 class Bound(NamedTuple):
-    """A section of the page on guarantees that speaks of an algorithm, and its lines there."""
+    """A section of the page on guarantees that mentions an algorithm, and its rows in the table."""
 
     section: str
     head: list[str]
@@ -51,7 +51,7 @@ def _uri(name: str) -> str:
 
 
 def files() -> Pages:
-    """Return the files of the repository that a generated page stands for, and the page."""
+    """Return, for each file of the repository that has a generated page, this page."""
     package = Path(ol.__file__).parents[1]
     pages: Pages = {
         "src/onlinear/__init__.py": "api/index.md",
@@ -73,7 +73,7 @@ def _kind(cls: type) -> str:
 
 
 def groups() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return, for each kind, what algorithms are for and which, as ``docs/learners.md`` has it."""
+    """Return, by kind, pairs of a purpose and the algorithms for it, as in ``docs/learners.md``."""
     known = algorithms()
     grouped: dict[str, list[tuple[str, list[str]]]] = {}
     seen: set[str] = set()
@@ -89,8 +89,8 @@ def groups() -> dict[str, list[tuple[str, list[str]]]]:
 
 
 def navigation() -> list[dict[str, object]]:
-    """Return the entries of the navigation: the list of all, then kind by kind."""
-    entries: list[dict[str, object]] = [{"All of them": "algorithms/index.md"}]
+    """Return the entries of the navigation: the list of all algorithms, then kind by kind."""
+    entries: list[dict[str, object]] = [{"All algorithms": "algorithms/index.md"}]
     for kind, lines in groups().items():
         names = [name for _, group in lines for name in group]
         entries.append({kind: [{name: f"algorithms/{_uri(name)}"} for name in names]})
@@ -98,7 +98,7 @@ def navigation() -> list[dict[str, object]]:
 
 
 def bounds(name: str) -> list[Bound]:
-    """Return what ``docs/guarantees.md`` says of an algorithm, section by section."""
+    """Return what ``docs/guarantees.md`` says about an algorithm, section by section."""
     text = (ROOT / "docs" / "guarantees.md").read_text()
     named = re.compile(rf"`{name}[(`]")
     found = []
@@ -133,7 +133,7 @@ def page(name: str, caption: str) -> str:
 
 
 def entry(path: str, value: object) -> str:
-    """Return what mkdocstrings replaces by the entry of a public name.
+    """Return the directive that mkdocstrings replaces by the entry of a public name.
 
     Methods that every learner or filter has are described once, with their base class.
     """

@@ -1,6 +1,6 @@
-"""What each learner is shown on: a small stream that suits it, and settings to go with it.
+"""The streams of the learners' figures: for each learner, a stream that suits it, and settings.
 
-A learner without a scene of its own is shown with its defaults on rows in every learner's domain.
+A learner without a scene of its own is shown with its defaults, on rows that every learner accepts.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Stream = tuple[np.ndarray, np.ndarray]
 
 
 class Scene(NamedTuple):
-    """A learner, a stream, the stream in words, and what else is drawn."""
+    """A learner, a stream, a description of the stream, and further curves to draw."""
 
     model: ol.Learner
     X: np.ndarray
@@ -26,7 +26,7 @@ class Scene(NamedTuple):
 
 
 def _turning(model: ol.Learner, degrees: float = 0.5, rows: int = 2000, d: int = 6) -> Scene:
-    """True weights that turn at a steady pace."""
+    """Return a stream whose true weights turn at a constant rate."""
     X, y = ol.streams.rotating(rows, d, degrees)
     words = f"{rows:,} rows of {d} features; the true weights turn by {degrees:g}° per row"
     best = ol.hindsight.best_drifting(X, y, b=1.0, c=30.0)
@@ -34,7 +34,7 @@ def _turning(model: ol.Learner, degrees: float = 0.5, rows: int = 2000, d: int =
 
 
 def _switching(model: ol.Learner, rows: int = 1200, d: int = 6, segments: int = 4) -> Scene:
-    """True weights that stay for a while and then change; rows have length 1."""
+    """Return a stream whose true weights are fixed for a while and then change; ‖x‖ = 1."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -51,17 +51,17 @@ def _switching(model: ol.Learner, rows: int = 1200, d: int = 6, segments: int = 
 
 
 def _still(model: ol.Learner, rows: int = 1000, d: int = 6) -> Scene:
-    """True weights that stay; rows have length 1."""
+    """Return a stream whose true weights are fixed; rows have length 1."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     u = rng.normal(size=d)
     y = X @ (u / np.linalg.norm(u)) + 0.1 * rng.normal(size=rows)
-    return Scene(model, X, y, f"{rows:,} rows of {d} features and length 1; the true weights stay")
+    return Scene(model, X, y, f"{rows:,} rows of {d} features and length 1; fixed true weights")
 
 
 def _sparse(model: ol.Learner, rows: int = 500, d: int = 40, few: int = 3) -> Scene:
-    """Many features, few of which matter."""
+    """Return a stream with many features, few of which matter."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, d))
     y = X[:, :few] @ [1.0, -2.0, 1.5] + 0.5 * rng.normal(size=rows)
@@ -71,18 +71,18 @@ def _sparse(model: ol.Learner, rows: int = 500, d: int = 40, few: int = 3) -> Sc
 
 
 def _simplex(model: ol.Learner, rows: int = 2000, d: int = 40, *, signs: bool = False) -> Scene:
-    """Weights that sum to 1, on few of many features within [0, 1]."""
+    """Return a stream with few nonzero weights, whose absolute values sum to 1."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0 if signs else 0.0, 1.0, size=(rows, d))
     weights = np.array([0.5, -0.3, 0.2]) if signs else np.array([0.5, 0.3, 0.2])
     y = np.clip(X[:, :3] @ weights + 0.05 * rng.normal(size=rows), -1.0 if signs else 0.0, 1.0)
-    size = "sizes sum" if signs else "weights sum"
+    size = "absolute weights sum" if signs else "weights sum"
     words = f"{rows:,} rows of {d} features, 3 of which matter; their {size} to 1"
     return Scene(model, X, y, words)
 
 
 def _curved(model: ol.Learner, rows: int = 600, moves: float = 0.0) -> Scene:
-    """A wave over one feature, which may move."""
+    """Return a stream whose label is a wave over one feature; the wave may move."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(rows, 1))
     y = np.sin(2 * X[:, 0] + moves * np.arange(rows)) + 0.1 * rng.normal(size=rows)
@@ -92,7 +92,7 @@ def _curved(model: ol.Learner, rows: int = 600, moves: float = 0.0) -> Scene:
 
 
 def _odd_units(model: ol.Learner) -> Scene:
-    """True weights that turn, columns in odd units; beside it, LASER as it is."""
+    """Return a stream whose weights turn, in odd units; also draw LASER without scaling."""
     X, y = ol.streams.rotating(rows=2000, d=4, degrees=0.5)
     raw = X * [1e3, 1.0, 1.0, 1e-3] + [0.0, 300.0, 0.0, 0.0]
     words = "2,000 rows of 4 features in odd units; the true weights turn by 0.5° per row"
@@ -101,7 +101,7 @@ def _odd_units(model: ol.Learner) -> Scene:
 
 
 def _plain(model: ol.Learner, rows: int = 1000, d: int = 5) -> Scene:
-    """A drifting stream in every learner's domain: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
+    """Return a drifting stream that every learner accepts: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(rows, d))
     X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
@@ -144,13 +144,13 @@ SCENES: dict[str, Callable[[], Scene]] = {
 
 
 def scene(cls: type[ol.Learner]) -> Scene:
-    """Return what a learner is shown on."""
+    """Return the scene of a learner's figure."""
     make = SCENES.get(cls.__name__)
     return make() if make else _plain(cls())
 
 
 def items(rows: int = 4000) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return rows for filters, whether each is relevant, and the stream in words."""
+    """Return rows for filters, whether each is relevant, and a description of the stream."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(rows, 10)), np.ones(rows)])
     relevant = X[:, 0] + X[:, 1] > 2.0

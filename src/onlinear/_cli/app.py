@@ -50,7 +50,9 @@ def main(
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of the generated stream.")] = 20_000,
-    degrees: Annotated[float, typer.Option(help="How far the target weights turn per row.")] = 0.5,
+    degrees: Annotated[
+        float, typer.Option(help="By how many degrees the true weights turn per row.")
+    ] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated stream.")] = 0,
     report: Annotated[Path, typer.Option(metavar="FILE", help="Write the HTML page here.")] = Path(
         "onlinear-demo.html"
@@ -102,8 +104,9 @@ def warm(
 ) -> None:
     """Compile learners ahead of their first use, for example when a container image is built.
 
-    Compiled are single rounds and replays, as in `onlinear run`. An installation that has the
-    compiled code already, as the wheels for common machines do, has nothing to compile.
+    Both ways of running a learner are compiled: one row at a time, and over a whole table, as in
+    `onlinear run`. If onlinear was installed from a wheel that contains compiled code, there is
+    nothing to compile.
     """
     with ending():
         from onlinear._cli.warm import compile_ahead
@@ -121,7 +124,9 @@ def paper(
             show_default=False,
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every figure and table.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Reproduce every figure and table.")
+    ] = False,
     repeats: Annotated[
         int, typer.Option(min=2, help="How many random streams to average over.")
     ] = 100,
@@ -136,7 +141,7 @@ def paper(
     offline: Annotated[bool, typer.Option("--offline", help="Do not download data sets.")] = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Use less data: takes a minute, gives other numbers."),
+        typer.Option("--quick", help="Use less data: takes a minute, but gives other numbers."),
     ] = False,
 ) -> None:
     """Reproduce the figures and tables of the five papers behind onlinear, and check their claims.

@@ -15,7 +15,7 @@ from onlinear._validation.words import with_article
 
 __all__ = ["Batches"]
 
-ROWS, NUMBERS = 1 << 16, 1 << 21  # most rows, and most numbers, in a block
+ROWS, NUMBERS = 1 << 16, 1 << 21  # a block has at most this many rows, and numbers
 
 
 class Batches:
@@ -60,9 +60,10 @@ class Batches:
         return self._schema().empty_table()
 
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
-        """Yield blocks of the rows after the first ``row`` rows, each with the position 0.
+        """Yield blocks of the rows after the first ``row`` rows, each in a pair with the number 0.
 
-        Positions, such as ``byte``, matter in text files only.
+        For a text file, the pair would have the position after the block, in bytes. Parquet and
+        Arrow files have no such positions, so the argument ``byte`` is not used either.
         """
         most = max(min(ROWS, NUMBERS // len(types)), 1)
         for batch in self._batches(list(types), row):

@@ -18,14 +18,14 @@ from onlinear._cli.source import START, Place, Source, SourceBlock
 __all__ = ["Columns", "LabelledRows", "choose", "encoded", "read", "split"]
 
 MOST = 1000  # categories that a column may have
-FEW = 20  # distinct values of text that count as categories, however few rows there are
+FEW = 20  # a text column with at most so many distinct values always counts as categorical
 TEXT = "text"
 INDEX = "__index_level_0__"  # pandas' name for an unnamed index in Parquet
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The rows of a block: inputs, labels (NaN if missing), and why some rows cannot be used."""
+    """The rows of a block: features, labels (NaN if missing), and why some rows are bad."""
 
     X: np.ndarray
     y: np.ndarray
@@ -45,12 +45,12 @@ class Columns:
     target: str
     numbers: tuple[str, ...]
     categories: dict[str, tuple[str, ...]]
-    truths: tuple[str, ...] = ()  # the Boolean ones among the numeric columns
+    truths: tuple[str, ...] = ()  # the Boolean columns, features or the target
     dropped: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
-        """The names of the inputs, in order."""
+        """The names of the features in order, with one for each category, such as "city=Rome"."""
         ones = [f"{name}={value}" for name, values in self.categories.items() for value in values]
         return [*self.numbers, *ones]
 
@@ -76,7 +76,7 @@ class Columns:
                 raise DataError(f"the columns are not those the run began with: {words} {listed}")
 
     def rows(self, block: SourceBlock) -> LabelledRows:
-        """Return the inputs and labels of a block; a missing value makes a row bad."""
+        """Return the features and labels of a block; a row with a missing feature is a bad row."""
         table, faults = block.table, dict(block.faults)
         X = np.empty((len(table), len(self.names)))
         for j, name in enumerate(self.numbers):
@@ -116,7 +116,7 @@ class Columns:
 def read(
     source: Source, columns: Columns, place: Place = START
 ) -> Iterator[tuple[SourceBlock, LabelledRows]]:
-    """Yield each block of a source from ``place`` on, with the inputs and labels of its rows."""
+    """Yield each block of a source from ``place`` on, with the features and labels of its rows."""
     for block in source.blocks(columns.types, place):
         yield block, columns.rows(block)
 

@@ -12,7 +12,7 @@ __all__ = ["busy", "ending"]
 
 @contextlib.contextmanager
 def ending() -> Iterator[None]:
-    """If the block raises an error, print it as one line and exit with the right code."""
+    """If the block raises an error, print it as one line and exit with the error's exit code."""
     from onlinear._cli.errors import CommandError
 
     try:

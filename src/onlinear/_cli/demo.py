@@ -26,16 +26,17 @@ from onlinear.streams import rotating
 
 __all__ = ["run"]
 
-B, C = 1, 30  # penalties of LASER and of the best drifting predictor
+B, C = 1, 30  # penalties of LASER and of the best drifting predictor: on weights, on their change
 COLUMNS = 10
 ELECTRODES = 4
 LEGEND = (
-    "relative error: squared error over that of the mean so far. over: loss minus that of the\n"
-    "best predictor in hindsight. ceiling: the largest loss a theorem allows on these rows.\n"
+    "relative error: squared error divided by that of predicting the mean label so far.\n"
+    "over best fixed, over best drifting: loss minus that of this predictor in hindsight.\n"
+    "ceiling: the largest loss that a theorem allows on these rows.\n"
 )
-PRICE = f"The best drifting predictor is charged {C:g} per squared weight change."
+PRICE = f"The best drifting predictor pays {C:g} times the squared change of its weights."
 
-# Auto compiles longest, so it gets a process of its own
+# Auto takes longest to compile, so it gets a process of its own
 TEAMS: tuple[tuple[Learner, ...], ...] = (
     (Auto(),),
     (LASER(b=B, c=C, shrink=False), RLS(forgetting=0.9), Ridge(b=B), NLMS()),
@@ -54,7 +55,7 @@ class Stream(NamedTuple):
 def turning(rows: int, degrees: float, seed: int) -> Stream:
     """Return a synthetic stream whose true weights rotate by ``degrees`` per row."""
     X, y = rotating(rows, COLUMNS, degrees, seed=seed)
-    turn = f"the target weights turn by {degrees:g}° per row"
+    turn = f"the true weights turn by {degrees:g}° per row"
     words = f"{rows:,} rows of {COLUMNS} features; {turn}. {PRICE}"
     return Stream("Turning weights", words, X, y)
 

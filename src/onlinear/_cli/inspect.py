@@ -20,7 +20,7 @@ from onlinear.algorithms import Auto
 
 __all__ = ["described", "show"]
 
-SHOWN = 20  # weights listed
+SHOWN = 20  # how many weights are listed
 
 
 def described(path: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _learner(model: Learner) -> dict[str, Any]:
     try:
         weights = np.asarray(model.coef_, dtype=float)
         found["weights"] = dict(zip(names, weights.tolist(), strict=True))
-    except (AttributeError, ValueError, TypeError):  # a kernel learner has none
+    except (AttributeError, ValueError, TypeError):  # a kernel learner has no weights
         pass
     if hasattr(model, "intercept_"):
         found["intercept"] = float(model.intercept_)

@@ -1,8 +1,8 @@
 """Create learners from their names on the command line, such as ``--model laser:c=10``.
 
-Learners are standardized where possible, unless the user says ``--raw``. LASER's predictions are
-not shrunk unless the user says ``shrink=true``: shrinking serves its worst-case bound, and costs
-accuracy on most data.
+Features are standardized for every learner that supports it, unless the user says ``--raw``. The
+predictions of LASER are not shrunk towards 0 unless the user says ``shrink=true``: shrinking gives
+the worst-case bound of LASER's theorem, but costs accuracy on most data.
 """
 
 import difflib
@@ -26,7 +26,8 @@ HINTS = {
     "on_bad": "use --on-bad",
     "lags": "only onlinear compare gives past labels to learners other than auto",
 }
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}  # of the command only
+# parameters that the command, unlike the library, sets by default
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {"laser": {"shrink": False}}
 
 
 def learner(

@@ -1,4 +1,4 @@
-"""Sample the weights during a run, in bounded memory, and tell which of them moved most.
+"""Sample the weights during a run, in bounded memory, and report which weights moved most.
 
 The samples depend only on the rows, not on how the rows are split into blocks.
 """
@@ -25,8 +25,8 @@ LISTED = 3
 class WeightSamples:
     """The weights of a learner, sampled at regular intervals.
 
-    There are samples only of learners that scale their features, since other weights have no common
-    unit.
+    Only learners that scale their features are sampled: the weights of other learners depend on the
+    units of the columns, so they cannot be compared with each other.
     """
 
     def __init__(self, columns: int, kept: Regular | None = None) -> None:
@@ -77,8 +77,8 @@ def _has_effects(model: Learner, columns: int) -> bool:
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
     """Return lines of text on the weights that moved most; none if there are too few samples.
 
-    In each sample, the weights come first. A run with a report takes more samples than a run
-    without one; only the samples that both would take are used.
+    The first numbers of each sample are the weights. A run with a report takes more samples than a
+    run without one; only the samples that both runs would take are used, so both print the same.
 
     A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
     the rows. The weights with the largest difference between two tenths are listed.

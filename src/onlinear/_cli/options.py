@@ -53,9 +53,9 @@ Model = Annotated[
         "--models",
         "-m",
         metavar="NAME",
-        help=f"{', '.join(name.lower() for name in LEARNERS)}; default: auto. The predictions of "
-        "laser are not shrunk unless you say laser:shrink=true. Or a state file, to continue with "
-        "its model.",
+        help=f"A learner: {', '.join(name.lower() for name in LEARNERS)}; default: auto. The "
+        "predictions of laser are not shrunk towards 0 unless you say laser:shrink=true. Or a "
+        "state file, to continue with its model.",
     ),
 ]
 Param = Annotated[
@@ -72,7 +72,7 @@ Standardize = Annotated[
     typer.Option(
         "--standardize/--raw",
         help="Standardize the features and add an intercept, or use the features as they are. "
-        "Default: standardize for learners that keep a matrix.",
+        "Default: standardize for learners that keep a covariance matrix.",
         metavar="",
         show_default=False,
     ),

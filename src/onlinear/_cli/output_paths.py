@@ -58,7 +58,7 @@ def _identity(path: AnyPath, stream: Any) -> object:
     """Return a value that identifies a file, even before it exists; None for pipes and devices."""
     try:
         found = os.fstat(stream.fileno()) if path == "-" else Path(path).stat()
-    except (OSError, ValueError):  # not there yet, or a stream without a file
+    except (OSError, ValueError):  # a file that does not exist yet, or a stream without a file
         return None if path == "-" else _identity_to_be(Path(os.path.realpath(path)))
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 

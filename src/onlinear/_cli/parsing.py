@@ -21,7 +21,7 @@ Types = Mapping[str, pa.DataType]
 
 
 class Parsed(NamedTuple):
-    """A table, and the rows of it that could not be read, with the reasons."""
+    """A table, and those of its rows that could not be read, each with the reason."""
 
     table: pa.Table
     faults: Faults

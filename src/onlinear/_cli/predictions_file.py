@@ -1,4 +1,7 @@
-"""Write predictions as CSV, one line per row; a resumed run first truncates the file."""
+"""Write predictions as CSV, one line per row.
+
+A resumed run first truncates the file to the length that it had when the state was saved.
+"""
 
 import io
 import os

@@ -17,10 +17,11 @@ COMPILED = "(compiled once, about 20 s)"
 def meter(
     source: Source, who: str, *, loss: bool = True
 ) -> Iterator[Callable[[Place, RunFigures], None]]:
-    """Yield a function that updates the bar, given the place reached and the figures so far.
+    """Yield a function that updates the bar, given the place in the source and the run's figures.
 
-    Until the first call, the bar shows that ``who`` is starting, which includes compiling. With
-    ``loss=False`` the loss is not shown, as there may be several learners.
+    Until the first call, the bar shows that ``who`` (a text such as the learner's name) is
+    starting, which includes compiling. With ``loss=False``, as for several learners, the loss is
+    not shown.
     """
     if not sys.stderr.isatty():
         yield lambda place, tally: None

@@ -70,7 +70,7 @@ class Runner:
 
     def _predicted(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
         """Predict and learn rows, with the last labels as features if ``lags`` > 0."""
-        without = int(self.lags > 0 and self.past.size == 0)  # 1: a row without lags
+        without = int(self.lags > 0 and self.past.size == 0)  # the first row has no lags
         X, names = self._with_lags(X, y), [*names, *(f"y_{{t−{i + 1}}}" for i in range(self.lags))]
         predictions = np.zeros(y.size)
         if y.size > without:

@@ -27,8 +27,8 @@ __all__ = ["StreamRun"]
 class StreamRun:
     """A run of a model over the rows of a source.
 
-    While ``whole`` is true, the model, the output, the counts and the place in the source belong
-    together, and the run can be saved.
+    While ``whole`` is true, the model, the predictions written, the counts and the place in the
+    source all belong to the same row, so the run can be saved.
     """
 
     source: Source
@@ -50,9 +50,10 @@ class StreamRun:
     def go(self, progress: Callable[[Place, RunFigures], None]) -> None:
         """Run through all rows; if a bad row or a signal ends the run, save the state first."""
         stop, blocks = Stop(), read(self.source, self.columns, self.place)
-        last = stop.heard if self.source.piped else lambda: False  # a pipe: learn what was read
+        # rows from a pipe cannot be read again, so those already read are learnt before the end
+        last = stop.heard if self.source.piped else lambda: False
         with stop.listening():
-            self.save()  # fails now rather than after hours, if it cannot be written
+            self.save()  # a state file that cannot be written fails now rather than after hours
             with self._saved_at_the_end():
                 for block, rows in ahead(blocks, lambda: self._idle(stop), last):
                     self._take(block, rows)
@@ -72,7 +73,7 @@ class StreamRun:
         try:
             yield
         except BrokenPipeError:
-            if self.source.piped:  # its rows cannot be read again
+            if self.source.piped:  # rows from standard input cannot be read again
                 self.save()
             raise
         except Exception:

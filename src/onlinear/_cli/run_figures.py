@@ -27,8 +27,8 @@ class RunFigures:
     unlabelled: int = 0
     skipped: int = 0
     sums: Sums = field(default_factory=Sums)
-    begun: tuple[float, float] = (0.0, 0.0)  # loss on the first rows, and that of the running mean
-    problems: dict[str, list[int]] = field(default_factory=dict)  # a count, then the first rows
+    begun: tuple[float, float] = (0.0, 0.0)  # losses of learner and running mean on the first rows
+    problems: dict[str, list[int]] = field(default_factory=dict)  # reason → [count, first rows]
 
     @property
     def learnt(self) -> int:

@@ -106,7 +106,7 @@ def _kept(options: RunOptions) -> SavedRun | None:
 
 
 def _agree(options: RunOptions, kept: SavedRun) -> None:
-    """Refuse to resume with other settings than those the run began with."""
+    """Refuse to resume a run with settings other than those it began with."""
     columns, out = kept.columns, or_standard_output(options.out)
     one_hot = encoded(options.one_hot, columns.categories)
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
@@ -197,7 +197,10 @@ def summary(options: RunOptions, run: StreamRun) -> str:
         )
         if tally.learnt >= 2 * BEGINNING:
             error, relative = tally.after_beginning
-            lines.append(f"after the first {BEGINNING} rows: {error:.6g}, {relative:.4g} times")
+            lines.append(
+                f"after the first {BEGINNING} rows: mean squared error {error:.6g}, {relative:.4g} "
+                "times that of the running mean"
+            )
         if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto):
             without = "without --raw, or " if options.standardize is False else ""
             lines.append(f"this is worse than the running mean: try {without}--model auto")

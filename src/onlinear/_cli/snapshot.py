@@ -61,7 +61,7 @@ class SavedRun:
 
 
 class Snapshot:
-    """Saves the state of a run to a file, every so many rows or seconds."""
+    """Saves the state of a run to a file, every ``rows`` rows or ``seconds`` seconds."""
 
     def __init__(self, path: str | None, rows: int, seconds: float) -> None:
         self.path, self.rows, self.seconds = path, rows, seconds
@@ -152,7 +152,7 @@ def read(path: str) -> SavedRun:
     with model_codec.refusing(path, "a run"):
         model = model_codec.rebuilt(header, arrays, Learner._classes)
         if run["version"] != VERSION:
-            raise ValueError(f"its run has version {run['version']!r}, this reads {VERSION}")
+            raise ValueError(f"its run has version {run['version']!r}, not {VERSION}")
         columns = run["columns"]
         told = {k.removeprefix("story."): v for k, v in arrays.items() if k.startswith("story.")}
         roles = Columns(
@@ -175,7 +175,7 @@ def read(path: str) -> SavedRun:
             _samples(len(roles.names), run, arrays),
         )
         if not 0 <= kept.place.file < len(kept.paths):
-            raise ValueError(f"it is in file {kept.place.file} of {len(kept.paths)}")
+            raise ValueError(f"its run is in file {kept.place.file} of {len(kept.paths)}")
         if kept.place.number != kept.tally.rows:
-            raise ValueError(f"it is at row {kept.place.number} after {kept.tally.rows} rows")
+            raise ValueError(f"its run is at row {kept.place.number} after {kept.tally.rows} rows")
     return kept

@@ -13,9 +13,9 @@ def run(options: RunOptions) -> None:
     Each row is predicted before its label is learnt. A row with an empty label is only predicted.
     Rows are numbered from 0. Memory does not grow with the stream.
 
-    With --state, the state is saved atomically, together with its predictions. After a crash, the
-    same command with --resume continues from the saved state; the predictions are byte for byte
-    those of an uninterrupted run.
+    With --state, the state of the run is saved at regular intervals, each time atomically. After a
+    crash, the same command with --resume continues from the saved state; the predictions are byte
+    for byte those of an uninterrupted run.
 
     The features are all columns but the target. Text and times are refused: leave them out (--drop)
     or encode text as 0/1 columns (--one-hot). A row with a missing value is bad; --on-bad says what
@@ -31,7 +31,7 @@ def run(options: RunOptions) -> None:
 def compare(options: CompareOptions) -> None:
     """Compare several learners on one stream: a table, and a page with charts.
 
-    Every learner predicts each row before its label is learnt. Rows without a label are left out.
+    Every learner predicts each row before it learns the label. Rows without a label are left out.
     """
     with ending():
         from onlinear._cli.compare import compare_learners

@@ -12,7 +12,7 @@ __all__ = ["compile_ahead"]
 
 
 def compile_ahead(names: list[str]) -> str:
-    """Compile a round and a replay of learners; return what was done, in words."""
+    """Compile single rounds and replays of learners; return a sentence that says what was done."""
     models = [(name, standardize) for name in names for standardize in (None, False)]
     for name, standardize in models:
         learner(name, standardize=standardize)  # raises if there is no such learner
@@ -26,5 +26,5 @@ def compile_ahead(names: list[str]) -> str:
         model.predict(X)
     count = jit.compiled_now() - before
     if not count:
-        return "nothing to compile: the compiled code is there"
+        return "nothing to compile: the compiled code is already there"
     return f"compiled {count} functions in {time.perf_counter() - began:.0f} s"

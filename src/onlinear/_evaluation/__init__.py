@@ -1,1 +1,1 @@
-"""Replay, certificates and reports: how well a learner did on a stream."""
+"""Replays, certificates (bounds on the loss) and reports: how well a learner did on a stream."""

@@ -34,8 +34,8 @@ class Accounts:
         self.ledger = Ledger(guarantee.account)
         self.loss = 0.0
         self.power = 0.0  # the sum of the squared labels
-        self.seen = 0  # rows, learnt or skipped
-        self.ended = 0  # the row at which the bound ended, if it did
+        self.seen = 0  # how many rows were learnt or skipped
+        self.ended = 0  # the first row for which the bound does not apply, if any
 
     def _snapshot(self) -> Callable[[], None]:
         """Return a function that restores the totals as they are now."""
@@ -61,7 +61,7 @@ class Accounts:
 
     @property
     def comparator(self) -> float:
-        """Loss, with the theorem's penalty, of the best predictor in hindsight."""
+        """The loss of the best predictor in hindsight, including the theorem's penalty."""
         tally = self.ledger.tally
         return 0.0 if tally is None else float(tally[COMPARATOR])
 
@@ -90,7 +90,7 @@ class Accounts:
         self.ledger.add_one(x, y)
         if intact and not self.intact:
             self.ended = self.seen
-        self.loss += (y - prediction) * (y - prediction)  # infinite where ** would raise
+        self.loss += (y - prediction) * (y - prediction)  # infinite on overflow; ** would raise
         self.power += y * y
 
     def certificate(
@@ -106,8 +106,8 @@ class Accounts:
         """Add the rows of a replay to the totals, and return their certificate.
 
         ``tallies`` has the figures of the bound after each learnt row. ``before`` has the
-        comparator and the ceiling before the first row. ``first`` is the number of rows learnt
-        before the replay, or None if the bound had already ended.
+        comparator's loss and the ceiling before the first row. ``first`` is the number of rows
+        learnt before the replay, or None if the bound no longer applied then.
         """
         guarantee, ended = self.guarantee, self._end(learnt, first)
         failed = self.failed
@@ -123,7 +123,7 @@ class Accounts:
             if astray is not None and (ended is None or astray < ended):
                 ended = astray
                 u = _short(path.u[min(int(np.argmax(outside)), len(path.u) - 1)])
-                failed = f"the bound is against {guarantee.paths}; row {ended} has u = {u}"
+                failed = f"the bound holds against {guarantee.paths}; row {ended} has u = {u}"
         if not learnt.all():  # a skipped row does not change the figures
             since = np.cumsum(learnt)
             comparator = np.concatenate([before[:1], comparator])[since]
@@ -207,8 +207,8 @@ def check_totals(totals: np.ndarray) -> None:
     squares = 0 <= power < np.inf or loss == np.inf  # an overflow makes both infinite
     if not (loss >= 0 and squares and 0 <= ended <= seen < 2**53 and whole):
         raise ValueError(
-            f"it says that {seen:g} rows lost {loss:g} with labels of {power:g} squared, and that "
-            f"row {ended:g} ended the bound"
+            f"it says that {seen:g} rows have a loss of {loss:g} and squared labels of {power:g}, "
+            f"and that the bound ended at row {ended:g}"
         )
 
 

@@ -15,7 +15,7 @@ from onlinear._validation import checks
 
 __all__ = ["engine_of_bound", "run_beside"]
 
-WORTH_A_THREAD = 50_000  # entries of X from which a second thread pays
+WORTH_A_THREAD = 50_000  # entries of X from which a second thread saves time
 
 
 def run_beside(
@@ -38,7 +38,7 @@ def run_beside(
     labels, ledger = checks.labels(y, len(table)), accounts.ledger.twin()
     engine = engine_of_bound(engine)
     in_bulk = ledger.account.step.takes_bulk(table, engine, ledger.account.owner)
-    ledger.compile(table, labels, in_bulk=in_bulk)  # here, where Ctrl-C can interrupt it
+    ledger.compile(table, labels, in_bulk=in_bulk)  # in this thread, so that Ctrl-C works
     add = partial(ledger.add, table, labels, names, engine)
     limit = blas_threads(table.shape[1]) if in_bulk else contextlib.nullcontext()
     with limit, beside(lambda advance: add(progress=advance)) as account:

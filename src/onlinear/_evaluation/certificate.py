@@ -14,7 +14,7 @@ from onlinear._validation import checks
 __all__ = ["TOLERANCE", "Certificate", "given", "reason", "within"]
 
 TOLERANCE = 1e-9  # relative excess over the ceiling that counts as rounding
-PREDICTIONS = 1e-28  # the same, as a share of Σy²: predictions are accurate to 1e-14
+PREDICTIONS = 1e-28  # also allowed, times Σy²: predictions are accurate to 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
     if not broken:
         return None
     rule = guarantee.hypotheses[int(broken) - 1] if broken > 0 else LOSSES[-broken]
-    return f"the bound needs {rule}: row {row} has {notes[VALUE]:g}, which ends it there"
+    return f"the bound needs {rule}: row {row} has {notes[VALUE]:g}, so it ends there"
 
 
 def given(

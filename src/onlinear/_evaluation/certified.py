@@ -106,7 +106,7 @@ class Certified(GuardedBy):
             raise ValueError(
                 "a certificate begins with the first row, got "
                 f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} "
-                "(use a new learner, or onlinear.Certified from the start)"
+                "rows (use a new learner, or onlinear.Certified from the start)"
             )
         model._numbers()
         self.model = model
@@ -228,7 +228,7 @@ class Certified(GuardedBy):
     @property
     @atomic
     def comparator(self) -> float:
-        """Loss, with the theorem's penalty, of the best predictor in hindsight."""
+        """The loss of the best predictor in hindsight, including the theorem's penalty."""
         return self._accounts.comparator
 
     @property

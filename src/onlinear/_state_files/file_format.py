@@ -5,8 +5,9 @@ r"""The format of state files: a JSON header, raw numbers and a checksum; no cod
     <numbers>               the arrays, little-endian, one after the other; float64 by default
     <32 bytes>              SHA-256 of everything before
 
-A file is written under a temporary name, read back (:mod:`onlinear._state_files.reading`), flushed
-to disk and renamed: after a crash there is either the old file or the new one, complete.
+A file is written under a temporary name, flushed to disk, read back
+(:mod:`onlinear._state_files.reading`) and renamed: after a crash there is either the old file or
+the new one, complete.
 """
 
 import contextlib

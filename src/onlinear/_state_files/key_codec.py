@@ -27,7 +27,7 @@ TIMES = np.datetime64, np.timedelta64  # their item() may be a plain integer
 
 
 class MissingKeyError(ValueError):
-    """Raised if a key or id is missing."""
+    """Raised if a key or id is missing (None, NaN or another null value)."""
 
 
 def canonical(key: Any) -> Hashable:

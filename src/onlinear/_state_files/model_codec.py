@@ -39,7 +39,7 @@ class _Reader(NamedTuple):
     settings: tuple[str, ...]
 
 
-MOST = 2**62  # a count: it fits in 64 bits, with room for more
+MOST = 2**62  # the largest count; it fits in 64 bits, with room to add more
 
 # errors that the contents of a file can cause if they do not describe a model
 BROKEN = (
@@ -52,7 +52,7 @@ BROKEN = (
     MemoryError,
 )
 
-_readers: dict[str, _Reader] = {}  # by the key in the header that marks such a file
+_readers: dict[str, _Reader] = {}  # by the header key that marks such a file
 _refusals: dict[str, str] = {}
 
 
@@ -78,14 +78,14 @@ def register_refusal(mark: str, words: str) -> None:
 
 
 def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
-    """Write a learner with the name of its class; refuse one that could not be loaded again."""
+    """Write a learner and its class name to a file; refuse one that could not be loaded again."""
     file_format.write(path, *described(model, name))
 
 
 def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the header and arrays of a learner; refuse one that could not be loaded again."""
     model._numbers()
-    model = copy.copy(model)  # as it is now; raises if the state does not fit the parameters
+    model = copy.copy(model)  # as it is now; raises if its state does not fit its parameters
     if model._record is not None:
         try:
             model._check_state()

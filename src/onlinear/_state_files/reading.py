@@ -2,7 +2,7 @@
 
 A file is read once, from beginning to end, with ordinary reads. (A memory-mapped file that another
 process truncates would end Python with SIGBUS.) The checksum is computed from the very bytes that
-are parsed, and compared at the end, so a file that changes meanwhile is refused, too.
+are parsed, and compared at the end, so a file that changes while it is read is refused, too.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ VERSION = 1
 KINDS: dict[str, Any] = {"f8": np.dtype("<f8"), "i8": np.dtype("<i8"), "u1": np.dtype("u1")}
 CHECKSUM = 32  # bytes
 PIECE = 1 << 20  # bytes read at a time
-LONGEST = 1 << 30  # bytes of a header
+LONGEST = 1 << 30  # most bytes that a header may have
 MOST_AXES = 8
-LARGEST = 1 << 32  # limit of a dimension, unless the file is larger; needed if another is 0
+LARGEST = 1 << 32  # largest dimension, or the size of a larger file; limits (0, n) too
 OTHERS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -54,9 +54,10 @@ def opened(path: str | os.PathLike[str]) -> Iterator["Contents"]:
     If the block raises an error and the checksum is wrong, the wrong checksum is reported instead.
     """
     regular(Path(path).stat().st_mode, path)  # opening a device may have effects
-    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # no wait for a pipe; Windows
+    # O_NONBLOCK: do not wait for the writer of a pipe. O_BINARY: no change of line ends on Windows.
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:
-        regular(os.fstat(file.fileno()).st_mode, path)  # it may have been replaced since
+        regular(os.fstat(file.fileno()).st_mode, path)  # the file may have been replaced since
         contents = Contents(file, path)
         try:
             yield contents

@@ -1,1 +1,1 @@
-"""Objects around learners: many on the same rows, delayed labels, one model per key."""
+"""Objects around learners: ``Bank`` (many), ``Late`` (delayed labels), ``Keyed`` (one per key)."""

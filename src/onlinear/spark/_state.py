@@ -42,7 +42,7 @@ class StateForm:
     """How the learners of a query are stored, and the learner that each key starts with."""
 
     start: Learner  # with the names of the features
-    learnt: bool  # whether it has learnt anything
+    learnt: bool  # whether ``start`` has learnt anything
     columns: Columns
     marks: tuple[bytes, bytes, bytes]
 

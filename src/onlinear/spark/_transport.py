@@ -1,9 +1,10 @@
 """Send columns through pandas workers without loss.
 
 pandas has no null for integers: it would turn 64-bit integers into rounded floats. Nor does pandas
-distinguish the two equal hours when the clock is set back. So columns of 64-bit integers and of
-timestamps are sent as integers, each with another column that marks its nulls. All columns get
-generated names on the way, since Spark would take "a.b" for field b of column a.
+distinguish the two hours that have the same local time when clocks are set back. So columns of
+64-bit integers and of timestamps are sent as integers, each with another column that marks its
+nulls. All columns are sent under generated names, since Spark would take "a.b" for field b of
+column a.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

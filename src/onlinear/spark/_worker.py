@@ -19,7 +19,7 @@ __all__ = ["KeyTask", "over_partition", "over_stream", "over_table", "run_rounds
 
 @dataclass(frozen=True)
 class KeyTask:
-    """Predicts and learns the rows of a key."""
+    """Predicts and learns the rows of one key at a time."""
 
     form: StateForm
     columns: Columns
@@ -114,7 +114,7 @@ def over_table(task: KeyTask) -> Callable[..., Any]:
 
 
 def over_partition(form: StateForm) -> Callable[..., Any]:
-    """Return the function that Spark calls with a partition; it yields a learner's state."""
+    """Return the function that Spark calls with a partition; it yields the state of a learner."""
 
     def rounds(tables: Any) -> Iterator[Any]:
         learner, first = form.fresh(), 0

@@ -25,8 +25,8 @@ __all__ = [
     "scaled",
 ]
 
-# found by a search: contrast with the page at least 3 : 1, and any two differ by 0.1 in OKLab, for
-# colour-blind readers too; the last, grey, is for secondary lines
+# These colours were found by a search: each has a contrast with the page of at least 3 : 1, and any
+# two differ by 0.1 in OKLab, for colour-blind readers too. The last, grey, is for secondary lines.
 PALETTE = (  # on a light and on a dark page
     ("#CF2C13", "#F87C0B"),
     ("#0067EA", "#5890FF"),
@@ -44,8 +44,8 @@ GREY = len(PALETTE) - 1
 DASHES = {"loss": "solid", "comparator": "dot", "ceiling": "dash", "other": "dashdot"}
 TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # change the writing direction
 LONGEST = 40  # characters of a name in a chart
-FEW = 12  # lines of at most so many points get markers
-DIGITS = 7  # of a number in a chart
+FEW = 12  # lines of at most this many points get markers
+DIGITS = 7  # significant digits of a number in a chart
 
 
 def clean(text: str) -> str:
@@ -184,5 +184,5 @@ def figure(value: float) -> str:
 
 
 def share(part: float, whole: float) -> float:
-    """Return part/whole, NaN if there is nothing to divide by."""
+    """Return part/whole, or NaN unless ``whole`` is positive."""
     return part / whole if whole > 0 else math.nan

@@ -17,7 +17,7 @@ from onlinear._evaluation.report.downsampling import ends_of_windows, spaced
 
 __all__ = ["Contest", "Entry", "comparison", "standings", "thinned"]
 
-MOST_DRAWN = 12  # learners in a chart; the table lists all
+MOST_DRAWN = 12  # learners in a chart; the table lists all learners
 WINDOWS = 60
 READING = (
     "Every learner predicts a row before it sees the label. The best predictors in hindsight know "
@@ -85,7 +85,7 @@ def _ranked(contest: Contest) -> list[Entry]:
 
 
 def standings(contest: Contest) -> Table:
-    """Return a table of the losses of learners, lowest first, and of the best in hindsight."""
+    """Return a table of learners' losses, lowest first, and of the best losses in hindsight."""
     ends = {name: float(curve[-1]) for name, curve in contest.best.items()}
     bounded = any(math.isfinite(entry.ceiling) for entry in contest.entries)
     noted = any(entry.note for entry in contest.entries)

@@ -12,17 +12,17 @@ from onlinear._state_files.model_codec import count
 
 __all__ = ["Problem", "Skipped", "odd_columns"]
 
-FIRST = 5  # rows that are listed
+FIRST = 5  # how many rows are listed for a problem
 MOST_KINDS = 50
-FAR = 50.0  # interquartile ranges from the median that make an outlier
+FAR = 50.0  # a value so many interquartile ranges from the median is an outlier
 MOST_NAMED = 20  # columns listed for one problem
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem of the data, how many rows have it, and the first of these rows.
+    """A problem of the data, how many rows have it, and the numbers of the first such rows.
 
-    ``rows`` is None for a problem of a column.
+    ``rows`` is None for a problem of a whole column, such as a constant one.
     """
 
     words: str

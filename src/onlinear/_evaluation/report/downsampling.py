@@ -17,7 +17,7 @@ from onlinear._state_files.model_codec import count
 __all__ = ["MOST_BUCKETS", "Curves", "Extremes", "Last", "Regular", "ends_of_windows", "spaced"]
 
 MOST_BUCKETS = 2000
-OCTAVE = 32  # buckets per unit of the mantissa ½ ≤ m < 1: sixteen per doubling of the row
+OCTAVE = 32  # buckets per unit of the mantissa ½ ≤ m < 1: 16 each time the row number doubles
 
 
 def _width(rows: int) -> int:
@@ -38,7 +38,7 @@ def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
     """Refuse row numbers that are not increasing integers of the stream, or are too many."""
     whole = rows.ndim == 1 and np.isfinite(rows).all() and np.all(rows % 1 == 0)
     if not (whole and np.all(np.diff(rows) > 0) and np.all((rows >= first) & (rows <= last))):
-        raise ValueError(f"it keeps rows that are not among {first} to {last}, in order")
+        raise ValueError(f"it keeps rows that are not from {first} to {last}, in order")
     if rows.size > most:
         raise ValueError(f"it keeps {rows.size} rows where there are at most {most}")
 
@@ -71,7 +71,7 @@ class Extremes:
         kept = np.zeros(rows.size, dtype=bool)
         for extreme in (np.minimum, np.maximum):
             where = np.flatnonzero(values == extreme.reduceat(values, starts)[group])
-            kept[where[_begins(group[where])]] = True  # the first, if there are several
+            kept[where[_begins(group[where])]] = True  # if several are equal, the first
         return Extremes(rows[kept], values[kept])
 
     def described(self) -> np.ndarray:
@@ -93,7 +93,7 @@ class Curves:
     """Curves of running figures, kept at the last row of each bucket of rows.
 
     There are buckets of equal width and, for logarithmic axes, buckets of growing width: sixteen
-    per doubling of the row number.
+    each time the row number doubles.
     """
 
     rows: np.ndarray
@@ -150,7 +150,7 @@ class Regular:
 
     @property
     def stride(self) -> int:
-        """The present k: every k-th item is kept."""
+        """The current k: every k-th item is kept."""
         return self.stride_after(self.seen)
 
     def stride_after(self, seen: int) -> int:

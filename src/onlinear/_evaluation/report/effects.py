@@ -20,7 +20,7 @@ from onlinear.hindsight import drifting_path
 
 __all__ = ["BestPath", "Effects", "effects", "speeds"]
 
-PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)
+PRICES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e6)  # penalties c on drift that are tried
 START = 0.01  # penalty on the first weights of a path
 WORSE = 1.1  # a path whose error exceeds the learner's by this factor is left out
 FEWEST = 3  # rows that a path needs
@@ -41,7 +41,8 @@ class BestPath:
 class Effects:
     """The effects of columns at the recorded rows; the best drifting path, or why it is missing.
 
-    ``order`` has the columns with an effect, the most important first.
+    The effect of a column is its weight times its standard deviation. ``order`` has the columns
+    with an effect, the most important first.
     """
 
     rows: np.ndarray
@@ -113,11 +114,11 @@ def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
 
 
 def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return rows, and the speed of drift of the learner and of the path at these rows.
+    """Return rows, and the speed of drift of the learner and of the best path at these rows.
 
-    The speed is the change of all effects (norm) since the previous returned row, divided by the
-    number of rows in between. Both speeds are taken over the same intervals, since a noisy curve is
-    longer at finer resolution.
+    The speed is the norm of the change of all effects since the previous returned row, divided by
+    the number of rows in between. Both speeds are taken over the same intervals, since the shorter
+    the intervals, the more noise adds to the speed.
     """
     known = np.isfinite(told.effects).all(axis=1)
     rows, own = told.rows[known], told.effects[known]

@@ -33,7 +33,7 @@ def _errors(story: Recorder) -> list[Part]:
     if rows.size < STRETCHES:
         return []
     ends = ends_of_windows(rows, story.first - 1, STRETCHES)
-    known = np.isfinite(table[:, LEARNT])  # not recorded before 0.11
+    known = np.isfinite(table[:, LEARNT])  # releases before 0.11 did not record it
     counts = np.diff(np.where(known, table[:, LEARNT], rows - story.first + 1)[ends], prepend=0.0)
     traces = []
     for name, column, kind in (

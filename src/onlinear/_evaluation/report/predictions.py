@@ -9,7 +9,7 @@ from onlinear._evaluation.report.recorder import LABELS, LEARNT, PREDICTIONS, Re
 
 __all__ = ["prediction_parts"]
 
-MOST_DRAWN = 1200  # rows of which each is drawn; a longer stream is drawn in windows
+MOST_DRAWN = 1200  # a stream of up to so many rows is drawn row by row, a longer one in windows
 WINDOWS = 240
 
 
@@ -27,7 +27,7 @@ def _every_row(story: Recorder) -> Chart:
     ]
     return Chart(
         "Predictions and labels",
-        "Every row. Each prediction precedes its label.",
+        "Every row is drawn. Each prediction was made before its label was learnt.",
         traces,
         scaled(traces, "row", story.target),
     )
@@ -57,7 +57,7 @@ def _windows(story: Recorder) -> Chart:
     words = f"The mean, and the range from the smallest to the largest, in each of {ends.size} "
     return Chart(
         "Predictions and labels",
-        f"{words}windows of the stream. Each prediction precedes its label.",
+        f"{words}windows of the stream. Each prediction was made before its label was learnt.",
         traces,
         scaled(traces, "row", story.target),
     )

@@ -28,13 +28,13 @@ __all__ = ["COMPARED", "MOST_WEIGHED", "Recorder", "has_intercept"]
 MOST_WEIGHED = 200  # columns up to which weights are recorded
 COMPARED = 300  # columns up to which the best fixed predictor and the certificate are computed
 MOST_RECORDS = 600  # snapshots of the weights
-SAMPLED, NUMBERS = 4000, 400_000  # sampled rows, and numbers in them, at most
+SAMPLED, NUMBERS = 4000, 400_000  # at most so many rows, and numbers, are sampled
 RECENT = 300  # last rows that are kept
 CURVES = LOSS, MEAN, FIXED, COMPARATOR, CEILING, LEARNT, LABELS, PREDICTIONS = range(8)
 
 
 def has_intercept(model: Learner) -> bool:
-    """Whether a learner adds an intercept itself."""
+    """Whether a learner adds an intercept to the features itself."""
     return isinstance(model, Auto) or (isinstance(model, Standardized) and model._first() == 1)
 
 
@@ -47,7 +47,7 @@ class Recorder(GuardedBy):
         if model._state is not None:
             raise ValueError(
                 "a report begins with the first row, got "
-                f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_}"
+                f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} rows"
             )
         model._numbers()
         self.model = model
@@ -114,7 +114,7 @@ class Recorder(GuardedBy):
     def replay(self, X: Any, y: Any, start: int) -> Replay:
         """Predict and learn the rows ``start``, ``start + 1``, … of the stream, and record them.
 
-        All or nothing: if a row is refused, or on Ctrl-C, learner and record are unchanged.
+        If a row is refused, or on Ctrl-C, the learner and the record are left unchanged.
         """
         X, _ = checks.table(X)
         y = checks.labels(y, len(X))

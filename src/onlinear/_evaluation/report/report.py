@@ -25,11 +25,11 @@ from onlinear.algorithms import Auto
 
 __all__ = ["page", "report"]
 
-ROUNDING = 1e-12  # a loss below this share of the mean's counts as 0
+ROUNDING = 1e-12  # a loss below this share of the running mean's loss counts as 0
 READING = (
-    "The learner predicts each row before it sees the label, so every error here is one it would "
-    "have made live. The best fixed predictor is chosen with the whole stream known: a loss below "
-    "its loss means that the relationship drifted and the learner followed.\n\n"
+    "The learner predicts each row before it sees the label, so every error shown here is one that "
+    "it would have made in live use. The best fixed predictor is chosen with the whole stream "
+    "known: a loss below its loss means that the relationship drifted and the learner followed.\n\n"
     "Solid lines are the learner, dotted lines what it is compared with, dashed lines the upper "
     "bound of a theorem. If the regret flattens, the learner is nearly as good as the best "
     "predictor in hindsight; if the regret falls, it is better. Click a name above a chart to hide "
@@ -41,9 +41,9 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
     """Replay a stream with a learner and write an HTML report of the run.
 
     The page needs no network. The page shows predictions and labels, the loss compared with the
-    best in hindsight and the theorem's bound, the weights over time, and problems in the data. The
-    report takes a few times as long as the replay. The file has about five megabytes however long
-    the stream is, nearly all of them Plotly's code.
+    best loss in hindsight and the theorem's bound, the weights over time, and problems in the data.
+    The report takes a few times as long as the replay. The file has about five megabytes however
+    long the stream is, nearly all of them Plotly's code.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _figures(story: Story) -> Figures:
         (
             "relative error",
             figure(share(lost, mean_lost)),
-            "squared error over that of the mean of y so far",
+            "squared error divided by that of the mean of y so far",
         ),
     ]
     if skipped:

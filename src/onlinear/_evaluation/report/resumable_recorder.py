@@ -25,8 +25,8 @@ from onlinear._state_files import model_codec
 __all__ = ["Found", "Story"]
 
 VERSION = 2
-COLUMNS = {1: CEILING + 1, 2: len(CURVES)}  # curves in records of each version
-Found = tuple[str, int, Sequence[int]]  # a problem, how many rows have it, the first of them
+COLUMNS = {1: CEILING + 1, 2: len(CURVES)}  # how many curves a record of each version has
+Found = tuple[str, int, Sequence[int]]  # a problem, how many rows have it, the first such rows
 
 
 class Story(Recorder):
@@ -112,7 +112,7 @@ class Story(Recorder):
             raise ValueError(f"it names its columns {names!r:.60} and its label {target!r:.60}")
         if (version := header["story"]) not in COLUMNS:
             raise ValueError(
-                f"it is of version {version!r:.20}, this onlinear reads 1 to {VERSION}"
+                f"it has version {version!r:.20}, this onlinear reads versions 1 to {VERSION}"
             )
         fresh = type(model)(**model.get_params(deep=False))
         self = cls(fresh, names, target)
@@ -137,7 +137,7 @@ class Story(Recorder):
         self.skipped = Skipped.restored(header["skipped"])
         self._check_sums()
         if not (header["compared"] is True or "fixed" not in arrays):
-            raise ValueError("it has accounts of a best predictor, and says it has none")
+            raise ValueError("it has totals of the best fixed predictor, but says that it has none")
         self._take_accounts(arrays)
         return self
 
@@ -162,7 +162,7 @@ class Story(Recorder):
             self._fixed = None
         elif self._fixed is not None and arrays["fixed"].size:
             if not (np.isfinite(arrays["fixed"]).all() and arrays["fixed"][0] >= 0):
-                raise ValueError("its best fixed predictor has numbers that cannot be")
+                raise ValueError("its totals of the best fixed predictor are not possible")
             self._fixed.begin(len(self.names) + has_intercept(self.model))
             self._fixed.record = arrays["fixed"]
             self._fixed.check(intact=True)

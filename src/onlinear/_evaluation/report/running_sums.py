@@ -1,7 +1,7 @@
 """Cumulative losses of the learner, of the running mean, and of the best fixed predictor.
 
-The sums have the same bits however the stream is split into calls. The public functions change no
-argument in place.
+The sums are the same to the bit however the stream is split into calls. The public functions change
+no argument in place.
 """
 
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class Sums(NamedTuple):
         before = np.concatenate([[self.total], totals[:-1]])
         misses = (off - before / np.maximum(1.0, self.learnt + np.arange(y.size))) ** 2
         if self.learnt == 0:
-            misses[0] = y[0] ** 2  # the mean predicts 0 at first, as a learner does
+            misses[0] = y[0] ** 2  # the first prediction of the running mean is 0, like a learner's
         lost = _running(self.mean_lost, misses)
         sums = Sums(
             self.learnt + y.size, float(loss[-1]), float(lost[-1]), origin, float(totals[-1])
@@ -88,7 +88,7 @@ def best_fixed(
 def _running(before: float, values: np.ndarray) -> np.ndarray:
     """Return running sums of ``values``, starting from ``before``.
 
-    The bits are the same however the values are split into calls.
+    The sums are the same to the bit however the values are split into calls.
     """
     values = np.array(values)
     if values.size:
@@ -104,7 +104,7 @@ def _held(before: float, values: np.ndarray, learnt: np.ndarray) -> np.ndarray:
 
 
 def _entered(accounts: Ledger, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Add rows to ``accounts`` up to a refused row; return the best fixed loss after each row."""
+    """Add rows up to a refused one; return the best fixed predictor's loss after each row."""
     if y.size == 0:
         return np.zeros(0)
     try:

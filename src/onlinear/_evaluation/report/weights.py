@@ -23,7 +23,7 @@ def _weights(story: Recorder, told: Effects | None) -> list[Part]:
     if told is None or told.rows.size == 0:
         few = len(story.names) <= MOST_WEIGHED
         why = (
-            f"{story.name} has no weights of columns."
+            f"{story.name} has no weight for each column."
             if few
             else f"Shown for up to {MOST_WEIGHED} columns only; there are {len(story.names):,}."
         )
@@ -69,8 +69,9 @@ def _speed(story: Recorder, told: Effects) -> list[Part]:
     return [
         Chart(
             "Speed of drift",
-            "The change of all effects per row (norm), on average between two points. A learner "
-            "far above the path follows noise; one far below it adapts too slowly.",
+            "The norm of the change of all effects per row, on average between two points. A "
+            "learner far above the best drifting predictor follows noise; one far below it adapts "
+            "too slowly.",
             traces,
             scaled(traces, "row", "‖Δ effects‖ per row", log="y", height=320),
             scales=True,
@@ -86,15 +87,16 @@ def _experts(story: Recorder, model: Auto) -> list[Part]:
     weighted, combination, ceiling = table[:, len(names) :].T
     excess = [
         line("Auto", rows, weighted - combination, 0),
-        line("at most", rows, ceiling - combination, 2, "ceiling"),
+        line("upper bound", rows, ceiling - combination, 2, "ceiling"),
     ]
     parts: list[Part] = []
     if rows.size:
         parts.append(
             Chart(
                 "Auto's experts",
-                "The weight of each expert in the prediction; the rest up to 1 is that of previous "
-                "labels. An expert with a small c adapts fast, one with a large c hardly moves.",
+                "The weight of each expert in the prediction; together with the weights of "
+                "previous labels they sum to 1. An expert with a small c adapts fast, one with a "
+                "large c hardly moves.",
                 weights,
                 scaled(weights, "row", "weight", height=320),
             )
@@ -102,8 +104,8 @@ def _experts(story: Recorder, model: Auto) -> list[Part]:
         parts.append(
             Chart(
                 "Auto's regret bound",
-                "Loss with each row weighted by 1/2σ², minus that of the best fixed combination of "
-                "all experts and past labels; and its upper bound.",
+                "The loss of Auto minus that of the best fixed combination of all experts and past "
+                "labels, with each row weighted by 1/2σ², and the upper bound on this difference.",
                 excess,
                 scaled(excess, "row", "weighted loss over the best", height=300),
             )

@@ -30,11 +30,11 @@ INTEGER = np.dtype(np.int64)
 
 
 class Bank(Guarded):
-    """Run many learners on the same rows; each gives the same bits as it would alone.
+    """Run many learners on the same rows; each gives bit for bit the results it would give alone.
 
     A row is checked once, and one compiled call runs all learners of a class. So, row by row, ten
-    small learners in a bank take as long as a few separate learners. A replay uses several threads
-    where that is faster. A bank costs as much as its learners together.
+    small learners in a bank take as long as a few separate learners. In one thread, a replay takes
+    as long as the replays of all learners together; several threads are used where that is faster.
 
     The bank copies the learners, including what they have learnt; ``bank[k]`` is a copy too. If one
     learner refuses a row (``on_bad="raise"``), none learns it; a learner with ``on_bad="skip"``
@@ -73,15 +73,15 @@ class Bank(Guarded):
         self._cores()  # checks threads
         self._models = [copy.deepcopy(model) for model in given]
         self._count = len(given)
-        self._outcomes = empty(self._count), empty(self._count, INTEGER)  # of a row
+        self._outcomes = empty(self._count), empty(self._count, INTEGER)  # results for a row
         self._who_skips = np.array([model.on_bad == "skip" for model in given])
-        self._skips = np.array([model.n_skipped_ for model in given])  # rows, by learner
+        self._skips = np.array([model.n_skipped_ for model in given])  # rows skipped by each
         self._fresh = np.array([model._state is None for model in given])  # no row learnt yet
         self._any_fresh = bool(self._fresh.any())
         self._shape: tuple[int] | None = None
         self._names: list[str] | None = None
         self._stacks: list[stacked_models.Stack] = []
-        self._calls: list[tuple[Any, ...]] = []  # each stack's loop for one row, and arguments
+        self._calls: list[tuple[Any, ...]] = []  # each stack's loop for one row; arguments
         self._journal: Journal | None = None
         stacked_models.check_columns(begun := [each for each in given if each._state is not None])
         if begun:

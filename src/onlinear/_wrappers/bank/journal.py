@@ -1,9 +1,9 @@
 """Undo one row of a bank without copying all states at every row.
 
 If one learner refuses a row, the learners that have already learnt it must be restored. Copying all
-states at every row would cost as much as learning the row. So the states are copied now and then,
-and the rows learnt since the last copy are kept. To undo a row, the copy is restored and the kept
-rows are learnt again, which gives the same bits.
+states at every row would cost as much as learning the row. So the states are copied every 64
+rows, and the rows learnt since the last copy are kept. To undo a row, the copy is restored and the
+kept rows are learnt again, which gives the same states to the bit.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = ["Journal"]
 
-ROWS = 64  # between two copies of the states
+ROWS = 64  # rows between two copies of the states
 
 
 class Journal:
@@ -24,10 +24,11 @@ class Journal:
 
     def _copy(self) -> None:
         since: list[tuple[np.ndarray, float]] = []
-        self._kept = [memory.copy() for memory in self._memories], since  # atomically
+        # both parts in one assignment, so that an interrupt cannot separate them
+        self._kept = [memory.copy() for memory in self._memories], since
 
     def enter(self, x: np.ndarray, y: float) -> None:
-        """Keep a row that was learnt; now and then, copy the states instead."""
+        """Keep a row that was learnt; after 64 rows, copy the states and drop the kept rows."""
         since = self._kept[1]
         since.append((x.copy(), y))
         if len(since) >= ROWS:

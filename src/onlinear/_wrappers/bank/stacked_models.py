@@ -1,9 +1,9 @@
-"""Stacks: models that share a step function, with their states side by side in memory.
+"""Stacks: models with the same step function, which handles one row, and states side by side.
 
 A bank consists of a few stacks. The loops over rows and models are the engine's
 (:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module calls them for blocks of rows,
-and divides the models among threads. Models share only the rows, so the number of threads does not
-change the bits of the results.
+and divides the models among threads. Models share only the rows, so the results are the same to
+the bit for any number of threads.
 """
 
 import time
@@ -23,10 +23,10 @@ from onlinear._learner.base import Learner
 
 __all__ = ["Stack", "check_columns", "run", "stacked"]
 
-# Several threads are used once a block takes this many seconds in one thread. They pay off from 0.4
-# to 1.2 ms; handing out eight slices takes 0.1 ms.
+# Several threads are used once a block takes this many seconds in one thread. Depending on the
+# models, threads save time from 0.4 to 1.2 ms on; handing out eight slices takes 0.1 ms.
 THREADS_PAY = 0.002
-SLICES = 4  # per thread: models differ in cost, and a thread that is done takes the next slice
+SLICES = 4  # per thread: models differ in cost, and a thread that is idle takes the next slice
 
 
 class Stack(NamedTuple):

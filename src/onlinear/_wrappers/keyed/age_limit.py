@@ -10,11 +10,11 @@ from onlinear._validation import checks
 
 __all__ = ["AgeLimit"]
 
-CHECKS = 8  # searches for old models per ``max_age``
+CHECKS = 8  # old models are searched for this many times per ``max_age``
 
 
 class AgeLimit:
-    """Tells which events are older than ``after``: a number of events, a time, or None (never)."""
+    """Tells which events are too old: older than ``after``, a number of events or a time."""
 
     def __init__(
         self, after: int | timedelta | None, clock: Callable[[], float] = time.time
@@ -30,7 +30,7 @@ class AgeLimit:
             also = " (of events), or a timedelta"
             self._events = checks.whole(asked, "max_age", least=1, else_=also)
         self._checked = 0.0  # when it was last checked, in events or seconds
-        self._marks: deque[tuple[float, int]] = deque()  # times, and the number of events by then
+        self._marks: deque[tuple[float, int]] = deque()  # times, and the events until then
 
     def first_recent(self, events: int) -> int:
         """Return the number of the first event that is not too old; 0 if no check is due yet."""

@@ -1,7 +1,8 @@
 """Run events of many keys in blocks and threads, with an undo log.
 
 The loop over events is compiled (``event_loop``). Models share only their parameters, and all
-events of a key run in order in the same thread, so the number of threads does not change the bits.
+events of a key run in order in the same thread. So the results are the same to the bit for any
+number of threads.
 """
 
 import time
@@ -28,7 +29,7 @@ from onlinear._wrappers.keyed.undo_log import UndoLog
 __all__ = ["AHEAD", "EventTable", "Events", "WorkRecord", "run_events"]
 
 AHEAD = 8  # how many events ahead a record is prefetched
-LARGEST_BLOCK = 1 << 13  # events; each may log a record
+LARGEST_BLOCK = 1 << 13  # most events in a block; each may add a record to the undo log
 THREADS_PAY = 4096  # events from which several threads are used
 SAMPLE = 512  # events sampled to divide the keys among threads
 NO_SLOT = 2**62  # larger than any slot

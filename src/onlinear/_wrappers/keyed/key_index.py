@@ -29,7 +29,7 @@ from onlinear._wrappers.keyed.key_batch import (
 __all__ = ["OTHER_BYTES", "KeyIndex", "numbered"]
 
 FIRST_ENTRIES = 1 << 8  # entries of the first table, a power of two
-AT_ONCE = 1 << 16  # keys entered at a time
+AT_ONCE = 1 << 16  # how many keys are entered at a time
 OTHER_BYTES = 200  # approximate memory of a key that is not an integer
 
 
@@ -56,8 +56,8 @@ class KeyIndex:
     def __init__(self) -> None:
         self._table = empty_table(FIRST_ENTRIES)
         self._integers = 0  # how many keys are integers
-        self._slots: dict[Hashable, int] = {}  # of other keys
-        self._others: dict[int, Hashable] = {}  # by slot
+        self._slots: dict[Hashable, int] = {}  # slots of the other keys
+        self._others: dict[int, Hashable] = {}  # the other keys by slot
 
     def __len__(self) -> int:
         return self._integers + len(self._slots)

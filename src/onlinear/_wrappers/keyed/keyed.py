@@ -36,7 +36,7 @@ def _shows(attribute: str, doc: str) -> Any:
 
 
 class Keyed(GuardedBy):
-    """One model per key; each gives the same bits as it would alone.
+    """One model per key; each model gives bit for bit the results that it would give alone.
 
     A model is created when its key first appears, as a copy of one learner. Models are stored
     compactly: a million of them take little more memory than their numbers. A replay runs the
@@ -61,14 +61,14 @@ class Keyed(GuardedBy):
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
         of ``model``. The average is computed when there are 8, 16, 32, … keys; a model with t rows
-        of width d has weight t/(t + d) in it. The state must be weights, or weights and a matrix Σ.
+        of width d has weight t/(t + d). The learner's state must be weights, or weights and Σ.
     threads : int or None, default None
-        How many threads ``replay`` and ``predict`` may use, at least 1; None: one per core.
+        How many threads ``replay`` and ``predict`` may use, at least 1; None means one per core.
     waiting, expire_after
         How many rows can wait for a delayed label, and how late it may be: as ``limit`` and
         ``expire_after`` of :class:`onlinear.Late`.
     clock : callable, default time.time
-        Returns the time in seconds for ``max_age`` and ``expire_after``. It is not saved.
+        Returns the time in seconds for ``max_age`` and ``expire_after``. The clock is not saved.
 
     Examples
     --------
@@ -290,7 +290,7 @@ class Keyed(GuardedBy):
 
     # --- settings and counts --------------------------------------------------------------------
 
-    memory_limit: int | None = _shows("_models.settings.memory_limit", "Bytes for models and keys.")
+    memory_limit: int | None = _shows("_models.settings.memory_limit", "Memory limit in bytes.")
     max_age: Any = _shows("_models.settings.max_age", "How long unused models stay in memory.")
     spill: Any = _shows("_models.settings.spill", "The folder for models that are moved to disk.")
     pooled: bool = _shows("_models.settings.pooled", "Whether new keys start with average weights.")

@@ -30,7 +30,7 @@ class LateLabels:
         prediction = models.predict(key, x)
         with Transaction(models._guards(), pending.mend):
             if math.isnan(prediction):
-                models.learn(key, x, math.nan)  # counts it as skipped
+                models.learn(key, x, math.nan)  # counts the row as skipped
                 pending.leave_out()
                 return prediction
             model = models.initial
@@ -56,7 +56,7 @@ class LateLabels:
                 models.remove(key)
             return waited
 
-        with Transaction(models._guards(), finish):  # once begun, it is finished
+        with Transaction(models._guards(), finish):  # after an interrupt, the removal is completed
             waited = finish()
         return known or waited > 0
 
@@ -79,7 +79,7 @@ class LateLabels:
 
         def finish() -> None:
             pending.mend()
-            if self._counted(row.key)[0] > rounds and id in pending:  # learnt, but not settled
+            if self._counted(row.key)[0] > rounds and id in pending:  # learnt, but still waiting
                 assert models.store is not None
                 # the error of the prediction made when the row arrived
                 models.store.put_loss(row.key, loss + error * error)

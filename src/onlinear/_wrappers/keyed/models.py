@@ -147,7 +147,7 @@ class Models(Guarded):
     def _event(self, key: Hashable) -> Transaction:
         """Return a transaction in which one row of a key is learnt and counted, or neither."""
         counts, store = self.counts, self.store
-        new = store is not None and store.cache.keys.slot(key) == FREE  # or on disk
+        new = store is not None and store.cache.keys.slot(key) == FREE  # new, or on disk
         kept = None if store is None else (store.cache.count, store.start)
 
         def recover() -> None:

@@ -22,8 +22,8 @@ __all__ = ["AT_LEAST", "OVERHEAD", "RecordCache"]
 
 AT_LEAST = 4224  # bytes of empty tables
 OVERHEAD = 48  # most bytes that an integer key takes in the tables
-EVICTED = 8  # at least one in so many records is evicted when memory is full
-ROWS = 4096  # records handled at a time
+EVICTED = 8  # when memory is full, at least one in this many records is evicted
+ROWS = 4096  # how many records are handled at a time
 
 
 class RecordCache:

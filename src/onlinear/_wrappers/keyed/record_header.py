@@ -2,6 +2,7 @@
 
 __all__ = ["HEAD", "KEY", "LAST", "LEARNT", "LOSS", "SKIPPED", "STAMP"]
 
-# the last run that used the record (0: none), the number of its last event, rows learnt and
-# skipped, the sum of squared errors, its key if that is an integer; and the length of this header
+# STAMP: the last run that used the record (0: none). LAST: the number of its last event. LEARNT and
+# SKIPPED: how many rows. LOSS: the sum of squared errors. KEY: the key, if it is an integer. HEAD:
+# how many numbers come before the state.
 STAMP, LAST, LEARNT, SKIPPED, LOSS, KEY, HEAD = range(7)

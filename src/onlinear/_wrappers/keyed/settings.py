@@ -16,7 +16,7 @@ from onlinear._wrappers.keyed.record_cache import AT_LEAST, OVERHEAD
 __all__ = ["KeyedSettings", "existing_folder"]
 
 MOST_THREADS = 1024
-FEWEST_MODELS = 16  # that must fit in the memory limit
+FEWEST_MODELS = 16  # the memory limit must have room for this many models
 
 
 class KeyedSettings(NamedTuple):

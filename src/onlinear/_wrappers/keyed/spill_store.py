@@ -20,8 +20,8 @@ from onlinear._wrappers.keyed.key_batch import KeyBatch, integer_batch, other_ba
 __all__ = ["SpillStore"]
 
 CACHE = 8192  # kilobytes of SQLite's cache
-ROWS = 4096  # records read at a time
-RUNS = 2**31  # run numbers start over here
+ROWS = 4096  # how many records are read at a time
+RUNS = 2**31  # run numbers start again from 0 at this number
 PREFIX, FILE = "onlinear-", "records.sqlite"
 FRESH = 60.0  # seconds during which a new file may still be unlocked
 
@@ -29,8 +29,8 @@ FRESH = 60.0  # seconds during which a new file may still be unlocked
 class SpillStore:
     """Records of ``size`` numbers by key, in a file in ``folder`` (None: the temporary folder).
 
-    The file extends memory, and is removed when the process ends. To keep models, save a state
-    file.
+    The file only extends the memory: it is removed when this object is deleted or the process ends.
+    To keep models, save a state file.
     """
 
     def __init__(self, size: int, folder: str | None) -> None:
@@ -71,7 +71,7 @@ class SpillStore:
 
     def begin(self) -> None:
         """Begin a run, which may be rolled back."""
-        self._undo()  # left behind by an interrupt
+        self._undo()  # a transaction that an interrupt left open
         self._run = (self._run + 1) % RUNS
         self._base.execute("BEGIN")
         self._running = True
@@ -177,7 +177,7 @@ def _abandoned(path: Path) -> bool:
     base = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None)
     try:
         base.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:  # locked, or not ours to open
+    except sqlite3.OperationalError:  # locked, or this user may not open it
         return False
     except sqlite3.DatabaseError:  # damaged
         return True

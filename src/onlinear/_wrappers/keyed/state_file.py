@@ -20,7 +20,7 @@ from onlinear._wrappers.late.state_file import plain_age, read_age
 
 __all__ = ["rebuilt", "save"]
 
-ROWS = 4096  # records read at a time
+ROWS = 4096  # how many records are read at a time
 
 
 def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None:
@@ -120,7 +120,7 @@ def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatc
     for first in range(0, len(others), ROWS):
         keys = key_batch(others[first : first + ROWS])
         if keys.integers.size or keys.missing.size:
-            raise ValueError("it has integers, or nothing, among its other keys")
+            raise ValueError("it has integers or missing keys among its non-integer keys")
         yield keys
 
 
@@ -143,6 +143,6 @@ def _check_records(store: ModelStore, stamp: float, events: int, rows: np.ndarra
 def _check(store: ModelStore, rows: np.ndarray) -> None:
     """Refuse records whose state or loss no sequence of rounds can lead to."""
     states.check_finite((rows[:, STAMP:LOSS],), "a record")
-    states.check_range("a loss", rows[:, LOSS], 0)  # it may be infinite
+    states.check_range("a loss", rows[:, LOSS], 0)  # a loss may be infinite
     template = store.template
     template._check_states(states.stacked(rows[:, HEAD:], template._state))

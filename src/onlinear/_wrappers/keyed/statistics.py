@@ -27,7 +27,7 @@ def statistics_of(record: Any) -> KeyStatistics:
 
 
 def statistics_columns(chunks: Iterable[tuple[KeyBatch, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the statistics of all records, in their order."""
+    """Return the statistics of all records as columns, in the order of the records."""
     parts = [_columns(rows) for _, rows in chunks]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     columns = columns or [np.empty(0)] * len(KeyStatistics._fields)

@@ -148,7 +148,7 @@ class TableRuns:
         table.bad[keys.missing] = True
         progress = TotalProgress(advance, len(X))
         models.evict_old()
-        _clear_logs(store)  # left behind by an interrupt
+        _clear_logs(store)  # an interrupt may have left some
         with Transaction(models._guards(), _undo(models, store)):
             cache.begin()
             models.next_run()

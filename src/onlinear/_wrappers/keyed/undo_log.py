@@ -12,7 +12,7 @@ from onlinear._wrappers.keyed.integer_table import FREE
 
 __all__ = ["UndoLog"]
 
-IN_MEMORY = 1 << 22  # bytes; the rest goes to a temporary file
+IN_MEMORY = 1 << 22  # most bytes in memory; more copies go to a temporary file
 
 
 class UndoLog:
@@ -59,7 +59,7 @@ class UndoLog:
         slots[:] = FREE
 
     def _own_file(self) -> io.FileIO:
-        """Return the file of this process."""
+        """Return the temporary file of this process; make it if there is none yet."""
         if self._file is None or self._owner != os.getpid():
             file = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
             weakref.finalize(self, file.close)

@@ -111,7 +111,7 @@ class Late(GuardedBy):
         pending = self._pending
         with Transaction(self._guards(), pending.mend):
             if math.isnan(prediction):
-                self.model._learn_one(x, math.nan)  # counts it as skipped
+                self.model._learn_one(x, math.nan)  # counts the row as skipped
                 pending.leave_out()
             else:
                 pending.add(id, self.model._ticket(x))
@@ -147,7 +147,7 @@ class Late(GuardedBy):
 
         def recover() -> None:
             pending.mend()
-            if _rounds(model) > rounds and id in pending:  # learnt, but not settled
+            if _rounds(model) > rounds and id in pending:  # learnt, but still listed as waiting
                 pending.settle(id)
 
         with Transaction(self._guards(), recover):

@@ -99,7 +99,7 @@ class Pending:
         self._counts = dict.fromkeys(LateCounts._fields[3:], 0)
         self._recent = SettledIds(self.limit)
         self._rows = WaitingRows(timed=self._timed)
-        self._change: tuple[Any, ...] | None = None  # what is being changed: () if a row is added
+        self._change: tuple[Any, ...] | None = None  # interrupted change; (): an added row
 
     def __len__(self) -> int:
         return self._rows.count
@@ -184,7 +184,7 @@ class Pending:
             )
         gone, rows = sum(other._settled.values()), self._rows
         for slot in (slot for shard in rows.slots for slot in shard.values()):
-            rows.numbers[slot] += gone  # as if the rows of the other had arrived before
+            rows.numbers[slot] += gone  # as if the other rows had arrived before
         for how in self._settled:
             self._settled[how] += other._settled[how]
         for name in self._counts:
@@ -215,7 +215,7 @@ class Pending:
     def _expire_surplus(self) -> None:
         """Expire the oldest row while too many rows wait, or too many have arrived after it."""
         rows = self._rows
-        last = rows.count + self._settled[LEARNT] + self._settled[EXPIRED]  # the youngest row
+        last = rows.count + self._settled[LEARNT] + self._settled[EXPIRED]  # youngest row's number
         while rows.count > self.limit or (
             rows.count and last - rows.numbers[rows.oldest] > self._most_rows
         ):
@@ -238,7 +238,7 @@ class Pending:
         self._change = None
 
     def _remove(self, id: Hashable, slot: int, how: int) -> None:
-        """Remove a row; it counts as removed as soon as its id is among the settled ids."""
+        """Remove a row; the row counts as removed as soon as its id is among the settled ids."""
         self._change = id, how, self._settled[how]
         self._recent.add(id, how)
         self._settled[how] += 1

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable
 
 __all__ = ["EXPIRED", "LEARNT", "SettledIds"]
 
-PARTS = 4  # dicts that the ids are divided among
+PARTS = 4  # the ids are divided among about this many dicts
 LEARNT, EXPIRED = 1, 2  # how a row was settled
 
 

@@ -14,9 +14,9 @@ import numpy as np
 __all__ = ["MOST_ROWS", "RowColumns", "WaitingRow", "WaitingRows"]
 
 BITS = 10
-ROWS = 1 << BITS  # rows of a block
+ROWS = 1 << BITS  # rows in a block
 SHARDS = 64
-MOST_ROWS = 2**31  # slots have 32 bits
+MOST_ROWS = 2**31  # slot numbers have 32 bits
 
 
 class WaitingRow(NamedTuple):
@@ -51,17 +51,17 @@ class WaitingRows:
     def clear(self) -> None:
         """Drop all rows and free their memory."""
         self.count = 0
-        self.width = 0  # of a ticket
-        self.slots: list[dict[Hashable, int]] = [{} for _ in range(SHARDS)]  # by id
-        self.ids: list[Any] = [None]  # by slot, as are the other columns
+        self.width = 0  # how many numbers a ticket has
+        self.slots: list[dict[Hashable, int]] = [{} for _ in range(SHARDS)]  # slot numbers by id
+        self.ids: list[Any] = [None]  # ids by slot; the lists below are by slot, too
         self.keys: list[Any] = [None]
         self.numbers = array("q", [0])
         self.times = array("d", [0.0])
-        self.older, self.younger = array("I", [0]), array("I", [0])  # the slots next in age
+        self.older, self.younger = array("I", [0]), array("I", [0])  # next slots by age
         self.free: list[int] = []
         self.blocks: list[np.ndarray | None] = [None]
-        self.used = [0]  # slots, by block
-        self._spare: np.ndarray | None = None  # a block
+        self.used = [0]  # how many slots of each block are in use
+        self._spare: np.ndarray | None = None  # an empty block to reuse
 
     def slot(self, id: Hashable) -> int | None:
         """Return the slot of the row with this id; None if no such row waits."""
@@ -79,7 +79,7 @@ class WaitingRows:
         return self.younger[0]
 
     def add(self, id: Hashable, ticket: np.ndarray, key: Any, number: int, now: float) -> None:
-        """Add a row as the youngest; it counts as added once its id is entered."""
+        """Add a row as the youngest; the row counts as added once its id is in ``slots``."""
         slot = self.free.pop() if self.free else self._new_slot()
         which = slot >> BITS
         block = self.blocks[which]

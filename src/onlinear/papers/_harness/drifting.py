@@ -31,7 +31,7 @@ Stream = dict[str, Any]  # arguments of streams.paired
 Families = Mapping[str, Sequence[Learner]]
 
 POINTS = 100  # points of a curve
-FEW = 10  # most repeats for other interpretations
+FEW = 10  # at most this many repeats for other interpretations of the paper
 
 
 class LossCurves(NamedTuple):
@@ -62,7 +62,10 @@ def powers(least: float, most: float, step: float = 0.5) -> list[float]:
 def compared(
     study: Study, streams: Sequence[Stream], families: Families, repeats: int | None = None
 ) -> list[LossCurves]:
-    """Tune each family of learners on a separate stream; run the best on the repeats' streams."""
+    """Choose the best learner of each family on a tuning stream; run it on other streams.
+
+    A family is one kind of learner with different values of its parameters.
+    """
     seeds = study.seeds[:repeats]
     tuning = [
         _Trial(stream, study.tuning_seed, learners)
@@ -126,7 +129,8 @@ def spread(losses: np.ndarray) -> float:
 def below(curves: LossCurves, one: str, *others: str) -> bool:
     """Return whether one learner's mean loss is significantly lower than that of all others.
 
-    Losses are compared stream by stream; the mean difference must exceed its 95 % interval.
+    Losses are compared stream by stream: the 95 % confidence interval of the mean difference must
+    lie above 0.
     """
     apart = [curves.losses[other] - curves.losses[one] for other in others]
     return all(each[:, -1].mean() > spread(each) for each in apart)
@@ -166,13 +170,13 @@ def picture(
         up = "" if k % columns else "cumulative squared loss"
         pictures.plain(place, title, "round" * last, up)
         place.set_yscale("log")
-    words = "Cumulative squared loss, mean of the repeats with its 95 % band, logarithmic."
+    words = "Cumulative squared loss on a log axis: mean of the repeats with its 95 % band."
     if beside:
         for k, place in enumerate(axes[-1]):
-            pictures.plain(place, "", "round", "" if k else f"the same / that of {beside}")
+            pictures.plain(place, "", "round", "" if k else f"loss / loss of {beside}")
             place.axhline(1, color="black", lw=0.8)
             place.set_ylim(0.65, 1.5)
-        words += f" Below: divided by that of {beside} on the same stream, where it is close."
+        words += f" Below: the loss divided by that of {beside} on the same stream, near 1."
     handles = axes.flat[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=6)
     return Picture(figure, words)
@@ -186,7 +190,7 @@ def totals(titles: Iterable[str], curves: Sequence[LossCurves]) -> Table:
         for name, losses in each.losses.items()
     ]
     columns = ("stream", "learner", "tuned to", "loss", "95 %")
-    note = "* marks an end of the grid."
+    note = "* marks a value at an end of the grid of values that were tried."
     return Table("Total squared loss", columns, rows, note, words=3)
 
 
@@ -208,12 +212,12 @@ def readings(
     otherwise: Mapping[str, Stream],
     families: Families,
 ) -> list[Table]:
-    """Tune and run all again under other readings of the paper; return a table per stream."""
+    """Tune and run all again under other interpretations of the paper; return tables."""
     other = [
         (title, name, {**stream, **changed})
         for title, stream in streams.items()
         for name, changed in otherwise.items()
-        if "pairs" not in changed or "switch_every" in stream  # otherwise it would change nothing
+        if "pairs" not in changed or "switch_every" in stream  # else pairs do not matter
     ]
     curves = compared(study, [stream for _, _, stream in other], families, FEW)
     tables = []

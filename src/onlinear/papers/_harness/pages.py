@@ -81,7 +81,7 @@ def _shown(folder: Path, name: str, heading: str, record: dict[str, Any]) -> lis
     parts: list[Part] = [Links(heading, _files(name, record["pictures"]))]
     for stem, caption in record["pictures"].items():
         drawing = folder / f"{stem}.svg"
-        if drawing.exists():  # it may have been deleted
+        if drawing.exists():  # the file may have been deleted
             parts.append(Drawing("", caption, drawing.read_bytes()))
     return parts
 

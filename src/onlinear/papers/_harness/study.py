@@ -39,7 +39,7 @@ class Study:
     seed : int, default 0
         The seed of the first stream. Parameters are tuned on a separate stream.
     quick : bool, default False
-        Whether to run for seconds only: with less data where a script takes long, so the numbers
+        Whether to run for seconds only. Scripts that take long then use less data, so their numbers
         differ.
     folder : Path, optional
         The folder of real data sets; see :func:`onlinear.streams.load`.
@@ -109,7 +109,7 @@ class Study:
         finally:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-            gc.collect()  # frees its semaphores, as the command exits without cleanup
+            gc.collect()  # frees the pool's semaphores: the command exits without cleanup
 
 
 def _serve() -> None:

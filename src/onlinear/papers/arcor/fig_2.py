@@ -4,26 +4,27 @@ The claim
 ---------
 On both streams AROW for regression performs worst, NLMS is second and ARCOR, with several values of
 q, is the best. The gap between the cumulative losses grows with time. The paper takes this to mean
-that ARCOR tracks better both when the target drifts and when it switches.
+that ARCOR tracks better both when the true weights drift and when they switch.
 
 What is run
 -----------
 The streams have 2,000 rows and 20 columns (onlinear.streams.paired), and label noise N(0, 2). In
-the left panel the target lies in the first two columns and turns at a rate of t^−.01. In the right
-panel the rate is t^−.5, and every 50 rounds the target moves to the next pair of columns. Each
-learner has one parameter (NLMS its step, the others r), tuned on one stream by its total loss; the
-curves are means over other streams with 95 % bands. One learner is said to lose less than another
-if the mean of the differences, stream by stream, exceeds its 95 % interval. In the tables of other
-readings, the experiment is repeated with other units, pairs and rates.
+the left panel, only the first two columns have true weights other than 0, and these weights turn at
+a rate of t^−.01. In the right panel the rate is t^−.5, and every 50 rounds the true weights move to
+the next pair of columns. One parameter of each learner (the step of NLMS, r of the others) is tuned
+on one stream by the total loss; the curves are means over other streams with 95 % bands. One
+learner is said to lose less than another if the 95 % confidence interval of the mean difference,
+stream by stream, is on one side of 0. In the tables of other readings, the experiment is repeated
+with other units, pairs and rates.
 
 The reading
 -----------
 The paper does not say in which unit the rate is, how large R_B is, which values of q were drawn,
 and over which values the parameter was tuned. Here the rate is in degrees per round, N(0, 2) has
-variance 2, R_B = 1, and the target goes round in five pairs of columns.
+variance 2, R_B = 1, and the true weights move through five pairs of columns in turn.
 
-The result of the left panel depends on the unit of the rate. In radians the target turns by 57° per
-round, and no learner can follow it. In radians AROWR is the best, since its tuned r makes it
+The result of the left panel depends on the unit of the rate. In radians the weights turn by 57° per
+round, and no learner can follow them. In radians AROWR is the best, since its tuned r makes it
 predict almost 0. At 1° per round the learners are in the paper's order for q up to 1.5, and with
 larger q ARCOR falls behind NLMS. At .1° per round, half a turn in all, ARCOR is ahead of NLMS with
 q = 2 as well. In the right panel the learners are in the paper's order for q up to 2 under every
@@ -124,7 +125,7 @@ def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
             ),
             Claim(
                 f"{slug}-arcor-best-any-q",
-                f"{panel.capitalize()}: the same for every q from 1 to 3",
+                f"{panel.capitalize()}: ARCOR is ahead of NLMS for every q from 1 to 3",
                 len(ahead) == len(SEVERAL_Q),
                 f"not ahead of NLMS: "
                 f"{', '.join(f'q = {q:g}' for q in SEVERAL_Q if q not in ahead) or 'none'}",
@@ -140,13 +141,13 @@ def _gap(panel: str, slug: str, curves: LossCurves) -> Claim:
     best = min(map(named, SEVERAL_Q), key=curves.total)
     at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]
     gaps = {
-        f"{worse} less {better}": (curves.losses[worse] - curves.losses[better]).mean(axis=0)[at]
+        f"{worse} − {better}": (curves.losses[worse] - curves.losses[better]).mean(axis=0)[at]
         for worse, better in (("AROWR", "NLMS"), ("NLMS", best))
     }
     return Claim(
         f"{slug}-gap-grows",
         f"{panel.capitalize()}: the gaps between all learners grow with time",
         all((np.diff([0.0, *gap]) > 0).all() for gap in gaps.values()),
-        "after each quarter: "
+        "difference of losses after each quarter: "
         + "; ".join(f"{pair} {', '.join(f'{g:,.0f}' for g in gap)}" for pair, gap in gaps.items()),
     )

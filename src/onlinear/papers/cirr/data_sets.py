@@ -41,9 +41,9 @@ __all__ = [
 ]
 
 KEPT = {"ISE": [0, 1, 2, 3, 5, 6, 7], "F-16": [*range(10), 38]}  # columns kept by CIRR and OSLOG
-GONE = [25, 29, 31, 33]  # removed from F-16 for AAR and ORR
-RATES = {"ISE": 1e-5, "F-16": 1.55e-6}
-A = 1e-5
+GONE = [25, 29, 31, 33]  # columns removed from F-16 for AAR and ORR
+RATES = {"ISE": 1e-5, "F-16": 1.55e-6}  # the learning rates η of OGD
+A = 1e-5  # the paper's constant a
 NOTHING = 1e-100  # smaller weights count as 0: they underflow in a few rounds
 REACH = 100.0  # the factor by which a parameter is changed to test sensitivity
 STARTS = 40  # how many different first rows a selection starts from
@@ -56,16 +56,16 @@ class SetSeen(NamedTuple):
     rows: int
     paper: dict[str, Row]  # as the paper ran it, errors included
     right: dict[str, Row]  # with the paper's constant, without its errors
-    fair: dict[str, float]  # RMSE, tuned
-    going: dict[str, float]  # RMSE, tuned, continuing from the first quarter
-    chosen: dict[str, ol.Learner]
-    tuned_to: dict[str, str]  # the same as text
-    curves: dict[str, np.ndarray]  # RMSE of the rounds so far, paper's constant
+    fair: dict[str, float]  # RMSE of tuned learners that start anew
+    going: dict[str, float]  # RMSE of tuned learners that continue from the first quarter
+    chosen: dict[str, ol.Learner]  # the tuned learners
+    tuned_to: dict[str, str]  # their parameters as text
+    curves: dict[str, np.ndarray]  # RMSE of the rounds so far, with the paper's constant
     by_parameter: dict[str, tuple[np.ndarray, np.ndarray]]  # parameters and RMSE
 
 
 def look(name: str, X: np.ndarray, y: np.ndarray, every: int) -> SetSeen:
-    """Return the results on a data set; every ``every``-th value of a is tried."""
+    """Return the results on a data set; every ``every``-th value of the penalty a is tried."""
     early, known, rest, labels = split(X, y)
     few = np.ascontiguousarray(rest[:, KEPT[name]])
     ogd = ol.OGD(eta=RATES[name], on_bad="skip")
@@ -98,7 +98,7 @@ def look(name: str, X: np.ndarray, y: np.ndarray, every: int) -> SetSeen:
 
 
 def slips() -> list[ol.Learner]:
-    """Return AAR and ORR with the errors of the paper's code."""
+    """Return AAR and ORR with the programming errors of the paper's code."""
     return [MisusedInverse(a=A, form="sums", shrink=True), MisusedInverse(a=A)]
 
 

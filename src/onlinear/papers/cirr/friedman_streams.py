@@ -23,11 +23,11 @@ from onlinear.papers.cirr.protocol import (
 
 __all__ = ["ROUNDS", "SIGNIFICANT", "SIZES", "StreamSeen", "by_input", "draw", "look"]
 
-SIGNIFICANT = [0, 1, 3, 4]  # x₁, x₂, x₄, x₅
+SIGNIFICANT = [0, 1, 3, 4]  # the columns of x₁, x₂, x₄ and x₅
 OTHERS = [2, 5, 6, 7, 8, 9]
-STRUCK = 4  # x₅
-SIZES = 10.0 ** np.arange(1, 7)
-WRONG = 1000.0
+STRUCK = 4  # x₅, the input with anomalies
+SIZES = 10.0 ** np.arange(1, 7)  # of anomalies
+WRONG = 1000.0  # a wrong label
 ROUNDS = np.unique(np.geomspace(20, 30_576, 40).astype(int))
 
 GIVEN: dict[str, ol.Learner] = {  # the paper's constants, without its errors
@@ -44,18 +44,18 @@ class StreamSeen(NamedTuple):
 
     paper: dict[str, Row]  # as the paper ran it, errors included
     right: dict[str, float]  # RMSE with the paper's constants, without its errors
-    fair: dict[str, float]  # tuned,
-    four: dict[str, float]  # with the significant inputs alone,
-    six: dict[str, float]  # with the others alone,
-    struck: dict[str, np.ndarray]  # and with anomalies of each size
-    mislabelled: dict[str, float]  # with two labels of WRONG
-    weights: dict[str, np.ndarray]  # after the first quarter
-    excess: dict[str, np.ndarray]  # loss above the best in hindsight, after ROUNDS
+    fair: dict[str, float]  # RMSE of tuned learners
+    four: dict[str, float]  # RMSE with the four significant inputs alone
+    six: dict[str, float]  # RMSE with the other six inputs alone
+    struck: dict[str, np.ndarray]  # RMSE with anomalies of each of SIZES
+    mislabelled: dict[str, float]  # RMSE with two labels replaced by WRONG
+    weights: dict[str, np.ndarray]  # weights after the first quarter
+    excess: dict[str, np.ndarray]  # loss minus the best in hindsight, after each of ROUNDS
     chosen: dict[str, str]  # the tuned parameters
 
 
 def look(X: np.ndarray, y: np.ndarray, every: int) -> StreamSeen:
-    """Return the results on a stream; every ``every``-th value of a is tried."""
+    """Return the results on a stream; every ``every``-th value of the penalty a is tried."""
     early, known, rest, labels = split(X, y)
     fair, tried = tuned(early, known, every), grids(early, known, every)
     given = {**GIVEN, "ONS": fair["ONS"]}
@@ -114,7 +114,7 @@ def by_input(X: np.ndarray, y: np.ndarray) -> Table:
         errors = _errors(GIVEN, _struck(rest, SIZES[-1], column), labels)
         rows.append([f"x{chr(0x2080 + column + 1) if column < 9 else '₁₀'}"])
         rows[-1] += [digits(errors[name]) for name in GIVEN]
-    note = "RMSE on the stream of the first seed, with the paper's constants, without slips."
+    note = "RMSE on the stream of the first seed, with the paper's constants, without its errors."
     return Table("Two anomalies of 10⁶ in each input", ("input", *GIVEN), rows, note)
 
 

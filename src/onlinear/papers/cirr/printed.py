@@ -36,8 +36,9 @@ PRINTED = {
 def remarks(seen: Mapping[str, SetSeen]) -> list[str]:
     """Return remarks on the cells of the table that differ from the printed ones."""
     return [
-        f"Cells of {which} that are more than one unit of the last printed digit apart, with AAR "
-        f"and ORR as the paper ran them. {differing(PRINTED[which], each.paper)}"
+        f"Cells of {which} that differ from the printed ones by more than one unit of the last "
+        "printed digit, with AAR and ORR as the paper ran them. "
+        f"{differing(PRINTED[which], each.paper)}"
         for which, each in seen.items()
     ]
 
@@ -49,13 +50,16 @@ def tables(
     tables = []
     for which, each in seen.items():
         printed = PRINTED[which]
-        note = "AAR and ORR with the slips that the paper's have; ONS' parameters are not given."
+        note = (
+            "AAR and ORR are run with the paper's programming errors; the parameters of ONS are "
+            "not given."
+        )
         tables += [
             printed_beside(
                 f"Table 3 as the paper ran it: {which}", printed, each.paper, note, slice(0, 3)
             ),
             printed_beside(
-                f"Quartiles of its errors: {which}", printed, each.paper, "", slice(3, 6)
+                f"Quartiles of the errors: {which}", printed, each.paper, "", slice(3, 6)
             ),
         ]
     for which, each in seen.items():
@@ -72,15 +76,15 @@ def tables(
             ]
             for name in (*ONLINE[:4], "OSLOG, ŷ₁ = w₀ᵀx₁", *ONLINE[4:])
         ]
-        last = f"tuned, without {LIRA}" if which == "ISE" else "µs a row"
+        last = f"tuned, without {LIRA}" if which == "ISE" else "µs per row"
         tables.append(
             Table(
-                f"RMSE without slips: {which}",
+                f"RMSE without the paper's programming errors: {which}",
                 (
                     "learner",
                     "paper's constant",
                     "tuned",
-                    "tuned, going on from the first quarter",
+                    "tuned, continuing from the first quarter",
                     last,
                     "tuned parameters",
                 ),
@@ -98,11 +102,11 @@ def pictures(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[P
         which: {
             "printed in the paper": {n: float(values[0]) for n, values in PRINTED[which].items()},
             "as the paper ran it": {name: value.rmse for name, value in each.paper.items()},
-            "without slips, tuned": each.fair,
+            "corrected, tuned": each.fair,
         }
         for which, each in seen.items()
     }
-    series["ISE"]["the same, without the index in lira"] = dict(hidden)
+    series["ISE"]["corrected, tuned, without the index in lira"] = dict(hidden)
     lines = {
         which: {
             name: (parameters / parameter(each.chosen[name])[1], errors)
@@ -114,16 +118,18 @@ def pictures(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[P
         Picture(
             side_by_side(series),
             "RMSE on the last three quarters. Rings: as printed. Squares: the paper's protocol, "
-            "run here, slips included. Diamonds: AAR, ORR and OSLOG put right, all learners tuned.",
+            "run here, with the paper's programming errors. Diamonds: AAR, ORR and OSLOG "
+            "corrected, all learners tuned.",
         ),
         Picture(
             over_time({which: each.curves for which, each in seen.items()}),
-            "The error over time, with the paper's constant and without slips. OSLOG's first "
-            "prediction as printed stays in its RMSE to the end; BLUE knows all rows beforehand.",
+            "The error over time, with the paper's constant and without its programming errors. "
+            "OSLOG's first prediction as printed still dominates its RMSE at the end; BLUE knows "
+            "all rows beforehand.",
         ),
         Picture(
             by_parameter(lines, REACH),
             "RMSE on the last three quarters if the parameter is not the tuned one (a; η of OGD; γ "
-            "of ONS, whose ε stays). A step of OGD that is too long for a row is not taken.",
+            "of ONS, whose ε is not changed). A step of OGD that would overshoot is not taken.",
         ),
     ]

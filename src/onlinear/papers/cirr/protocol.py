@@ -31,10 +31,10 @@ __all__ = [
 
 ONLINE = ("AAR", "ORR", "CIRR", "OSLOG", "OGD", "ONS")
 LEARNERS = (*ONLINE, "BLUE")
-PENALTIES = 10.0 ** np.arange(-8, 2.25, 0.5)
-RATES = 2.0 ** np.arange(-14, 7)  # of OGD, where 1/max‖x‖² is the largest that is sound
-STEPS = 10.0 ** np.arange(-3, 1.25, 0.5)  # of ONS: gamma in units of 1/mean y²,
-PRIORS = 10.0 ** np.arange(-8, 1.25)  # and epsilon in units of mean y² · max‖x‖²
+PENALTIES = 10.0 ** np.arange(-8, 2.25, 0.5)  # values of a
+RATES = 2.0 ** np.arange(-14, 7)  # η of OGD times max‖x‖²; above 1, steps may overshoot
+STEPS = 10.0 ** np.arange(-3, 1.25, 0.5)  # gamma of ONS, in units of 1/mean y²
+PRIORS = 10.0 ** np.arange(-8, 1.25)  # epsilon of ONS, in units of mean y² · max‖x‖²
 
 
 class Row(NamedTuple):
@@ -65,7 +65,7 @@ def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
 
 def _run(y: np.ndarray, predictions: np.ndarray) -> ol.Replay:
     """Return a replay in which every row counts: if a prediction is NaN, so are all measures."""
-    if np.isnan(predictions).any():  # of a row that Replay would leave out
+    if np.isnan(predictions).any():  # Replay would leave this row out
         predictions = np.full(y.size, np.nan)
     return ol.Replay(predictions, y, np.zeros(0, dtype=np.intp))
 
@@ -110,7 +110,7 @@ def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Learner]]:
-    """Return the learners to tune over, by name, with every ``every``-th value of a."""
+    """Return the learners to tune over, by name, with every ``every``-th value of the penalty a."""
     longest, power = float(np.max(np.sum(X**2, axis=1))), float(np.mean(y**2))
     penalties = PENALTIES[::every].tolist()
     return {
@@ -149,7 +149,7 @@ def named(learner: ol.Learner, grid: Sequence[ol.Learner] = ()) -> str:
 
 
 def digits(value: float) -> str:
-    """Return a value as text with four digits."""
+    """Return a value as text with four significant digits."""
     return f"{value:.4g}".replace("-", "−")
 
 
@@ -190,6 +190,7 @@ def differing(printed: Mapping[str, Sequence[str]], found: Mapping[str, Row]) ->
                 cell = f"{name} {measure} {was.replace('-', '−')} (here {digits(value)})"
                 (slips if misprinted(was, value) else others).append(cell)
     return (
-        f"By a sign or a power of ten alone, as a misprint would be: {'; '.join(slips) or 'none'}. "
-        f"Otherwise, and so not reproduced: {'; '.join(others) or 'none'}."
+        "Different only by a sign or a power of ten, like a misprint: "
+        f"{'; '.join(slips) or 'none'}. "
+        f"Otherwise different, and so not reproduced: {'; '.join(others) or 'none'}."
     )

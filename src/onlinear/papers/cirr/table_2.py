@@ -16,12 +16,13 @@ CIRR becomes 3.022, which suggests that CIRR is less sensitive to anomalies.
 
 What is run
 -----------
-The paper's protocol is run on the file that the authors used (OpenML 564), if it can be had, and on
-streams drawn from the formula, one per repeat. Learners start anew on the last three quarters, with
-a = .1 for AAR and a = .5 for ORR, CIRR and OSLOG. OSLOG's first prediction is w₀ᵀx₁, and D has no
-floor. BLUE is least squares with an intercept, fitted to the rows that it is scored on; R² is the
-squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS: OGD's
-constant η = .05 was searched for so that the printed row comes out, and ONS is tuned.
+The paper's protocol is run on the file that the authors used (OpenML 564), if it is available, and
+on streams drawn from the formula, one per repeat. Learners start anew on the last three quarters,
+with a = .1 for AAR and a = .5 for ORR, CIRR and OSLOG. OSLOG's first prediction is w₀ᵀx₁, and the
+matrix D of CIRR and OSLOG has no positive lower limit (floor). BLUE is least squares with an
+intercept, fitted to the rows that it is scored on; R² is the squared correlation of y and ŷ. The
+paper does not give the parameters of OGD and ONS: OGD's constant η = .05 was searched for so that
+the printed row comes out, and ONS is tuned.
 
 Then the protocol is run with AAR and ORR as they are defined, and again with every learner tuned. A
 tuned learner has the parameter with the least loss on the first quarter, out of a grid from 10⁻⁸ to
@@ -43,17 +44,17 @@ is OGD's row with one fitted number. Values count as the same if they are within
 last printed digit, since the paper sometimes rounds and sometimes truncates. A remark lists the
 other cells that differ from the printed ones.
 
-The printed rows of AAR and ORR are not results of AAR and ORR. Both rows come from one slip, a
+The printed rows of AAR and ORR are not results of AAR and ORR. Both rows come from the same
 programming error: A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. So the matrix is inverted in each
-round, and rows are added to the matrix and to its inverse in turns. ORR's slip is in a version of
-R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR; AAR's was found by trying
-about twenty wrong updates. Except for one cell, the wrong updates give the rows of AAR and ORR to
-the last printed digit, and even the weight 30004 that the text has for ORR. The data have no
+round, and rows are added to the matrix and to its inverse in turns. ORR's error is in a version of
+R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR; AAR's error was found by
+trying about twenty wrong updates. Except for one cell, the wrong updates give the rows of AAR and
+ORR to the last printed digit, and even the weight 30004 that the text has for ORR. The data have no
 outliers: all inputs are in [0, 1].
 
-AAR and ORR without the slip predict as well as CIRR and OSLOG. Superiority is taken to mean 5 %
+AAR and ORR without the error predict as well as CIRR and OSLOG. Superiority is taken to mean 5 %
 less RMSE after proper tuning. The remaining difference between these four learners is under 1 % and
-due to the first rounds, after which all four have the same loss. The table says nothing of
+due to the first rounds, after which all four have the same loss. The table says nothing about
 sparsity: the best penalty is too weak to set a weight to zero, as the paper says itself.
 
 Leaving out inputs that do not matter cannot hurt, and does not: the printed RMSEs of 3.41 and 21.12
@@ -62,8 +63,8 @@ holds for AAR, for the same reason: both predict with x already in the matrix, s
 predicted near 0. OSLOG and ORR predict before x is in the matrix. CIRR and AAR are protected
 against anomalies of inputs only: anomalies of labels harm all learners alike. How much an anomaly
 raises the RMSE of the other learners depends on the input; for some inputs without influence on y
-it is less than tenfold. After the two anomalies every second-order learner has lost x₅, whose two
-large values outweigh all others.
+the RMSE grows less than tenfold. After the two anomalies, no second-order learner can use x₅ any
+more, since its two large values outweigh all others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -122,7 +123,7 @@ def run(study: Study) -> Outcome:
         file: StreamSeen | None = look(data.X, data.y, every)
     except DataNotFoundError as missing:
         file = None
-        remarks.append(f"Without the authors' file, on drawn streams alone: {missing}")
+        remarks.append(f"Without the authors' file, only drawn streams were run: {missing}")
     means = {name: _mean(streams, name) for name in ("right", "fair", "four", "six")}
     remarks += _remarks(file)
     numbers = {f"{kind} {name}": value for kind, of in means.items() for name, value in of.items()}
@@ -185,15 +186,15 @@ def _claims_of_rows(
     return [
         Claim(
             "rows",
-            "RMSE and R² alone: CIRR 2.65, .72; OSLOG 2.63, .72; BLUE 2.63, .72 (to the "
-            "last printed digit on the file, to 3 % on drawn streams; the other cells that differ "
-            "are in a remark)",
+            "RMSE and R² are: CIRR 2.65, .72; OSLOG 2.63, .72; BLUE 2.63, .72 (to the last "
+            "printed digit on the file, to 3 % on drawn streams; a remark lists other cells that "
+            "differ)",
             all(near[name] for name in SAME),
             "; ".join(f"{n} {paper[n].rmse:.4g}, {paper[n].r2:.3f}" for n in SAME) + f" ({where})",
         ),
         Claim(
             "OGD",
-            "RMSE and R² alone: OGD 2.91, .67 (as above, with η = .05, fitted to this row)",
+            "RMSE and R² of OGD are 2.91, .67 (as precisely, with η = .05, fitted to this row)",
             near["OGD"],
             f"{paper['OGD'].rmse:.4g}, {paper['OGD'].r2:.3f} ({where})",
         ),
@@ -201,8 +202,8 @@ def _claims_of_rows(
             "AAR and ORR",
             "AAR has an RMSE of 1.19·10⁵, ORR of 4.73·10⁵ (taken to hold within a factor of 2)",
             all(0.5 < own[n] / float(PRINTED[n][0]) < 2 for n in ("AAR", "ORR")),
-            f"AAR {own['AAR']:.4g}, ORR {own['ORR']:.4g}; with the slip {paper['AAR'].rmse:.3g} "
-            f"and {paper['ORR'].rmse:.3g} ({where})",
+            f"AAR {own['AAR']:.4g}, ORR {own['ORR']:.4g}; with the programming error "
+            f"{paper['AAR'].rmse:.3g} and {paper['ORR'].rmse:.3g} ({where})",
         ),
     ]
 
@@ -238,14 +239,15 @@ def _claims_of_weights(streams: Sequence[StreamSeen], file: StreamSeen | None) -
             "x₂, x₄, x₅, and give the others little importance (each within .75)",
             off < 0.75,
             f"CIRR: {', '.join(f'{weight:.1f}' for weight in weights)}".replace("-", "−")
-            + f"; the farthest of any of the three is {off:.2f} off",
+            + f"; the largest deviation of any of the three learners is {off:.2f}",
         ),
         Claim(
             "weights of ORR",
             "ORR gives very high weights, the least of which is 30004",
             least > 1000,
-            f"ORR's weight of a significant input is down to {least:.1f}; with the slip x₂ has "
-            f"{slipped[1]:.1f}" + ("" if file else " in the first stream"),
+            f"ORR's smallest weight of a significant input is {least:.1f}; with the programming "
+            f"error, the weight of x₂ is {slipped[1]:.1f}"
+            + ("" if file else " in the first stream"),
         ),
     ]
 
@@ -265,10 +267,11 @@ def _claims_of_inputs(means: Mapping[str, Mapping[str, float]]) -> list[Claim]:
         Claim(
             "four inputs, gradients",
             "OGD and ONS are a bit worse than CIRR and OSLOG when significant attributes are "
-            "removed (read: the less significant)",
+            "removed (taken to mean the less significant ones)",
             min(four["OGD"], four["ONS"]) > max(four["CIRR"], four["OSLOG"]),
-            f"OGD {four['OGD']:.4g}, ONS {four['ONS']:.4g}; by the word, with the other six inputs "
-            "alone, " + ", ".join(f"{n} {six[n]:.5g}" for n in ("CIRR", "OSLOG", "OGD", "ONS")),
+            f"OGD {four['OGD']:.4g}, ONS {four['ONS']:.4g}; taken literally, with the other six "
+            "inputs alone: "
+            + ", ".join(f"{n} {six[n]:.5g}" for n in ("CIRR", "OSLOG", "OGD", "ONS")),
         ),
     ]
 
@@ -288,11 +291,11 @@ def _claims_of_anomalies(streams: Sequence[StreamSeen], right: Mapping[str, floa
         ),
         Claim(
             "less sensitive",
-            "CIRR is less sensitive to anomalies than its competitors (it grows by 5 % less than "
-            "each)",
+            "CIRR is less sensitive to anomalies than its competitors (the factor by which its "
+            "RMSE grows is at least 5 % smaller than that of each competitor)",
             all(rise["CIRR"] < CLEAR * rise[n] for n in ONLINE if n != "CIRR"),
-            f"AAR is as little: {struck['AAR'][-1]:.4g} at x₅ = 10⁶, CIRR "
-            f"{struck['CIRR'][-1]:.4g}; ORR {struck['ORR'][-1]:.3g}. With two labels of 1000: "
+            f"AAR is no more sensitive: at x₅ = 10⁶ AAR has {struck['AAR'][-1]:.4g}, CIRR "
+            f"{struck['CIRR'][-1]:.4g}, ORR {struck['ORR'][-1]:.3g}. With two labels of 1000: "
             + ", ".join(
                 f"{n} {np.mean([seen.mislabelled[n] for seen in streams]):.3g}" for n in ONLINE
             ),
@@ -305,8 +308,8 @@ def _remarks(file: StreamSeen | None) -> list[str]:
         return []
     wrong = differing(PRINTED, {n: each for n, each in file.paper.items() if n != "ONS"})
     return [
-        "Cells that are more than one unit of the last printed digit apart, with AAR and ORR as "
-        f"the paper ran them and without ONS. {wrong}"
+        "Cells that differ from the printed ones by more than one unit of the last printed digit, "
+        f"with AAR and ORR as the paper ran them and without ONS. {wrong}"
     ]
 
 
@@ -315,10 +318,10 @@ def _tables(
 ) -> list[Table]:
     paper = _paper(streams, file)
     note = (
-        "On the authors' file, AAR and ORR with the slip that the paper's have; ONS is tuned, its "
-        "parameters are not given."
+        "On the authors' file. AAR and ORR are run with the paper's programming error; ONS is "
+        "tuned, since its parameters are not given."
         if file
-        else "Means over drawn streams, AAR and ORR with the slip that the paper's have."
+        else "Means over drawn streams. AAR and ORR are run with the paper's programming error."
     )
     rows = [
         [
@@ -334,9 +337,9 @@ def _tables(
     ]
     return [
         printed_beside("Table 2 as the paper ran it", PRINTED, paper, note, slice(0, 3)),
-        printed_beside("Quartiles of its errors", PRINTED, paper, "", slice(3, 6)),
+        printed_beside("Quartiles of the errors", PRINTED, paper, "", slice(3, 6)),
         Table(
-            "RMSE without slips",
+            "RMSE without the paper's programming error",
             (
                 "learner",
                 "paper's constants",
@@ -362,8 +365,8 @@ def _pictures(
     series = {
         "printed in the paper": {name: float(values[0]) for name, values in PRINTED.items()},
         "as the paper ran it": {name: each.rmse for name, each in _paper(streams, file).items()},
-        "without slips": means["right"],
-        "without slips, tuned": means["fair"],
+        "corrected": means["right"],
+        "corrected, tuned": means["fair"],
     }
     struck = {name: np.array([seen.struck[name] for seen in streams]) for name in ONLINE}
     excess = {name: np.array([seen.excess[name] for seen in streams]) for name in ONLINE}
@@ -371,13 +374,14 @@ def _pictures(
         Picture(
             near_and_far(series),
             "RMSE on the last three quarters. Rings: as printed. Squares: the paper's protocol, "
-            "run here, with the slip in AAR and ORR. Without it they are where the others are.",
+            "run here, with the programming error in AAR and ORR. Without this error, AAR and ORR "
+            "are about as good as the others.",
         ),
         Picture(
             struck_and_excess(SIZES, struck, ROUNDS, excess),
-            "Left: RMSE when x₅ is replaced in two rows. CIRR and AAR, which have a row in their "
-            "matrix when they predict it, hardly notice, and cannot be told apart; nor can ORR and "
-            "OSLOG. Right: what each learner has lost more "
-            "than the best fixed weights of the rounds so far. Means, with 95 % confidence bands.",
+            "Left: RMSE when x₅ is replaced in two rows. The RMSE of CIRR and AAR, whose matrix "
+            "includes a row before they predict it, hardly changes; their curves coincide, and so "
+            "do those of ORR and OSLOG. Right: each learner's loss minus that of the best fixed "
+            "weights of the rounds so far. Means, with 95 % confidence bands.",
         ),
     ]

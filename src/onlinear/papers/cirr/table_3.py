@@ -19,17 +19,18 @@ computational efficiency than ORR, ONS, OGD and AAR.
 What is run
 -----------
 First the paper's protocol is run. Learners start anew on the last three quarters, with a = 10⁻⁵.
-CIRR and OSLOG are given only the attributes that they selected, D has no floor, and OSLOG's first
-prediction is w₀ᵀx₁. BLUE is least squares with an intercept, fitted to the rows that it is scored
-on; R² is the squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS.
-On ISE OGD has η = 10⁻⁵, the same as a. On F-16 OGD's η = 1.55·10⁻⁶ was searched for so that the
-printed row comes out; the agreement of this row therefore says little. Steps of this size are too
-long for some rows of F-16, which are predicted here and not learnt. The rows of ONS are left out.
+CIRR and OSLOG are given only the attributes that they selected, their matrix D has no positive
+lower limit (floor), and OSLOG's first prediction is w₀ᵀx₁. BLUE is least squares with an intercept,
+fitted to the rows that it is scored on; R² is the squared correlation of y and ŷ. The paper does
+not give the parameters of OGD and ONS. On ISE OGD has η = 10⁻⁵, the same as a. On F-16 OGD's η =
+1.55·10⁻⁶ was searched for so that the printed row comes out; the agreement of this row therefore
+says little. Steps of this size are too long for some rows of F-16, which are predicted here and not
+learnt. The rows of ONS are left out.
 
 Attributes 26, 30, 32 and 34 are not removed for AAR and ORR. In the first quarter attributes 26,
 28, 30, 32 and 34 are 0 in every row. So the weights of these attributes are 0 for any learner,
 which says nothing about shrinkage, and removing the attributes changes nothing in the first
-quarter. Later they are not 0 in a few rows; the claim on shrinkage says what their removal changes
+quarter. Later they are not 0 in a few rows; the claim on shrinkage says what removing them changes
 then.
 
 Then the protocol is run with AAR and ORR as they are defined, OSLOG's first prediction 0, a floor
@@ -40,13 +41,13 @@ practice; and without the index of Istanbul in lira. With a large ε and a small
 the grid of ONS ends before that. A tuned value at an end of its grid would be marked in the table.
 
 The selection of attributes is run as the paper did it, with a = 10⁻⁵ and no floor, on the first
-quarter. Then the selection is run on the first quarter begun at each of its first 40 rows in turn,
-and with its rows shuffled.
+quarter. Then the selection is run on the first quarter starting at each of its first 40 rows in
+turn, and with its rows shuffled.
 
 Sensitivity is how many times a learner's RMSE on the last three quarters grows, at most, if its
 parameter is changed from the tuned value to between a hundredth and a hundred times this value, in
-steps of half a power of ten (ε of ONS stays). Time is the best of three replays of the F-16 rows by
-the library's learners.
+steps of half a power of ten (ε of ONS is not changed). Time is the best of three replays of the
+F-16 rows by the library's learners.
 
 The reading
 -----------
@@ -56,19 +57,19 @@ text. OGD's row is reproduced on ISE. On F-16 OGD's RMSE is reproduced but its R
 the library leaves out rows that overshoot. The rows of F-16 come from 7,154 observations, not from
 13,750.
 
-The printed rows of AAR and ORR are not results of AAR and ORR. ORR's row has the slip (programming
-error) of Table 2, A ← (A + xxᵀ)⁻¹ for A ← (A⁻¹ + xxᵀ)⁻¹. AAR's row has another slip:
-ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never inverted. With these slips, the printed rows
-of AAR and ORR are reproduced. ORR's slip is in a version of R/ORR.R in the repository that the
-paper names, github.com/JamilWaqas/CR. AAR's slip was found by trying about twenty wrong updates
+The printed rows of AAR and ORR are not results of AAR and ORR. ORR's row comes from the programming
+error of Table 2, A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. AAR's row comes from another error:
+ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never inverted. With these errors, the printed rows
+of AAR and ORR are reproduced. ORR's error is in a version of R/ORR.R in the repository that the
+paper names, github.com/JamilWaqas/CR. AAR's error was found by trying about twenty wrong updates
 until one gave the rows of ISE and F-16, and it is not the one that gives the row of Table 2.
 OSLOG's rows are ruined by their first prediction alone, w₀ᵀx₁ with w₀ = 1, made before anything was
-learnt; the paper's Remark 3 says that it is 0.
+learnt; the paper's Remark 3 says that the first prediction is 0.
 
-Without slips, OGD fails on F-16, and ONS fails on F-16 if it starts anew: the units of the
-attributes differ by orders of magnitude, and the attributes are not scaled. OSLOG is a little
-better than ORR on F-16. Superiority is taken to mean 5 % less RMSE after proper tuning. The other
-learners differ mostly in the first rounds: learners that start anew pay for these rounds, and
+Without the programming errors, OGD fails on F-16, and ONS fails on F-16 if it starts anew: the
+units of the attributes differ by orders of magnitude, and the attributes are not scaled. OSLOG is a
+little better than ORR on F-16. Superiority is taken to mean 5 % less RMSE after proper tuning. The
+other learners differ mostly in the first rounds: learners that start anew pay for these rounds, and
 hardly differ if they go on from the first quarter.
 
 The selections on ISE and on F-16 come out as in the paper, and both depend on the first row. The
@@ -194,9 +195,9 @@ def _printed_rows(seen: Mapping[str, SetSeen]) -> list[Claim]:
     rows = [
         Claim(
             f"rows of {which}",
-            f"{which}, RMSE and R² alone: "
+            f"{which}: RMSE and R² are "
             + "; ".join(f"{name} {', '.join(PRINTED[which][name][:2])}" for name in SAME)
-            + " (to the last printed digit; the other cells that differ are in the remarks)",
+            + " (to the last printed digit; the remarks list other cells that differ)",
             same[which],
             "; ".join(
                 f"{n} {digits(each.paper[n].rmse)}, {digits(each.paper[n].r2)}" for n in SAME
@@ -207,7 +208,7 @@ def _printed_rows(seen: Mapping[str, SetSeen]) -> list[Claim]:
     gradients = [
         Claim(
             f"OGD on {which}",
-            f"{which}, RMSE and R² alone: OGD {', '.join(PRINTED[which]['OGD'][:2])} (to the last "
+            f"{which}: RMSE and R² of OGD are {', '.join(PRINTED[which]['OGD'][:2])} (to the last "
             f"printed digit, with η = {RATES[which]:g}{fitted})",
             all(agrees(PRINTED[which]["OGD"][k], seen[which].paper["OGD"][k]) for k in (0, 1)),
             f"{digits(seen[which].paper['OGD'].rmse)}, {digits(seen[which].paper['OGD'].r2)}",
@@ -233,8 +234,8 @@ def _failures(seen: Mapping[str, SetSeen]) -> list[Claim]:
             all(fails),
             "; ".join(
                 f"{which}: AAR {digits(each.right['AAR'].rmse)}, ORR "
-                f"{digits(each.right['ORR'].rmse)} (with the slips {each.paper['AAR'].rmse:.3g}, "
-                f"{each.paper['ORR'].rmse:.3g})"
+                f"{digits(each.right['ORR'].rmse)} (with the programming errors "
+                f"{each.paper['AAR'].rmse:.3g}, {each.paper['ORR'].rmse:.3g})"
                 for which, each in seen.items()
             ),
         ),
@@ -269,8 +270,8 @@ def _best(seen: Mapping[str, SetSeen]) -> list[Claim]:
             all(each.fair["CIRR"] < CLEAR * each.fair["OSLOG"] for each in seen.values()),
             "; ".join(
                 f"{which}: OSLOG {digits(each.fair['OSLOG'])}, CIRR {digits(each.fair['CIRR'])}; "
-                "with the paper's constant and first prediction "
-                f"{digits(each.right['OSLOG, ŷ₁ = w₀ᵀx₁'].rmse)}, without it "
+                "OSLOG with the paper's constant and first prediction "
+                f"{digits(each.right['OSLOG, ŷ₁ = w₀ᵀx₁'].rmse)}, with a first prediction of 0 "
                 f"{digits(each.right['OSLOG'].rmse)}"
                 for which, each in seen.items()
             ),
@@ -283,8 +284,8 @@ def _sensitivity(seen: Mapping[str, SetSeen]) -> Claim:
     wide = {n: [sensitivity(each, n) for each in seen.values()] for n in ONLINE}
     return Claim(
         "sensitive",
-        "OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR (by "
-        "the most that their RMSE grows if it is moved up or down by up to a hundredfold)",
+        "OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR "
+        "(their RMSE grows more if the parameter is multiplied or divided by up to 100)",
         all(wide["CIRR"][k] < wide[n][k] for n in ONLINE if n != "CIRR" for k in (0, 1)),
         "; ".join(f"{n} {wide[n][0]:.3g} times on ISE, {wide[n][1]:.3g} on F-16" for n in ONLINE),
     )
@@ -295,8 +296,8 @@ def _no_label_in_disguise(ise: SetSeen, hidden: Mapping[str, float]) -> Claim:
     grown = min(hidden[name] / ise.fair[name] for name in ONLINE)
     return Claim(
         "inputs of ISE",
-        "none of the eight inputs of ISE is nearly the label itself (without the one in lira "
-        "the RMSE is within 10 %)",
+        "none of the eight inputs of ISE is nearly the label itself (without the index in lira "
+        "the RMSE grows by less than 10 %)",
         grown < 1.1,
         f"without {LIRA} the RMSE is at least {grown:.2f} times as large: "
         + ", ".join(f"{name} {digits(hidden[name])}" for name in ONLINE),
@@ -330,15 +331,19 @@ def _selected(which: str, data: Data, study: Study) -> list[Claim]:
             f"selection on {which}",
             f"{words[which]} (run as the paper did it)",
             all(each == said for each in found.values()),
-            "; ".join(f"{name}: not 0 are {_listed(each)}" for name, each in found.items()),
+            "; ".join(
+                f"{name}: the weights that are not 0 are {_listed(each)}"
+                for name, each in found.items()
+            ),
         ),
         Claim(
             f"selection on {which}, other first rows",
             f"what CIRR selects on {which} does not depend on the row it begins with (it is the "
-            f"same from each of the first {STARTS})",
+            f"same from each of the first {STARTS} rows)",
             same == len(starts),
-            f"the same in {same} of {len(starts)} ({100 * same / len(starts):.0f} %); in {by_zero} "
-            f"what is lost of {_listed(usual)} is what is 0 in the first row; in {shuffled} of "
+            f"the selection is the same from {same} of {len(starts)} rows "
+            f"({100 * same / len(starts):.0f} %); from {by_zero} rows, the attributes lost of "
+            f"{_listed(usual)} are those that are 0 in the first row; in {shuffled} of "
             f"{len(orders)} shuffles the selection is the paper's",
             ours=True,
         ),
@@ -374,7 +379,7 @@ def _shrinkage(data: Data, seen: SetSeen) -> Claim:
     return Claim(
         "shrinkage",
         "the ability of AAR, ORR, OGD and ONS to shrink is nowhere near CIRR's and OSLOG's "
-        "(ten weights of F-16 more that are 0, where the column is not)",
+        "(CIRR and OSLOG set at least ten more weights of F-16 to 0, in columns that are not 0)",
         min(number["CIRR"], number["OSLOG"]) >= 10 + most,
         "weights that are 0 after the first quarter, with no floor: "
         + ", ".join(f"{name} {each}" for name, each in number.items())
@@ -383,7 +388,7 @@ def _shrinkage(data: Data, seen: SetSeen) -> Claim:
         + "; columns that are 0 throughout the first quarter, and are not counted: "
         + _listed(set(np.flatnonzero(~F.any(axis=0)).tolist()))
         + f"; on the last three quarters the RMSE of AAR and ORR without {_listed(set(GONE))} "
-        f"differs by {100 * max(changed[:2]):.2f} % with the slips, by "
+        f"differs by {100 * max(changed[:2]):.2f} % with the programming errors, by "
         f"{100 * max(changed[2:]):.2f} % without them",
     )
 
@@ -398,5 +403,5 @@ def _speed(times: Mapping[str, float]) -> Claim:
         "speed",
         "CIRR and OSLOG have better computational efficiency than ORR, ONS, OGD and AAR",
         mine < min(times[name] for name in ("AAR", "ORR", "OGD", "ONS")),
-        "µs a row of F-16: " + ", ".join(f"{n} {1e6 * each:.2g}" for n, each in times.items()),
+        "µs per row of F-16: " + ", ".join(f"{n} {1e6 * each:.2g}" for n, each in times.items()),
     )

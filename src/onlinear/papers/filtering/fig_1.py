@@ -16,8 +16,9 @@ What is run
 RCV1 is used if scikit-learn has stored it (sklearn.datasets.fetch_rcv1); it is never downloaded
 from here. Without RCV1, and in a quick run, the data are those of Reuters-21578: the title and body
 of all its stories, in the order of their dates. Each topic that 1 to 5 % of the stories have is a
-task. A story is a TF-IDF vector of length 1, with the weights (1 + ln TF) ln(N/DF). Only words of
-three stories or more count, without stop words, and with all digits replaced by one sign.
+task. A story is a TF-IDF vector of length 1, with the weights (1 + ln TF) ln(N/DF). Only words that
+occur in three or more stories count; stop words are left out, and all digits are replaced by the
+same character.
 
 RIDGE-FULL is RidgeFilter(c=0, feedback="full"), RIDGE-FIL is RidgeFilter() with the paper's c = 5,
 and STAP is AppleTasting(RidgeFilter(c=0)) with the number of stories known. Only STAP decides by
@@ -33,10 +34,10 @@ The reading
 Reuters-21578 is not RCV1. Reuters-21578 has less than a third of the stories, so that a topic has a
 few hundred relevant stories, where the paper's topics have 700 to 3,500. About half of the stories
 of Reuters-21578 have no topic. These differences are likely to decide the result of RIDGE-FIL: its
-threshold −√(5 ln t/N) comes close to 0 only as it forwards stories, and most of its false alarms
-are in the first half. On a longer stream the false alarms should weigh less, as the second half and
-the curve of the F-measure over time suggest. Only RCV1 can tell whether the false alarms would
-weigh as little as in the paper.
+threshold −√(5 ln t/N), with N labels seen after t stories, comes close to 0 only as it forwards
+stories, and most of its false alarms are in the first half. On a longer stream the false alarms
+should weigh less, as the second half and the curve of the F-measure over time suggest. Only RCV1
+can tell whether the false alarms would weigh as little as in the paper.
 
 That RIDGE-FIL compensates "pretty well" is taken to mean that it has at least four fifths of the
 F-measure of RIDGE-FULL (the paper has .59/.68 = 87 %). "Balanced" is taken to mean averages less
@@ -144,8 +145,8 @@ def _claims(task: Tasks, found: Mapping[str, Scores], by_chance: Sequence[float]
             "compensation",
             "RIDGE-FIL (.59) is close to RIDGE-FULL (.68): four fifths of it or more.",
             share >= PRETTY_WELL,
-            f"{F['RIDGE-FIL']:.3f} of {F['RIDGE-FULL']:.3f} is {share:.0%}; in the second half "
-            f"{late:.0%}",
+            f"{F['RIDGE-FIL']:.3f} is {share:.0%} of {F['RIDGE-FULL']:.3f}; in the second half of "
+            f"the stream it is {late:.0%}",
         ),
         Claim(
             "balance",
@@ -164,7 +165,7 @@ def _claims(task: Tasks, found: Mapping[str, Scores], by_chance: Sequence[float]
             "exceptions",
             "On some topics RIDGE-FIL's F is slightly better than that of RIDGE-FULL.",
             bool(ahead[best] > 0),
-            f"on {np.sum(ahead > 0)} of {topics}; on {task.topics[best]} it is {fil.f[best]:.3f} "
+            f"on {np.sum(ahead > 0)} of {topics}; on {task.topics[best]} F is {fil.f[best]:.3f} "
             f"against {full.f[best]:.3f}",
         ),
         Claim(
@@ -186,7 +187,7 @@ def _averages(source: NewsSource, found: Mapping[str, Scores]) -> Table:
     rows = [
         (
             name,
-            "every" if name in ("RIDGE-FULL", "Perceptron") else "of what is forwarded",
+            "all" if name in ("RIDGE-FULL", "Perceptron") else "of forwarded stories",
             PAPER[name],
             _mean(each.f),
             _mean(each.late),
@@ -196,7 +197,7 @@ def _averages(source: NewsSource, found: Mapping[str, Scores]) -> Table:
         )
         for name, each in found.items()
     ]
-    columns = ("filter", "label", "paper", "F", "second half", "precision", "recall", "forwarded")
+    columns = ("filter", "labels", "paper", "F", "second half", "precision", "recall", "forwarded")
     return Table(heading, columns, rows, words=2)
 
 
@@ -223,7 +224,7 @@ def _numbers(prefix: str, found: Mapping[str, Scores]) -> dict[str, float]:
 
 
 def _remarks(source: NewsSource, task: Tasks, found: Mapping[str, Scores]) -> list[str]:
-    """Return remarks on missing data of the paper, and on the false alarms."""
+    """Return remarks on the false alarms, and on data of the paper that were not run."""
     first, second = found["RIDGE-FIL"].alarms.mean(axis=0)
     remarks = [
         f"A topic has {task.Y.sum(axis=0).mean():,.0f} relevant stories on average. RIDGE-FIL has "

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTERS", "STORIES", "NewsSource", "Scores", "Tasks", "scores", "tasks"]
 
-STORIES = 70_000  # the first of RCV1
-SHARE = (0.01, 0.05)  # of stories with the topic
-PARTS = 20  # of the stream, after each of which F is computed
+STORIES = 70_000  # the paper uses the first stories of RCV1, this many
+SHARE = (0.01, 0.05)  # least and largest share of stories with a topic
+PARTS = 20  # the F-measure is computed after each of so many parts of the stream
 
 
 class NewsSource(NamedTuple):
@@ -34,7 +34,7 @@ class NewsSource(NamedTuple):
     download: bool = False
     first: int | None = None  # how many stories from the beginning, None: all
     labelled: bool = False  # only stories that have a topic at all
-    topics: int | None = None  # how many of the most frequent, None: all
+    topics: int | None = None  # how many of the most frequent topics, None: all
 
 
 class Tasks(NamedTuple):
@@ -85,7 +85,7 @@ def _reuters(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     return CorpusTfidf().fit_transform([texts[i] for i in chosen]), has, names
 
 
-# by name, given the number of stories and a seed; the last one is randomized
+# filters by name, each made from the number of stories and a seed, which only STAP uses
 FILTERS: dict[str, Callable[[int, int], Filter]] = {
     "RIDGE-FULL": lambda stories, seed: ol.RidgeFilter(c=0.0, feedback="full"),
     "Perceptron": lambda stories, seed: ol.Perceptron(),
@@ -104,7 +104,7 @@ class Scores(NamedTuple):
     precision: np.ndarray
     recall: np.ndarray
     forwarded: np.ndarray  # share of the stories
-    alarms: np.ndarray  # false ones, in the first half and in the second
+    alarms: np.ndarray  # false alarms in the first and in the second half
     growing: np.ndarray  # mean F after each twentieth of the stream
 
 

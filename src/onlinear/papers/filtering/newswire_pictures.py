@@ -10,7 +10,7 @@ from onlinear.papers.filtering.newswire import PARTS, Scores, Tasks
 
 __all__ = ["balance", "by_topic"]
 
-UPRIGHT = 12  # topics up to which their names fit side by side
+UPRIGHT = 12  # the names of up to so many topics fit side by side
 
 
 @styled
@@ -38,7 +38,7 @@ def by_topic(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
     return Picture(
         figure,
         "Figure 1: the F-measure of each filtering task. RIDGE-FULL and the Perceptron see every "
-        "label, RIDGE-FIL those of the stories it forwards. Lines only lead the eye.",
+        "label, RIDGE-FIL those of the stories it forwards. Lines only guide the eye.",
     )
 
 

@@ -24,8 +24,8 @@ __all__ = [
     "price_of_6_8",
 ]
 
-STEEPEST = 1e6  # larger decays count as a single step
-LARGEST = 700.0  # e to this fits in a double
+STEEPEST = 1e6  # the largest decay κ; all steps but the first are then 0
+LARGEST = 700.0  # e to this power fits in a double
 
 
 def closed_form(T: int, kappa: float) -> tuple[float, float]:

@@ -47,9 +47,9 @@ def crossover_picture() -> Picture:
     )
     return Picture(
         figure,
-        "Below the black line T^{2/3}V^{1/3} is smaller than √(TV′)·ln T, above it larger, for "
-        f"steps of t^−κ. Up to T = 10^{first:.1f} it is smaller for every κ. The line tends to "
-        "2/3, and is at .7 for a T of about 160 digits.",
+        "Below the black line LASER's order T^{2/3}V^{1/3} is smaller than ARCOR's √(TV′)·ln T, "
+        f"above the line it is larger, for steps of t^−κ. Up to T = 10^{first:.1f} LASER's order "
+        "is smaller for every κ. The line tends to 2/3, and is at .7 for a T of about 160 digits.",
     )
 
 
@@ -72,8 +72,8 @@ def bounds_picture(steps: np.ndarray, decays: np.ndarray, of: Curves, rows: int)
     _outside(axes[0, 0])
     return Picture(
         figure,
-        "The bounds with all their constants, as certificates, and the regrets they bound; means "
-        "over the repeats. The vertical line is κ = 2/3, where the orders cross if T is endless.",
+        "The bounds with all their constants (certificates), and the regrets they bound; means "
+        "over the repeats. The vertical line is κ = 2/3, where the orders cross as T → ∞.",
     )
 
 

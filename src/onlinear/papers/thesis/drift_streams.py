@@ -1,4 +1,4 @@
-"""Streams whose target takes steps of a given size, and the bounds of LASER and ARCOR on them."""
+"""Streams whose true weights drift by given steps, and the bounds of LASER and ARCOR on them."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ from onlinear.papers.thesis.drift_bounds import corollary
 
 __all__ = ["DECAYS", "DRIFTS", "STEPS", "Bounds", "Drift", "look", "stream"]
 
-STEPS = (0.001, 0.01, 0.1, 0.5)  # ν, constant
-DECAYS = (0.25, 0.5, 0.6, 2 / 3, 0.75, 1.0, 1.5)  # κ
+STEPS = (0.001, 0.01, 0.1, 0.5)  # lengths ν of constant steps
+DECAYS = (0.25, 0.5, 0.6, 2 / 3, 0.75, 1.0, 1.5)  # decays κ of steps t^−κ
 NOISE = 0.1
 
 
 class Drift(NamedTuple):
-    """The drift of a target whose step in round t has the length size·t^−decay."""
+    """The drift of the true weights, whose step in round t has the length size·t^−decay."""
 
     size: float
     decay: float
@@ -31,13 +31,13 @@ class Bounds(NamedTuple):
     arcor: float
     laser_regret: float
     arcor_regret: float
-    unshrunk: float  # the regret of LASER(shrink=False), with the same b and c,
-    nimble: float  # and with a hundredth of that c
+    unshrunk: float  # the regret of LASER(shrink=False), with the same b and c
+    nimble: float  # the regret of LASER(shrink=False), with the same b and c/100
     corollary: float
 
 
 def stream(drift: Drift, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows on the unit circle, labels, and a unit target that moves by ``drift``."""
+    """Return rows of length 1, labels, and true weights of length 1 that move by ``drift``."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 2))
     X /= np.linalg.norm(X, axis=1, keepdims=True)

@@ -72,12 +72,12 @@ class Found(NamedTuple, Generic[Number]):
 
     misfit: Number
     alpha: Number  # of (3.7), the factor of y² in G
-    away: Number  # the optimal prediction, from the learner's
-    saddle: Number  # the adversary's best label, from the optimal prediction
-    varies: Number  # G along all labels, at the learner's prediction
+    away: Number  # distance of the optimal prediction from the learner's
+    saddle: Number  # distance of the adversary's best label from the optimal prediction
+    varies: Number  # the range of G over all labels, at the learner's prediction
     at_ends: Number  # 1 if the adversary goes to the bound, whatever is predicted
-    free: Number  # the value where labels may go to FREE,
-    freer: Number  # and to ten times that
+    free: Number  # the value of the game if labels may go to FREE
+    freer: Number  # the value of the game if labels may go to ten times FREE
 
 
 def look(this: Game, said: float) -> Found[float]:
@@ -160,14 +160,14 @@ def _claims(of: dict[str, Found[np.ndarray]], cut: int) -> list[Claim]:
             "unbounded",
             "Forster: the value is not bounded if labels are not",
             bool(growth.min() > 10),
-            f"with labels to 1000 it is {growth.min():.0f} to {growth.max():.0f} times that with "
-            "labels to 100",
+            f"with labels up to 1000 the value is {growth.min():.0f} to {growth.max():.0f} times "
+            "that with labels up to 100",
         ),
         Claim(
             "clip",
-            "Forster: the optimal prediction is cut to [−Y, Y], that of AAR(clip=Y)",
+            "Forster: the optimal prediction is clipped to [−Y, Y], and equals that of AAR(clip=Y)",
             bool(forster.away.max() < SAME),
-            f"they differ by at most {forster.away.max():.0e}; {cut} of {gain.size} were cut",
+            f"they differ by at most {forster.away.max():.0e}; {cut} of {gain.size} were clipped",
         ),
         Claim(
             "concave",
@@ -180,19 +180,19 @@ def _claims(of: dict[str, Found[np.ndarray]], cut: int) -> list[Claim]:
             "invariant",
             "WEMM, case 2: G is linear in y, and for the optimal prediction invariant to y",
             bool(flat < ZERO and varies < ZERO),
-            f"the factor of y² is at most {flat:.0e}; at WEMM's prediction G varies by "
-            f"{varies:.0e} of what Forster's varies at his",
+            f"the factor of y² is at most {flat:.0e}; at WEMM's prediction G varies {varies:.0e} "
+            "times as much as Forster's G does at Forster's prediction",
         ),
         Claim(
             "free",
-            "WEMM: the value is bounded with no bound on the labels",
+            "WEMM: the value is bounded without a bound on the labels",
             bool(moved < UNMOVED),
-            f"with labels to 1000 it is that with labels to 100, to {moved:.0e} of what Forster's "
-            "changes by",
+            f"if labels go up to 1000 and not only to 100, WEMM's value changes by {moved:.0e} of "
+            "the change of Forster's value",
         ),
         Claim(
             "theorem 2",
-            "WEMM: in both cases the optimal prediction is xᵀw of the round before (3.8)",
+            "WEMM: in both cases the optimal prediction is xᵀw with the previous round's w (3.8)",
             bool(own < SAME),
             f"they differ by at most {own:.0e}",
         ),
@@ -212,12 +212,12 @@ def _pictures() -> list[Picture]:
         Picture(
             surfaces(panels),
             "G (upwards) over the label y and the prediction ŷ. Black: G along the optimal ŷ, "
-            "convex, concave and level. Dashed: labels ±10, where Forster's adversary stays.",
+            "convex, concave and level. Dashed: labels ±10, which Forster's adversary chooses.",
         ),
         Picture(
             sections(panels),
             "The same, cut along y: for the optimal prediction (black) and for smaller and "
             "larger ones. Dots are the most that the adversary can reach, which is least for "
-            "the optimal prediction. In case 2 there is no most, but for that one.",
+            "the optimal prediction. In case 2 G has a maximum for the optimal prediction only.",
         ),
     ]

@@ -32,7 +32,7 @@ B, ROWS = 2.0, 100
 Y = 10.0  # Forster's bound on the labels, as in the figure
 FREE = 100.0  # the range of labels that stands for "no bound"
 LABELS = np.linspace(-FREE, FREE, 41)
-SURPLUS = (1.5, 3.0, 10.0)  # the last weight of case 1, in units of case 2's
+SURPLUS = (1.5, 3.0, 10.0)  # the last weight of case 1, divided by that of case 2
 
 
 Number = TypeVar("Number", float, np.ndarray)
@@ -53,8 +53,8 @@ class Game(NamedTuple):
 
     slope: float
     bend: float
-    misfit: float  # of this parabola to the costs it was made from
-    bound: float  # how far labels may go
+    misfit: float  # how far this parabola is from the costs it was fitted to
+    bound: float  # the largest absolute value of a label
 
     def value(self, y: Number, prediction: Number) -> Number:
         """Return G(y, ŷ) of this game."""
@@ -102,7 +102,7 @@ def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
 
 
 def games(given: Prefix) -> dict[str, Game]:
-    """Return the games of the figure, by name; case 1 has several weights."""
+    """Return the games of the figure, by name; in case 1, a game for each of several weights."""
     level = 1 / (1 - given.chi)
     return {
         "Forster": game(given, np.ones_like(given.y), 1.0, Y),

@@ -20,11 +20,12 @@ T from 10⁸ to 10^100000. Then (6.8), which gives the drift penalty c with whic
 tried on d = 1, x = 1, and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
 
 Then the bounds of LASER and ARCOR are computed on streams. Rows are uniform on the unit circle. The
-target has length 1 and turns so that its steps are exactly ν or t^−κ. Labels are y = uᵀx + noise,
-uniform in ±.1, and there are T = 10,000 and T/10 rounds (1,000 and 100 in a quick run).
-LASER.from_drift is given T, V and the largest label, ARCOR.from_drift T, V′ and R_B = 1, with
-r = 1. The certificates of LASER and ARCOR against the target are the theorems' bounds, corrected
-and with all constants. A certificate bounds the learner's loss minus the target's loss from above.
+true weights have length 1 and turn so that their steps are exactly ν or t^−κ. Labels are y = uᵀx +
+noise, uniform in ±.1, and there are T = 10,000 and T/10 rounds (1,000 and 100 in a quick run).
+LASER.from_drift is given T, V and the largest label, ARCOR.from_drift T, V′ and R_B = 1, with r =
+1. The certificates of LASER and ARCOR against the true weights are the theorems' bounds, corrected
+and with all constants. A certificate bounds the learner's loss minus the loss of the true weights
+from above.
 
 The reading
 -----------
@@ -113,22 +114,23 @@ def _formulas() -> list[Claim]:
             "crossover",
             "asymptotically LASER's order is the smaller about when κ < .7 (to one digit)",
             round(end, 1) == 0.7,
-            f"up to κ = {crossover(1e3 * np.log(10)):.4f} at T = 10^1000 and {end:.4f} at "
-            "T = 10^100000",
+            f"it is smaller up to κ = {crossover(1e3 * np.log(10)):.4f} at T = 10^1000, and up to "
+            f"κ = {end:.4f} at T = 10^100000",
         ),
         Claim(
             "limit",
-            "exactly: when κ < 2/3 (within .001 at T = 10^100000)",
+            "asymptotically LASER's order is the smaller when κ < 2/3 (to .001 at T = 10^100000)",
             abs(end - 2 / 3) < 0.001,
-            f"{end:.4f}; up to T = 10^{only_laser():.1f} LASER's order is the smaller for every κ",
+            f"when κ < {end:.4f}; up to T = 10^{only_laser():.1f} LASER's order is the smaller for "
+            "every κ",
             ours=True,
         ),
         Claim(
             "(6.8)",
             "with c of (6.8), the loss is at most (6.9)",
             loss <= allowed,
-            f"c = {c:,.0f}: the loss is {loss:.1f}, (6.9) allows {allowed:.1f}; put right, c = "
-            f"{c_right:,.0f}: {loss_right:.1f} and {allowed_right:.1f}",
+            f"with c = {c:,.0f} the loss is {loss:.1f}, and (6.9) allows {allowed:.1f}; with the "
+            f"corrected c = {c_right:,.0f} they are {loss_right:.1f} and {allowed_right:.1f}",
         ),
     ]
 
@@ -149,21 +151,21 @@ def _closed_forms() -> list[Claim]:
             "closed form",
             "V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for steps of t^−κ, κ ≠ 1, and V with 2κ",
             bool(np.all(total <= printed)),
-            f"T = 2, any κ: the sum is {total[0]:g}, the form {printed[0]:g}; it is too small in "
-            f"{np.sum(total > printed)} of {total.size} cases, with κ for 1 in the numerator in "
-            f"{np.sum(total > mended * (1 + 1e-12))}",
+            f"for T = 2 and any κ, the sum is {total[0]:g} and the closed form {printed[0]:g}; the "
+            f"closed form is too small in {np.sum(total > printed)} of {total.size} cases (with κ "
+            f"in place of 1 in the numerator, in {np.sum(total > mended * (1 + 1e-12))})",
         ),
         Claim(
             "logarithm",
             "V′ ≤ log(T−1) + 1 for κ = 1",
             bool(fits.max() <= 1),
-            f"the sum is {fits.min():.3f} to {fits.max():.3f} of it, T from 2 to 10⁶",
+            f"the sum is {fits.min():.3f} to {fits.max():.3f} times the bound, T from 2 to 10⁶",
         ),
     ]
 
 
 def _order(log_T: float, kappa: float) -> float:
-    """Return LASER's order over T, T^{2/3}V^{1/3} / T, for steps of length t^−κ."""
+    """Return LASER's order divided by T, T^{2/3}V^{1/3} / T, for steps of length t^−κ."""
     return float(np.exp((log_closed_form(log_T, 2 * kappa) - log_T) / 3))
 
 
@@ -177,35 +179,36 @@ def _streams(short: Curves, long: Curves, rows: int) -> list[Claim]:
     return [
         Claim(
             "(6.9)",
-            "with c put right, LASER's regret is at most (6.9)",
+            "with the corrected c, LASER's regret is at most (6.9)",
             bool(min(room) >= 0),
-            f"the regret is at most {np.max(long['laser_regret'] / long['corollary']):.2f} of it",
+            f"the regret is at most {np.max(long['laser_regret'] / long['corollary']):.2f} × (6.9)",
             ours=True,
         ),
         Claim(
             "sublinear",
             "LASER's average loss comes close to the comparator's if V is sublinear (the order "
-            "over T falls tenfold or more from T = 10⁴ to 10¹², for every κ)",
+            "divided by T falls tenfold or more from T = 10⁴ to 10¹², for every κ)",
             bool(fading.max() < 0.1),
-            f"it falls to {fading.max():.2g} or less, and with constant steps it stays; from T/10 "
-            f"to T the bounds themselves, over T, fall to {shrinks[:, constant:].max():.2f} or "
-            "less with decaying drift, to "
+            f"it falls to {fading.max():.2g} or less, and with constant steps it does not fall; "
+            "from T/10 to T the bounds themselves, divided by T, fall to "
+            f"{shrinks[:, constant:].max():.2f} or less with decaying drift, and to "
             + ", ".join(f"{shrinks[:, k].mean():.2f} (ν = {nu:g})" for k, nu in enumerate(STEPS))
             + " with constant steps, where terms without V still fade",
         ),
         Claim(
             "constant drift",
-            "constant drift, the bounds themselves: ARCOR's is the larger, (log T)⁶ being above ν",
+            "constant drift: not only the order, but also the bound itself is larger for ARCOR, as "
+            "(log T)⁶ > ν",
             bool(np.all(ratio[:, :constant] > 1)),
-            f"it is {ratio[:, :constant].min():.1f} to {ratio[:, :constant].max():.0f} times "
-            "LASER's",
+            f"ARCOR's bound is {ratio[:, :constant].min():.1f} to "
+            f"{ratio[:, :constant].max():.0f} times LASER's",
         ),
         Claim(
             "decaying drift",
-            "decaying drift, the bounds themselves: LASER's is the smaller for κ < 2/3",
+            "decaying drift: the bound itself is smaller for LASER if κ < 2/3",
             bool(np.all(ratio[:, below] > 1)),
-            f"ARCOR's is {ratio[:, below].min():.1f} times LASER's or more; but for the larger κ "
-            f"it also is, {ratio[:, constant:].min():.1f} times or more",
+            f"ARCOR's bound is at least {ratio[:, below].min():.1f} times LASER's for these κ, and "
+            f"at least {ratio[:, constant:].min():.1f} times LASER's for all κ",
             ours=True,
         ),
     ]
@@ -220,7 +223,7 @@ def _table(of: Curves, rows: int) -> Table:
     regrets = ("LASER: regret", "ARCOR: regret", "LASER, not shrunk", "and c/100")
     caption = (
         "Means over the repeats. The two columns after ARCOR's regret are regrets as well, of "
-        "LASER with shrink=False, which has another bound; in the second c is a hundredth."
+        "LASER with shrink=False, which has another bound; the second is with c/100."
     )
     heading = f"Bounds and regrets at T = {rows:,}"
     return Table(heading, ("drift", *bounds, *regrets, "(6.9)"), body, caption)
@@ -228,7 +231,7 @@ def _table(of: Curves, rows: int) -> Table:
 
 def _crossovers() -> Table:
     body = [(f"10^{power:g}", f"{crossover(power * np.log(10)):.4f}") for power in POWERS]
-    caption = f"Up to T = 10^{only_laser():.2f} it is smaller for every κ."
+    caption = f"Up to T = 10^{only_laser():.2f} LASER's order is smaller for every κ."
     return Table("Up to which κ LASER's order is the smaller", ("T", "κ"), body, caption)
 
 
@@ -240,6 +243,7 @@ def _remarks(of: Curves, rows: int) -> list[str]:
     return [
         f"The bounds do not order the regrets. At T = {rows:,} ARCOR's regret is in most repeats "
         f"smaller than LASER's for {laser} of the {len(DRIFTS)} drifts, though its bound is the "
-        f"larger. LASER with shrink=False does no better ({unshrunk} drifts); with a hundredth of "
-        f"the c for which the bound is least as well, ARCOR's is smaller for {nimble}.",
+        f"larger. With shrink=False, LASER's regret is larger for {unshrunk} drifts; with "
+        "shrink=False and a hundredth of the c for which the bound is least, LASER's regret is "
+        f"larger for {nimble}.",
     ]

@@ -20,8 +20,8 @@ __all__ = ["Seen", "bounds", "printed"]
 class Seen(NamedTuple):
     """The quantities in the bounds, after some rounds."""
 
-    losses: np.ndarray  # of u, by round
-    norm: float  # ‖u‖, and U
+    losses: np.ndarray  # the losses of u, round by round
+    norm: float  # ‖u‖, which is also taken for U
     d: int
     Y: float
     A: float

@@ -1,4 +1,4 @@
-"""Tables and pictures of bounds and regrets, for a fixed target."""
+"""Tables and pictures of bounds and regrets, for streams whose true weights do not drift."""
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -77,8 +77,9 @@ def _bounds_picture(of: dict[str, Curves], rows: int) -> Picture:
     _legend(axes.flat[-1], axes.flat[0])
     return Picture(
         figure,
-        "The rows of the table against rounds, means over the repeats, and (black) the regret of "
-        "WEMM, which Theorems 5 and 6 bound. Which row is least depends on the stream.",
+        "The bounds in the rows of the table over the rounds, means over the repeats, and (black) "
+        "the regret of WEMM, which Theorems 5 and 6 bound. Which bound is least depends on the "
+        "stream.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Streams with a fixed target, and the losses and bounds of learners on them."""
+"""Streams whose true weights do not drift, and the losses and bounds of learners on them."""
 
 from typing import NamedTuple
 
@@ -22,11 +22,11 @@ __all__ = [
 
 B, D = 2.0, 5
 STRONG = 10.0  # another b, with which the factor b/(b − 1) is near 1
-Curves = dict[str, np.ndarray]  # by name: bounds and regrets at the checkpoints, or sizes
+Curves = dict[str, np.ndarray]  # bounds and regrets at the checkpoints, or sizes, by name
 
 
 class Kind(NamedTuple):
-    """A kind of stream: the length of its target u, the size of its noise, the noise's decay."""
+    """A kind of stream: the length of its true weights u, the size and the decay of its noise."""
 
     length: float
     noise: float
@@ -52,7 +52,7 @@ SIZES = (
 
 
 def stream(kind: Kind, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of length 1, their labels, and the target u of the labels."""
+    """Return rows of length 1, their labels, and the true weights u."""
     rng = np.random.default_rng(seed)
     X, u = rng.normal(size=(rows, D)), rng.normal(size=D)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -89,6 +89,6 @@ def look(rows: int, item: tuple[str, int]) -> Curves:
 def one_row(b: float) -> tuple[float, Seen]:
     """Return WEMM's regret on x = y = 1 against the best u, and the quantities in the bounds."""
     proof = ol.certificate(ol.WEMM(b=b), [[1.0]], [1.0])
-    u = 1 / b  # the least of b·u² + a(1 − u)² with a = b/(b − 1)
+    u = 1 / b  # minimizes b·u² + a(1 − u)² with a = b/(b − 1)
     loss = (1 - u) ** 2
     return float(proof.loss[-1] - loss), Seen(np.array([loss]), u, 1, 1.0, 1.0)

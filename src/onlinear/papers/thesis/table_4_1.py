@@ -1,4 +1,4 @@
-"""Moroshko (2013), Table 4.1: bounds on the regret against a fixed target.
+"""Moroshko (2013), Table 4.1: bounds on the regret against fixed weights u.
 
 The claim
 ---------
@@ -16,17 +16,17 @@ sub-logarithmic, and S can be much smaller than (U + Y)².
 
 What is run
 -----------
-Rows are uniform on the unit sphere of five dimensions, y = uᵀx + noise, b = 2, r = 1, and
+Rows are uniform on the unit sphere in five dimensions, y = uᵀx + noise, b = 2, r = 1, and
 T = 10,000 (1,000 in a quick run). There are five kinds of stream: linear (no noise, ‖u‖ = 1); large
 labels (‖u‖ = 10, noise uniform in ±.5); noisy (‖u‖ = 1, noise in ±1); small labels (u = 0, noise in
 ±.1); and noise that fades (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
 
-AAR, clipped to the largest label, AROWR and WEMM run on each stream. Every bound is evaluated after
-each of some rounds, with the Y, A, S and L of the rounds so far, against the u of the stream. The
-learner of Orabona et al. is the online Newton step (the thesis says so in chapter 1), which is ONS
-in the library. ONS is not run here; only its bound is evaluated, with U = ‖u‖. Beside the table's
-rows stand the certificates: the bounds in a sharper form, which uses the rows and labels of the
-stream at hand.
+AAR, clipped to the largest label, AROWR and WEMM run on each stream. Every bound is evaluated at
+ten rounds per power of ten, with the Y, A, S and L of the rounds so far, against the u of the
+stream. The learner of Orabona et al. is the online Newton step (the thesis says so in chapter 1),
+which is ONS in the library. ONS is not run here; only its bound is evaluated, with U = ‖u‖. Beside
+the table's rows stand the certificates: the bounds in a sharper form, which uses the rows and
+labels of the stream at hand.
 
 The bound in the last row of the table is also evaluated on a single example, x = y = 1, for several
 b.
@@ -179,9 +179,10 @@ def _against_crammer(of: dict[str, Curves], last: dict[str, Curves]) -> list[Cla
             "Crammer",
             "Theorem 5 is better than Crammer's bound, as S < A",
             bool(np.all(better[smaller])),
-            f"of the runs with S < A it is in {np.sum(better & smaller)} and is not in "
-            f"{np.sum(smaller & ~better)}, of kind {' and '.join(beaten) or 'none'} (noisy: "
-            f"{noisy['Theorem 5'].mean():.3g} against {noisy[CRAMMER].mean():.3g} on average)",
+            f"of the runs with S < A, Theorem 5 is better in {np.sum(better & smaller)} and not "
+            f"better in {np.sum(smaller & ~better)}, of kind {' and '.join(beaten) or 'none'} "
+            f"(noisy: {noisy['Theorem 5'].mean():.3g} against {noisy[CRAMMER].mean():.3g} on "
+            "average)",
         ),
     ]
 
@@ -191,13 +192,13 @@ def _against_vovk(large: Curves, small: Curves) -> list[Claim]:
     return [
         Claim(
             "large Y",
-            "Theorem 5 is better than Vovk's and Forster's if nearly linear and Y is large",
+            "Theorem 5 is better than Vovk's and Forster's bound if y ≈ uᵀx and Y is large",
             bool(np.all(large["Theorem 5"] < large[VOVK])),
             f"{large['Theorem 5'].mean():.3g} against {large[VOVK].mean():.4g} on average",
         ),
         Claim(
             "small Y",
-            "Vovk's and Forster's may be better if Y is small",
+            "Vovk's and Forster's bound may be better than Theorem 5 if Y is small",
             bool(np.all(small[VOVK] < small["Theorem 5"])),
             f"{small[VOVK].mean():.3g} against {small['Theorem 5'].mean():.3g} on average",
         ),
@@ -216,13 +217,14 @@ def _against_orabona(of: dict[str, Curves], large: Curves, small: Curves) -> lis
     return [
         Claim(
             "sub-logarithmic",
-            "Theorem 6 and Orabona's may be sub-logarithmic, L being sublinear",
+            "Theorem 6 and Orabona's bound may be sub-logarithmic if L is sublinear",
             bool(slow <= 0.5),
-            f"with fading noise they rise by at most {slow:.2f} of what Theorem 5 does, T/10 to T",
+            f"with fading noise, from T/10 to T, they rise by at most {slow:.2f} times the rise of "
+            "Theorem 5",
         ),
         Claim(
             "Orabona",
-            "Theorem 6 has S for Orabona's (U + Y)², which can be much smaller",
+            "Theorem 6 has the factor S, which can be much smaller than Orabona's (U + Y)²",
             bool(np.all(large["Theorem 6, proved"] < large["Orabona et al."])),
             f"large labels: {large['Theorem 6, proved'].mean():.3g} (as proved) against "
             f"{large['Orabona et al.'].mean():.4g}; but small labels: "
@@ -249,8 +251,8 @@ def _theorem_6(of: dict[str, Curves]) -> list[Claim]:
             "last row",
             "the last row, with ln(1 + …) alone, bounds the regret",
             regret <= row,
-            f"d = T = 1, b = 1.1, x = y = 1: the regret is {regret:.4f}, the row {row:.4f}; with "
-            f"1 + ln it is {printed(seen_one, 1.1, one=1.0):.4f}, as proved "
+            f"d = T = 1, b = 1.1, x = y = 1: the regret is {regret:.4f}, the last row {row:.4f}; "
+            f"with 1 + ln the bound is {printed(seen_one, 1.1, one=1.0):.4f}, and as proved "
             f"{bounds(seen_one, 1.1)['Theorem 6, proved']:.4f}",
         ),
     ]

@@ -1,1 +1,1 @@
-"""Herbster & Warmuth (2001): tracking a shifting target with Bregman projections."""
+"""Herbster & Warmuth (2001): tracking weights that shift, with Bregman projections."""

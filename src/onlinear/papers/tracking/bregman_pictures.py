@@ -15,7 +15,7 @@ __all__ = ["divergences", "projections"]
 
 SET, CURVE, LINE = LOOKS[1].color, LOOKS[0].color, LOOKS[6].color
 BOX_ALPHA, FLOOR_ALPHA = 0.9, 0.45
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])  # of the simplex, drawn flat
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])  # of the simplex, in the plane
 
 
 def projections() -> Picture:
@@ -27,9 +27,9 @@ def projections() -> Picture:
         _simplex(axes[0, 2])
     words = (
         "Left, Fig 2: q = γw/‖w‖ is nearer to w than any other p on the sphere, since the way "
-        "from o to w by p is longer than the straight one by q. Middle and right: the projections "
-        "of the two entropies. The dashed curve has the points as far from w as its projection q, "
-        "and touches the set in q alone."
+        "from o to w through p is longer than the straight way through q. Middle and right: the "
+        "projections of the two entropies. All points of the dashed curve are as far from w as the "
+        "projection q is; the curve touches the set only in q."
     )
     return Picture(figure, words)
 
@@ -119,8 +119,8 @@ def divergences() -> Picture:
         lines = axes[0, 0].get_legend_handles_labels()
         figure.legend(*lines, loc="outside lower center", ncols=3)
     words = (
-        "Fig 4: the divergence D(u, w) is how far F(u) is above the tangent of F at w. For the "
-        "relative entropy, along the simplex of two weights."
+        "Fig 4: the divergence D(u, w) is how far F(u) is above the tangent of F at w. The panel "
+        "of the relative entropy runs along the simplex of two weights."
     )
     return Picture(figure, words)
 

@@ -23,8 +23,8 @@ __all__ = [
     "projected",
 ]
 
-RADIUS, ALPHA = 1.0, 0.3  # of the sets
-MOST = 20  # coordinates of a point
+RADIUS, ALPHA = 1.0, 0.3  # of the ball; of the box and the simplex
+MOST = 20  # a point has at most this many coordinates
 
 Vector = np.ndarray
 Random = np.random.Generator
@@ -49,8 +49,8 @@ class Projected(NamedTuple):
 
     whole: Any  # D(u, w)
     parts: Any  # D(u, p) + D(p, w), p on Γ
-    parts_plane: Any  # the same, p on a hyperplane through u
-    definition: Any  # D(u, w) by (3), F(u) less its tangent at w
+    parts_plane: Any  # D(u, p) + D(p, w), p on a hyperplane through u
+    definition: Any  # D(u, w) by (3), F(u) minus the tangent of F at w
     nearest: Any  # D(p, w)
     farther: Any  # D(q, w) of another point q of Γ, on the way from p to u
 

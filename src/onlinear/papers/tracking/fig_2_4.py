@@ -59,8 +59,8 @@ __all__ = ["run"]
 
 EQUAL = 1e-9  # relative tolerance for equality
 DRAWS = (5.0, 1.0, 0.3)  # parameters of the Dirichlet distributions
-MOST = 40  # weights that Figure 3 is given
-BINS = 10  # of α
+MOST = 40  # Figure 3 is given at most this many weights
+BINS = 10  # bins of α in a picture
 SHOWN = 150  # points in a picture
 
 
@@ -68,11 +68,11 @@ class Lifting(NamedTuple):
     """Results of Figure 3 on random weights: one number each, or an array by point and draw."""
 
     alpha: Any
-    lifted: Any  # whether a weight is below the floor
-    wrong: Any  # as printed
-    none: Any  # as printed: no result
-    gap: Any  # corrected: distance from the projection
-    looks: Any  # corrected: weights the medians look at, in multiples of n
+    lifted: Any  # whether a weight is below the lower limit α/n
+    wrong: Any  # whether the algorithm as printed gives a wrong result
+    none: Any  # whether the algorithm as printed gives no result
+    gap: Any  # distance of the corrected algorithm's result from the projection
+    looks: Any  # how many weights the corrected algorithm's medians look at, divided by n
 
 
 def run(study: Study) -> Outcome:
@@ -82,7 +82,7 @@ def run(study: Study) -> Outcome:
     cases = Lifting(*np.concatenate([some for _, some in tried], axis=1).T)
     table = Table(
         "Fig 3 as printed",
-        ("Dirichlet parameter", "right", "wrong", "no result", "right, if a weight is lifted"),
+        ("Dirichlet parameter", "right", "wrong", "no result", "right, if a weight is below α/n"),
         [_shares(cases, draw) for draw in range(len(DRAWS))],
     )
     pictures = [projections(), divergences(), _pythagoras(sides), _printed(cases)]
@@ -128,9 +128,9 @@ def _theorem_2(sides: Projected) -> list[Claim]:
     return [
         Claim(
             "fig-4",
-            "D(u, w) is F(u) less the tangent of F at w, and positive (Fig 4, Proposition 21)",
+            "D(u, w) is F(u) minus the tangent of F at w, and positive (Fig 4, Proposition 21)",
             bool(drawn < EQUAL and np.min(sides.whole) > 0),
-            f"{points}: the difference is D to {drawn:.0e}, the least D is {sides.whole.min():.2g}",
+            f"{points}: they are equal up to {drawn:.0e}; the least D is {sides.whole.min():.2g}",
         ),
         Claim(
             "fig-2",
@@ -140,7 +140,7 @@ def _theorem_2(sides: Projected) -> list[Claim]:
         ),
         Claim(
             "theorem-6",
-            "The nearest point of a box, in unnormalised entropy, is w cut to it (Theorem 6)",
+            "The nearest point of a box, in unnormalised entropy, is w clipped to it (Theorem 6)",
             not nearer[1],
             nearest.format(nearer[1]),
         ),
@@ -148,14 +148,14 @@ def _theorem_2(sides: Projected) -> list[Claim]:
             "theorem-2",
             "D(u, w) ≥ D(u, p) + D(p, w) for the projection p on a convex set (Theorem 2)",
             bool(most <= 1 + EQUAL),
-            f"{points}: the right side is {np.mean(sides.parts / sides.whole):.2f} of the left in "
-            f"the mean, at most {most:.5f}",
+            f"{points}: the right side is {np.mean(sides.parts / sides.whole):.2f} times the left "
+            f"side on average, and at most {most:.5f} times",
         ),
         Claim(
             "theorem-2-affine",
             "The two sides are equal if the set is affine (Theorem 2)",
             bool(apart < EQUAL),
-            f"{points} and hyperplanes: equal to {apart:.0e}",
+            f"{points} and hyperplanes: they are equal up to {apart:.0e}",
         ),
     ]
 
@@ -175,10 +175,10 @@ def _figure_3(cases: Lifting) -> list[Claim]:
         ),
         Claim(
             "theorem-7",
-            "It does so with the denominators of Claim 1, and in O(n) steps (Theorem 7)",
+            "With the denominators of Claim 1 Fig 3 gives the projection in O(n) steps (Theorem 7)",
             bool(np.max(cases.gap) < EQUAL and np.max(cases.looks) <= 2),
-            f"off by {np.max(cases.gap):.0e} at most; the medians look at "
-            f"{np.mean(cases.looks):.2f}n weights in the mean, {np.max(cases.looks):.2f}n at most",
+            f"the error is at most {np.max(cases.gap):.0e}; the medians look at "
+            f"{np.mean(cases.looks):.2f}n weights on average, {np.max(cases.looks):.2f}n at most",
             ours=True,
         ),
     ]
@@ -210,8 +210,8 @@ def _pythagoras(sides: Projected) -> Picture:
         lines = axes[0, 0].get_legend_handles_labels()
         figure.legend(*lines, title="p is the projection on", loc="outside lower center", ncols=2)
     words = (
-        f"Theorem 2 for {len(whole)} random points w and u of each kind: with a convex set the "
-        "quotient of its sides is at most 1, with a hyperplane it is 1."
+        f"Theorem 2 for {len(whole)} random points w and u of each kind: the right side divided by "
+        "the left side is at most 1 with a convex set, and 1 with a hyperplane."
     )
     return Picture(figure, words)
 
@@ -231,7 +231,7 @@ def _printed(cases: Lifting) -> Picture:
         axes[0, 0].set_ylim(0, 1.02)
         axes[0, 1].legend(title="Dirichlet parameter")
     words = (
-        "Fig 3 as printed, on random weights. The more weights are below the floor α/n, the more "
-        "often its result is not the projection, or it ends without one."
+        "Fig 3 as printed, on random weights. The more weights are below the lower limit α/n, the "
+        "more often the result is not the projection, or there is no result."
     )
     return Picture(figure, words)

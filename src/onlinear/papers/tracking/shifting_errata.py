@@ -38,7 +38,7 @@ def _box() -> Counterexample:
     proof = ol.certificate(ol.EG.from_range(X=10.0, alpha=0.1), [x], [y], comparator=u)
     return Counterexample(
         "theorem-16",
-        "Theorem 16: (45) for x in a box of width X, wherever it is",
+        "Theorem 16: (45) for x in a box of width X, wherever the box is",
         "n = 2, X = 1, x = (0, 10), y = .5, u = (.95, .05), α = .1",
         (float(loss), 1.5 * float(u @ x - y) ** 2 + 1.5 * math.log(2)),
         (float(proof.loss[-1]), float(proof.ceiling[-1])),
@@ -85,7 +85,7 @@ def _exponent_13() -> Counterexample:
 
 def _beyond() -> Counterexample:
     X, x, y, u = 10.0, [[10.0]], [1.0], 0.1
-    loss = ol.replay(ol.EGU(eta=1 / (3 * X), alpha=0.1, X=X, Y=X), x, y).losses[0]  # never cut
+    loss = ol.replay(ol.EGU(eta=1 / (3 * X), alpha=0.1, X=X, Y=X), x, y).losses[0]  # no clipping
     proof = ol.certificate(ol.EGU.from_range(X=X, Y=1.0, alpha=0.1), x, y, comparator=[u])
     return Counterexample(
         "theorems-15-18-19",

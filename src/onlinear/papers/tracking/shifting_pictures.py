@@ -20,11 +20,11 @@ from onlinear.papers.tracking.shifting_runs import (
 __all__ = ["ceilings", "prices", "tunings"]
 
 FREE, KEPT, TARGET, CEILING = LOOKS[1], LOOKS[0], LOOKS[6], LOOKS[2]
-CURVES = (("projected", KEPT), ("free", FREE), ("the target", TARGET), ("ceiling", CEILING))
+CURVES = (("projected", KEPT), ("free", FREE), ("true weights", TARGET), ("ceiling", CEILING))
 
 
 def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
-    """Draw the losses of each setting and their upper bound; runs are by repeat and setting."""
+    """Draw the losses of each setting and the upper bound; ``runs`` is by repeat and setting."""
     with matplotlib.rc_context(STYLE):
         figure, axes = new(2, 2, height=2.2, sharex=True)
         for i, (ax, setting) in enumerate(zip(axes.flat, SETTINGS, strict=True)):
@@ -42,15 +42,16 @@ def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
             ax.set_ylabel("squared loss so far")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     words = (
-        f"A target of {SHIFTS} shifts (vertical lines): the squared loss so far of the projected "
-        "and of the free learner, of the target itself, and the theorem's ceiling for the "
-        "projected one, in its true form. Means with 95 % bands."
+        f"The true weights shift {SHIFTS} times (vertical lines). Curves: the squared loss so far "
+        "of the projected learner, of the free learner (without projection) and of the true "
+        "weights, and the upper bound (ceiling) of the corrected theorem for the projected "
+        "learner. Means with 95 % bands."
     )
     return Picture(figure, words)
 
 
 def prices(lengths: Sequence[int], runs: Sequence[Priced]) -> Picture:
-    """Draw the cost of a shift against how long the target had been fixed before."""
+    """Draw the cost of a shift against how long the true weights had been fixed before."""
     mean = np.mean([run.prices for run in runs], axis=0)
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.5, sharey=True)
@@ -71,11 +72,12 @@ def prices(lengths: Sequence[int], runs: Sequence[Priced]) -> Picture:
         axes[0, 0].set_ylim(bottom=-0.5)
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     words = (
-        "What a shift costs: the loss after it, less that of the same learner begun afresh there "
-        "(means; linear below 1). With a target of the set before the shift the projection hardly "
-        "matters. With one outside the free EG and EGU go on lowering a weight that they need "
-        "later, and pay for as long as that went on; the free GD pays for the length of its "
-        "weights. The projected learners pay a few units whatever came before."
+        "The price of a shift: the loss after the shift minus that of a new learner that starts "
+        "there (means; the axis is linear below 1). If the true weights before the shift are in "
+        "the set, the projection hardly matters. If they are outside, the free EG and EGU go on "
+        "lowering a weight that they need later, and the longer they do so, the higher the price; "
+        "the price for the free GD depends on how long its vector of weights is. For the projected "
+        "learners the price is a few units whatever came before."
     )
     return Picture(figure, words)
 
@@ -91,9 +93,9 @@ def tunings(
         figure, axes = new(1, 3, height=2.6)
         recovery = np.array([run.recovery for run in runs])
         rounds = BLOCK * (0.5 + np.arange(recovery.shape[2]))
-        for j, (name, look) in enumerate((("free", FREE), ("projected", KEPT), ("afresh", TARGET))):
+        for j, (name, look) in enumerate((("free", FREE), ("projected", KEPT), ("new", TARGET))):
             band(axes[0, 0], rounds, recovery[:, j], name, look)
-        plain(axes[0, 0], "EG after a shift,\ntarget outside of the set", "round after it", "")
+        plain(axes[0, 0], "EG after a shift,\ntrue weights outside", "rounds after it", "")
         axes[0, 0].set_ylabel("squared error")
         axes[0, 0].legend()
         mean = by_width.mean(axis=0)
@@ -116,9 +118,9 @@ def tunings(
         plain(axes[0, 2], "C-EGU by α,\nTheorem 18", "α", "squared loss")
         axes[0, 2].legend(frameon=True, framealpha=1, edgecolor="none")
     words = (
-        "Left: how EG recovers from a shift after the longest of the pasts above, with 95 % bands. "
-        "Middle: with one input that matters among n, inputs ±1 and no noise, the loss of C-GD "
-        "grows as n, that of C-EG as ln n. Right: Corollary 19's α is where the ceiling is least; "
-        "the loss cares little, and is least elsewhere."
+        "Left: how EG, and a new EG, recover from a shift after the largest number of rounds "
+        "above, with 95 % bands. Middle: with one input that matters among n, inputs ±1 and no "
+        "noise, the loss of C-GD grows as n, that of C-EG as ln n. Right: the ceiling is least at "
+        "Corollary 19's α; the loss depends little on α, and is least elsewhere."
     )
     return Picture(figure, words)

@@ -24,12 +24,12 @@ __all__ = [
     "priced",
 ]
 
-ALPHA = 0.01  # the share of C-EG and C-EGU where no theorem sets it
+ALPHA = 0.01  # the α of C-EG and C-EGU where no theorem sets it
 WIDTH, SHIFTS = 20, 9
 CURVE = 200  # points of a curve
-HARM = 0.5  # weight with which the input of the next target lowers the label
-LENGTH = 10.0  # of a target outside of the ball
-BLOCK = 50  # rounds that a recovery is averaged over
+HARM = 0.5  # half of the other true weights' prediction is subtracted from the label
+LENGTH = 10.0  # the length of true weights outside the ball
+BLOCK = 50  # losses of a recovery are averaged over this many rounds
 
 
 class Setting(NamedTuple):
@@ -37,9 +37,9 @@ class Setting(NamedTuple):
 
     theorem: str
     stream: dict[str, Any]
-    cut: bool  # labels to [0, 1]
-    kept: Callable[[np.ndarray], Learner]  # given the target
-    free: Callable[[], Learner]
+    cut: bool  # whether labels are clipped to [0, 1]
+    kept: Callable[[np.ndarray], Learner]  # with projection, given the true weights
+    free: Callable[[], Learner]  # without projection
 
 
 SPHERES = {"truth": "sphere", "inputs": "sphere"}
@@ -80,10 +80,10 @@ class Bounded(NamedTuple):
     """A learner's cumulative loss, its upper bound at some rounds, and whether the bound held."""
 
     rounds: np.ndarray
-    curves: np.ndarray  # kept, free, of the target, ceiling
+    curves: np.ndarray  # losses with and without projection, of the true weights; ceiling
     holds: bool
-    nearest: float  # largest loss / ceiling of a round
-    without: str  # why there is no ceiling for the free one
+    nearest: float  # the largest quotient of loss and ceiling in any round
+    without: str  # why there is no ceiling for the learner without projection
 
 
 def bounded(seed: int, rows: int) -> list[Bounded]:
@@ -112,12 +112,12 @@ PASTS = ("truth in the set", "truth outside")
 class Priced(NamedTuple):
     """The cost of one shift, and how EG recovers from it."""
 
-    prices: np.ndarray  # by learner, past, rounds before the shift, and free or kept
-    recovery: np.ndarray  # EG free, kept, begun afresh: mean losses of blocks after the shift
+    prices: np.ndarray  # by learner, past, rounds before the shift, without or with projection
+    recovery: np.ndarray  # mean losses after the shift: EG without and with projection, new EG
 
 
 def priced(seed: int, lengths: Sequence[int]) -> Priced:
-    """Return the cost of a shift of the target, for shifts after each of ``lengths`` rounds.
+    """Return the cost of a shift of the true weights, after each of ``lengths`` rounds.
 
     The cost is the loss after the shift minus that of a new learner that starts there. Rows after
     the shift are the same for all lengths.
@@ -146,14 +146,14 @@ def _losses(setting: Setting, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np
 
 
 def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return labels of a target outside the set that the learner projects on.
+    """Return labels of true weights that are outside the set that the learner projects on.
 
-    Before the shift, the target is longer than the radius. For targets without negative weights,
-    half of the other target (the one after or before the shift) is subtracted from the labels
-    instead.
+    Before the shift, the vector of true weights is made longer than the radius of the ball. If no
+    weight is negative, half of the prediction of the other true weights (those after or before the
+    shift) is subtracted from the labels instead.
     """
     middle = len(y) // 2
-    other = np.sum(u[::-1] * X, axis=1)  # the target after the shift, and after it the one before
+    other = np.sum(u[::-1] * X, axis=1)  # predictions of the other true weights
     if np.all(u >= 0):
         return np.asarray(y - HARM * other)
     longer = np.where(np.arange(len(y)) < middle, LENGTH - 1, 0.0)
@@ -194,7 +194,7 @@ def over_shares(seed: int, shares: Sequence[float], rows: int) -> np.ndarray:
 
 
 def attained(rows: int = 200) -> float:
-    """Return the loss over Theorem 14's upper bound for labels y = 2u − w with u = ±1."""
+    """Return the loss divided by Theorem 14's upper bound, for labels y = 2u − w with u = ±1."""
     learner, X = ol.GD.from_range(X=1.0, radius=1.0), np.ones((rows, 1))
     u, y = np.where(np.arange(rows) % 2, -1.0, 1.0), np.empty(rows)
     for t in range(rows):

@@ -1,4 +1,4 @@
-"""Herbster & Warmuth (2001), Theorems 14 to 19: bounds for a target that shifts.
+"""Herbster & Warmuth (2001), Theorems 14 to 19: bounds against weights that shift.
 
 The claim
 ---------
@@ -10,29 +10,29 @@ C-EGU, and 16 for C-EG. Corollary 19 tunes the α of C-EGU.
 
 The text also says that without a bound on w the cost of a shift cannot be bounded, and that the
 projection does bound it. The text says that the bounds of EG and EGU can be exponentially smaller
-than GD's, in the number of inputs, if the target is sparse.
+than GD's, in the number of inputs, if the true weights are sparse.
 
 What is run
 -----------
-The streams have 2000 rounds and 20 inputs, and their target shifts 9 times. Each learner has the
-parameters of its theorem, by from_range and from_drift. For C-GD the target and the rows have
-length 1; for the others one input matters, and inputs are uniform on [0, 1]. Labels have noise of
-standard deviation 0.1, and are clipped to [0, 1] for C-EGU. Where a theorem needs the target inside
-the set, the target is mixed with a share of 0.01 of equal weights, which is also the α of C-EG, and
-of C-EGU in Theorem 15. In every round the loss is compared with its ceiling, the theorem's upper
-bound for the target itself, by onlinear.certificate. Each learner also runs free, that is without a
-projection.
+The streams have 2000 rounds and 20 inputs, and their true weights shift 9 times. Each learner has
+the parameters of its theorem, by from_range and from_drift. For C-GD the vector of true weights and
+the rows have length 1; for the others one input matters, and inputs are uniform on [0, 1]. Labels
+have noise of standard deviation 0.1, and are clipped to [0, 1] for C-EGU. Where a theorem needs the
+true weights inside the set, they are mixed with a share of 0.01 of equal weights, which is also the
+α of C-EG, and of C-EGU in Theorem 15. In every round the loss is compared with its ceiling, the
+theorem's upper bound against the true weights, by onlinear.certificate. Each learner also runs
+free, that is without a projection.
 
 The price of a shift is the loss after a single shift, minus the loss of a new learner that starts
-at the shift. The target before the shift stays for 50 to 3200 rounds, inside the set or outside.
-For EG and EGU the target is outside the set because half of the input that matters after the shift
-is subtracted from the labels before the shift, and the other way round. The best weight of that
-input is then 0, and the learner goes on lowering its weight. For GD the target before the shift is
-10 times as long as the radius.
+at the shift. The true weights before the shift stay for 50 to 3200 rounds, inside the set or
+outside. For EG and EGU the true weights are outside the set because half of the input that matters
+after the shift is subtracted from the labels before the shift, and the other way round. The best
+weight of that input is then 0, and the learner goes on lowering its weight. For GD the vector of
+true weights before the shift is 10 times as long as the radius.
 
 To vary the number of inputs n, there are streams where one input matters, all inputs are ±1, and
 there are 3 shifts in 8000 rounds and no noise. Each statement that is false as printed is computed
-on a counterexample, beside its true form.
+on a counterexample, beside its corrected form.
 
 The reading
 -----------
@@ -44,13 +44,14 @@ corrected theorems hold in every round of every stream. The ceilings (upper boun
 certificates: (43) itself for C-GD, and less than (45) for C-EG, since the certificates keep the
 entropy of u, which the paper drops, and use the ranges of the rows seen.
 
-The theorems are about the worst case, and only there does the projection matter. Where the target
-is in the set, free and projected learners lose nearly the same, and the price of a shift grows
-little with the rounds before it. While the target is outside the set, EG and EGU go on lowering a
-weight, and afterwards need a time in proportion to raise it again. Here the projection makes the
-difference, and the paper's statements on shifts can be seen: the price of the free learner grows in
-proportion to the rounds before the shift, that of the projected learner does not. For GD the price
-is that of the way back from weights that are too long, however long they were so.
+The theorems are about the worst case, and only there does the projection matter. Where the true
+weights are in the set, free and projected learners lose nearly the same, and the price of a shift
+grows little with the rounds before it. While the true weights are outside the set, EG and EGU go on
+lowering a weight, and afterwards need a proportional number of rounds to raise it again. In this
+case the projection makes the difference, and the paper's statements on shifts can be seen: the
+price of the free learner grows in proportion to the rounds before the shift, that of the projected
+learner does not. For GD the price is that of the way back from a weight vector that is too long,
+however many rounds it was too long.
 """
 
 from collections.abc import Sequence
@@ -79,19 +80,21 @@ __all__ = ["run"]
 
 ROWS = 2000
 GROWN = 2.0  # a price counts as growing if a fourfold past makes it this many times larger
-BOUNDS = (  # of SETTINGS
+BOUNDS = (  # claims about SETTINGS, in the same order
     ("theorem-14", "The loss of C-GD is at most (43) (Theorem 14)"),
     (
         "theorem-16-mended",
-        "That of C-EG is at most (45), if max x_i − min x_i ≤ X in every row (Theorem 16)",
+        "The loss of C-EG is at most (45), if max x_i − min x_i ≤ X in every row (Theorem 16)",
     ),
     (
         "theorem-15-mended",
-        "That of C-EGU is at most (44), with predictions cut to Y and the right sign (Theorem 15)",
+        "The loss of C-EGU is at most (44), with predictions clipped to Y and the sign corrected "
+        "(Theorem 15)",
     ),
     (
         "theorem-18-mended",
-        "That of C-EGU is at most (50), put right likewise (Theorem 18, α by Corollary 19)",
+        "The loss of C-EGU is at most (50), with the same corrections (Theorem 18, α by Corollary "
+        "19)",
     ),
 )
 
@@ -138,12 +141,12 @@ def run(study: Study) -> Outcome:
     }
     remarks = [
         "Theorem 14 cannot be improved: with one input x = 1, u = 1, −1, 1, … and labels that "
-        f"answer the learner, y = 2u − w, the loss is {tight:.6f} of the ceiling.",
-        "In the streams of 9 shifts, whose target is in the set, the free learner loses about what "
-        "the projected one does: "
+        f"depend on the learner, y = 2u − w, the loss is {tight:.6f} times the ceiling.",
+        "In the streams of 9 shifts, whose true weights are in the set, the free learner loses "
+        "about as much as the projected one: "
         + ", ".join(f"{ratio:.3f} times as much ({theorem})" for theorem, ratio in more.items())
-        + f". But it has no ceiling: {runs[0][1].without.split(';')[0]}, as the certificate of EG "
-        "says.",
+        + f". But the free learner has no ceiling: {runs[0][1].without.split(';')[0]}, as the "
+        "certificate of EG says.",
     ]
     return Outcome(claims, pictures, tables, numbers, remarks)
 
@@ -152,8 +155,8 @@ def _bound(name: str, words: str, runs: Sequence[Bounded]) -> Claim:
     held = sum(run.holds for run in runs)
     nearest = max(run.nearest for run in runs)
     found = (
-        f"in every round of {held} of {len(runs)} streams; the loss comes to {nearest:.2f} of the "
-        "ceiling at most"
+        f"it is so in every round of {held} of {len(runs)} streams; the loss is at most "
+        f"{nearest:.2f} times the ceiling"
     )
     return Claim(name, words, held == len(runs), found, ours=name.endswith("-mended"))
 
@@ -162,15 +165,15 @@ def _printed(case: Counterexample) -> Claim:
     left, right = case.printed
     true_left, true_right = case.mended
     found = (
-        f"{case.example}: {left:.4g} against {right:.4g}. True with {case.how}: "
-        f"{true_left:.4g} against {true_right:.4g}"
+        f"{case.example}: the left side is {left:.4g}, the right side {right:.4g}. Corrected, with "
+        f"{case.how}: {true_left:.4g} and {true_right:.4g}"
     )
     return Claim(case.name, f"{case.statement} (as printed)", case.holds, found)
 
 
 def _shifts(price: np.ndarray) -> list[Claim]:
     """Return the claims on prices by learner, past, rounds before the shift, free or projected."""
-    last, before = price[:, :, -1], price[:, :, -3]  # the first past is four times as long
+    last, before = price[:, :, -1], price[:, :, -3]  # ``last``: four times as many rounds before
     kept = last[:, :, 1] < GROWN * np.maximum(before[:, :, 1], 1.0)
     grown = last[1:, 1, 0] / before[1:, 1, 0]
     return [
@@ -178,23 +181,23 @@ def _shifts(price: np.ndarray) -> list[Claim]:
             "projected-shift",
             "With the projection the price of a shift is bounded, whatever came before (24)",
             bool(kept.all()),
-            "with the longest past: "
+            "with the most rounds before the shift: "
             + ", ".join(
                 f"{last[i, j, 1]:.1f} (C-{learner}, {past})"
                 for i, learner in enumerate(LEARNERS)
                 for j, past in enumerate(PASTS)
             )
             + f"; at most {np.max(last[:, :, 1] / before[:, :, 1]):.2f} times the price after a "
-            f"quarter of that past (less than {GROWN:g} decides)",
+            f"quarter of these rounds (below {GROWN:g} counts as bounded)",
         ),
         Claim(
             "free-shift",
             "Without a bound on w the price of a shift cannot be bounded (sec. 2)",
             bool((grown > GROWN).all()),
-            "a target outside of the set for four times as long makes the shift "
-            f"{grown[0]:.1f} times as dear for EG ({last[1, 1, 0]:.0f}) and {grown[1]:.1f} times "
-            f"for EGU ({last[2, 1, 0]:.0f}; more than {GROWN:g} decides); GD pays "
-            f"{last[0, 1, 0]:.0f} for a target ten times too long",
+            "if the true weights are outside the set for four times as long, the price is "
+            f"{grown[0]:.1f} times as high for EG ({last[1, 1, 0]:.0f}) and {grown[1]:.1f} times "
+            f"for EGU ({last[2, 1, 0]:.0f}; above {GROWN:g} counts as growing); GD pays "
+            f"{last[0, 1, 0]:.0f} if the vector of true weights is ten times too long",
         ),
     ]
 
@@ -204,10 +207,10 @@ def _sparse(widths: Sequence[int], mean: np.ndarray) -> Claim:
     wider, longer = widths[-1] / widths[0], np.log(widths[-1]) / np.log(widths[0])
     return Claim(
         "sparse",
-        "For a sparse target EG's loss is exponentially smaller than GD's in the dimension (5.1)",
+        "For sparse weights EG's loss is exponentially smaller than GD's in the dimension (5.1)",
         bool(gd > wider / 2 and eg < longer),
         f"from n = {widths[0]} to {widths[-1]} C-GD loses {gd:.1f} times as much (n grows "
-        f"{wider:.0f} times), C-EG {eg:.2f} times (ln n: {longer:.2f})",
+        f"{wider:.0f} times), C-EG {eg:.2f} times (ln n grows {longer:.2f} times)",
     )
 
 
@@ -230,7 +233,7 @@ def _losses(ends: np.ndarray) -> Table:
         (setting.theorem, *(f"{value:.1f}" for value in end))
         for setting, end in zip(SETTINGS, ends, strict=True)
     ]
-    columns = ("", "projected", "free", "the target", "ceiling")
+    columns = ("", "projected", "free", "true weights", "ceiling")
     return Table("Squared losses after 2000 rounds and 9 shifts", columns, rows)
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// Draws the charts, in the colours of the page's scheme; on paper it is always the light one.
+// Draws the charts in the page's colour scheme, light or dark; printed charts are always light.
 (() => {
   const root = document.documentElement;
   const palette = JSON.parse(document.getElementById("palette").textContent);
@@ -10,7 +10,7 @@
   const toDark = new Map(palette.light.map((colour, k) => [colour, palette.dark[k]]));
   const media = matchMedia("(prefers-color-scheme: dark)");
   const button = document.getElementById("scheme");
-  const mouse = matchMedia("(pointer: fine)").matches; // a finger that drags is to scroll the page
+  const mouse = matchMedia("(pointer: fine)").matches; // on a touch screen, dragging scrolls the page
   const config = {
     responsive: true,
     displaylogo: false,
@@ -43,7 +43,7 @@
     const { soft, grid } = schemes[scheme()];
     const { type, range, ...rest } = given;
     const panel = chart.figure.closest(".panels") !== null;
-    const tickformat = panel && rest.tickformat === ",d" ? "~s" : rest.tickformat; // rows, if wide
+    const tickformat = panel && rest.tickformat === ",d" ? "~s" : rest.tickformat; // in a narrow panel, 20k
     const narrow = panel || chart.place.clientWidth < 480;
     const common = {
       automargin: true, gridcolor: grid, linecolor: grid, zerolinecolor: soft, zerolinewidth: 0.75,
@@ -55,13 +55,13 @@
     return { ...common, type, range: [...range], ...decades(range[1] - range[0], tickformat, soft) };
   }
 
-  // labels of a logarithmic axis: whole decades, or 1, 2 and 5 if there are few of them
+  // labels of a logarithmic axis: powers of ten, or also 2 and 5 times them if the axis is short
   function decades(span, tickformat, soft) {
     if (span < 0.8) return { tickformat: tickformat ?? ",~g" };
     if (span < 2.5) return { dtick: "D2", tickformat: tickformat ?? ",~g" };
     const dtick = Math.ceil(span / 8);
     if (tickformat) return { dtick, tickformat };
-    return { dtick, exponentformat: "power", tickfont: { size: 10, color: soft } }; // Plotly adds a quarter
+    return { dtick, exponentformat: "power", tickfont: { size: 10, color: soft } }; // Plotly enlarges powers by a quarter
   }
 
   function layoutOf(chart) {
