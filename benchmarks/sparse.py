@@ -31,9 +31,7 @@ def main() -> None:
     X.sum_duplicates()
     y = rng.normal(size=ROWS)
     sparse, dense = fastest(X, y), fastest(X.toarray(), y)
-    print(
-        f"{WIDTH:,} columns, {ENTRIES} entries per row: {dense / sparse:,.0f} × as fast as dense"
-    )
+    print(f"{WIDTH:,} columns, {ENTRIES} entries per row: {dense / sparse:,.0f} × as fast as dense")
 
 
 if __name__ == "__main__":

@@ -334,6 +334,6 @@ def test_a_waiting_row_with_absurd_features_is_not_learnt(tmp_path):
 
     alter(path, change)
     late = ol.load(path)
-    with pytest.raises(ValueError, match="Auto.learn_late needs the array that remember"):
+    with pytest.raises(ValueError, match=r"Auto\.learn_late needs the array that remember"):
         late.learn_one(id=12, y=0.5)
     late.save(path)

