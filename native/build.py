@@ -1,6 +1,6 @@
 """Build the library ``_native``: the package's functions, compiled for common processors.
 
-    python native/build.py OUT [--levels 2,3] [--processes N] [--objects FOLDER]
+    python native/build.py OUT [--levels 2,3] [--only WORD] [--processes N] [--objects FOLDER]
 
 The build needs Numba 0.64 to 0.68, NumPy, SciPy, setuptools and a C compiler. OUT is the file to
 write. A level is a generation of processors, such as 2 for x86-64-v2 and 3 for x86-64-v3 (AVX2).
@@ -41,8 +41,11 @@ def objects_folder() -> Path:
     return Path(base) / "onlinear-native"
 
 
-def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any]]:
-    """Compile for a processor level, in several processes; return the compiled functions."""
+def compile_all(level: int, processes: int, objects: Path, only: str = "") -> list[dict[str, Any]]:
+    """Compile for a processor level, in several processes; return the compiled functions.
+
+    Functions without the word ``only`` in their names are left out.
+    """
     objects.mkdir(parents=True, exist_ok=True)
     source = os.pathsep.join(map(str, (SOURCES.parent, HERE)))
     environment = {
@@ -55,7 +58,7 @@ def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any
     }
     environment.pop("NUMBA_DISABLE_JIT", None)
     with tempfile.TemporaryDirectory() as claims:
-        command = [sys.executable, str(HERE / "worker.py"), str(objects), claims]
+        command = [sys.executable, str(HERE / "worker.py"), str(objects), claims, only]
         workers = [subprocess.Popen(command, env=environment) for _ in range(processes)]
         try:
             failed = [worker for worker in workers if worker.wait()]
@@ -72,9 +75,9 @@ def compile_all(level: int, processes: int, objects: Path) -> list[dict[str, Any
     return functions
 
 
-def build(out: Path, levels: list[int], processes: int, objects: Path) -> None:
+def build(out: Path, levels: list[int], processes: int, objects: Path, only: str = "") -> None:
     """Compile for all given processor levels, and write the library."""
-    link(out, {level: compile_all(level, processes, objects) for level in sorted(levels)})
+    link(out, {level: compile_all(level, processes, objects, only) for level in sorted(levels)})
 
 
 def kept_library() -> Path | None:
@@ -103,11 +106,12 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     known = ",".join(map(str, PROCESSORS))
     parser.add_argument("--levels", default=known, help=f"some of {known}")
+    parser.add_argument("--only", default="", help="functions with this word in their names")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--objects", type=Path, default=objects_folder())
     given = parser.parse_args()
     levels = [int(level) for level in given.levels.split(",")]
-    build(given.out, levels, given.processes, given.objects)
+    build(given.out, levels, given.processes, given.objects, given.only)
 
 
 if __name__ == "__main__":

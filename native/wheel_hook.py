@@ -6,7 +6,9 @@ called.
 """
 
 import os
+import re
 import sysconfig
+from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -20,8 +22,22 @@ class LibraryHook(BuildHookInterface):
         library = os.environ.get("ONLINEAR_LIBRARY")
         if not library or version == "editable":
             return
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        platform = _platform(Path(library))
         suffix = ".pyd" if platform.startswith("win") else ".abi3.so"
         build_data["pure_python"] = False
         build_data["tag"] = f"cp311-abi3-{platform}"
         build_data["force_include"][library] = f"onlinear/_native{suffix}"
+
+
+def _platform(library: Path) -> str:
+    """Return the part of a wheel's name that says for which systems it is.
+
+    A library that needs nothing newer than version 2.17 of the GNU C library runs on all Linux
+    systems on which NumPy's wheels do.
+    """
+    platform = re.sub("[-.]", "_", sysconfig.get_platform())
+    versions = re.findall(rb"GLIBC_(\d+)\.(\d+)", library.read_bytes())
+    newest = max(((int(major), int(minor)) for major, minor in versions), default=None)
+    if platform.startswith("linux") and newest is not None and newest <= (2, 17):
+        return platform.replace("linux", "manylinux_2_17")
+    return platform

@@ -1,6 +1,6 @@
 """Compile the package's functions for the processor that NUMBA_CPU_NAME names.
 
-    python worker.py OBJECTS CLAIMS
+    python worker.py OBJECTS CLAIMS WORD
 
 Object files are written to the folder OBJECTS, where those of an earlier build are found again:
 their names contain a hash of everything they depend on. Several workers share the work: a worker
@@ -53,7 +53,7 @@ def symbol_of(job: Job, tools: str) -> str:
     return f"ol_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
 
-def main(objects: Path, claims: Path) -> None:
+def main(objects: Path, claims: Path, only: str) -> None:
     """Compile the groups of functions whose object files do not exist yet."""
     gc.disable()  # collecting garbage would take a sixth of the time
     own = Path(__file__).with_name("entry.py").read_bytes()
@@ -61,6 +61,8 @@ def main(objects: Path, claims: Path) -> None:
     tools += hashlib.sha256(own).hexdigest()
     groups = {}
     for jobs in record():
+        if only not in jobs[0].name:
+            continue
         symbols = {symbol_of(job, tools): job for job in jobs}
         groups[hashlib.sha256(" ".join(sorted(symbols)).encode()).hexdigest()[:20]] = symbols
     (claims / "groups.json").write_text(json.dumps(list(groups)))
@@ -85,4 +87,4 @@ def main(objects: Path, claims: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

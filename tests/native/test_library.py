@@ -1,5 +1,6 @@
 """Code compiled ahead of time gives the numbers that Numba's gives, and needs no Numba."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import pytest
 from places import ROOT
 
 from onlinear._numerics import native
+
+build = importlib.import_module("build") if native.there() else None
 
 pytestmark = pytest.mark.skipif(not native.there(), reason="no library: needs a C compiler")
 
@@ -58,12 +61,51 @@ def ran(code, *arguments, folder=None, **environment):
     return done.stdout
 
 
-@pytest.mark.parametrize("names", [os.environ.get("NATIVE_LEARNERS", "LASER,NLMS").split(",")])
-def test_the_bits_are_those_of_code_compiled_by_numba(names, tmp_path):
+LEARNERS = os.environ.get("NATIVE_LEARNERS", "LASER,NLMS").split(",")
+
+
+def test_the_bits_are_those_of_code_compiled_by_numba():
     """NATIVE_LEARNERS names more learners than the two that take little time to compile."""
-    ahead = ran(DIGESTS, *names)
-    assert ahead == ran(DIGESTS, *names, ONLINEAR_NATIVE="0")
-    assert len(ahead.splitlines()) > 20 * len(names)
+    ahead = ran(DIGESTS, *LEARNERS)
+    assert ahead == ran(DIGESTS, *LEARNERS, ONLINEAR_NATIVE="0")
+    assert len(ahead.splitlines()) > 20 * len(LEARNERS)
+
+
+# every other function of the library is left to Numba, by the sum of the letters of its name
+MIXED = """
+from onlinear._numerics import native
+of_library, taken = native.function, set()
+def function(name, make):
+    half = sum(name.encode()) % 2
+    taken.add(half)
+    return of_library(name, make) if half else None
+native.function = function
+"""
+
+
+def test_functions_of_the_library_and_of_numba_can_be_mixed():
+    everywhere_both = "\nassert taken == {0, 1}\n"
+    assert ran(DIGESTS, "NLMS") == ran(MIXED + DIGESTS + everywhere_both, "NLMS")
+
+
+@pytest.fixture(scope="module")
+def for_old_processors(tmp_path_factory):
+    """Return a library for processors without AVX2; NATIVE_OLD names one with all functions."""
+    if "NATIVE_OLD" in os.environ:
+        return os.environ["NATIVE_OLD"]
+    if 2 not in build.PROCESSORS:
+        pytest.skip("there is only one level of processors of this kind")
+    library = tmp_path_factory.mktemp("old") / "_native.abi3.so"
+    build.build(library, [2], 1, build.objects_folder(), only="nlms")
+    return str(library)
+
+
+def test_code_for_old_processors_gives_the_same_bits(for_old_processors):
+    names = LEARNERS if "NATIVE_OLD" in os.environ else ["NLMS"]
+    old = {"ONLINEAR_NATIVE": for_old_processors, "ONLINEAR_NATIVE_LEVEL": "2"}
+    assert ran(DIGESTS, *names) == ran(DIGESTS, *names, **old)
+    used = "import onlinear as ol; from onlinear._numerics import native; ol.NLMS()._step.one\n"
+    assert ran(used + "print(native._level())", **old) == "2\n"
 
 
 @pytest.fixture

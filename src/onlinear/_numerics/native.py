@@ -9,9 +9,12 @@ The environment variable ``ONLINEAR_NATIVE`` may name the path of another librar
 none. ``ONLINEAR_NATIVE_LEVEL=2`` uses the code for processors without AVX2.
 """
 
+import contextlib
+import ctypes
 import importlib.machinery
 import importlib.util
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -35,6 +38,9 @@ def _library() -> Any:
         raise FileNotFoundError(f"ONLINEAR_NATIVE names no file: {path!r}")
     if spec is None or spec.loader is None:
         return None
+    if sys.platform == "linux":  # the library calls exp, log, … of the C library's mathematics
+        with contextlib.suppress(OSError):
+            ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
