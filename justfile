@@ -50,6 +50,15 @@ wheels:
 test-jit *options:
     ONLINEAR_NATIVE=0 {{python}} -m pytest -q -n 2 --dist worksteal {{options}}
 
+# tests of learners, engine and wrappers as plain Python, without compiled code: slow
+test-plain *options:
+    NUMBA_DISABLE_JIT=1 {{python}} -m pytest -q -n 2 --dist worksteal tests/engine/test_without_jit.py tests/algorithms/test_golden.py tests/algorithms/test_oracles.py {{options}}
+
+# code compiled ahead of time has the bits of Numba's: every learner, every level of processors
+test-native:
+    {{python}} native/build.py dist/_native.abi3.so
+    NATIVE_LEARNERS=all NATIVE_OLD=dist/_native.abi3.so {{python}} -m pytest -q tests/native
+
 # state files and predictions of this version, for the tests of later ones: once per release
 release-data:
     {{python}} tests/data/releases/write.py

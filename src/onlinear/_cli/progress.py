@@ -7,10 +7,11 @@ from pathlib import Path
 
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
+from onlinear._numerics import native
 
 __all__ = ["meter"]
 
-COMPILED = "(compiled once, about 20 s)"
+COMPILED = " (compiled once, about 20 s)"  # unless compiled code came with the package
 
 
 @contextlib.contextmanager
@@ -40,7 +41,8 @@ def meter(
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         total = source.size if any(sizes) else None
-        task = progress.add_task("run", total=total, rows=f"starting {who} {COMPILED}", loss="")
+        note = "" if native.there() else COMPILED
+        task = progress.add_task("run", total=total, rows=f"starting {who}{note}", loss="")
 
         def advance(place: Place, tally: RunFigures) -> None:
             now, speed = progress.get_time(), ""
