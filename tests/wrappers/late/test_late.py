@@ -553,7 +553,7 @@ assert len(table) == limit
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it reads memory from /proc")
-@pytest.mark.parametrize(("limit", "rows"), [(1_000_000, 2_000_000), (125_000, 625_000)])
+@pytest.mark.parametrize(("limit", "rows"), [(125_000, 250_000), (31_250, 156_250)])
 def test_rows_that_wait_take_little_memory_however_many_come(limit, rows):
     """d = 8: 64 bytes of numbers a row; the ids, of those settled too, take the rest."""
     done = subprocess.run(
