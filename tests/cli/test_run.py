@@ -199,7 +199,7 @@ def test_a_state_without_samples_of_the_weights_is_gone_on_with(data):
 
 
 def test_a_run_on_a_csv_loads_nothing_that_it_does_not_need(data):
-    """Each of these takes about as long to load as all the rest."""
+    """Each of these would be a good part of the time of a run on a small file."""
     slow = "pandas", "pyarrow.compute", "pyarrow.parquet", "scipy", "matplotlib", "plotly", "rich"
     code = f"""if True:
         import sys
