@@ -20,6 +20,10 @@ settings.load_profile("onlinear")
 if "PYTEST_XDIST_WORKER" in os.environ:
     threadpool_limits(1, user_api="blas")
 
+# processes that tests start keep their bytecode, as those of an installed package do: without it,
+# each of them spends a second on compiling the package's source
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 def _build_native_code():
     """Compile the package's functions ahead of time, as for a wheel, unless this was done before.

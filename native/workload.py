@@ -228,6 +228,8 @@ def _bregman() -> None:
     w, simplex = X[0] + 0.1, np.full(WIDTH, 1 / WIDTH)
     ol.bregman.squared(w, simplex)
     ol.bregman.relative_entropy(w / w.sum(), simplex)
+    ol.bregman.project_simplex(simplex, 0.5)
+    ol.bregman.project_ball(w, 0.1)
 
 
 def _keyed_with_limits() -> None:

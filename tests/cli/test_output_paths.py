@@ -81,9 +81,9 @@ def test_so_is_a_redirected_stream(kept, command, words):
 
 @posix
 def test_standard_output_by_its_path_is_standard_output(data):
-    shell = " ".join(COMMAND) + " run data.csv -t y -m ridge -o "
-    subprocess.run(f"{shell} - > 1.csv", shell=True, check=True, capture_output=True)
-    subprocess.run(f"{shell} /dev/stdout > 2.csv", shell=True, check=True, capture_output=True)
+    run("data.csv", "-t", "y", "-m", "ridge", "-o", "1.csv")
+    shell = " ".join(COMMAND) + " run data.csv -t y -m ridge -o /dev/stdout > 2.csv"
+    subprocess.run(shell, shell=True, check=True, capture_output=True)
     assert (data / "2.csv").read_bytes() == (data / "1.csv").read_bytes()
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -195,6 +196,19 @@ def test_a_state_without_samples_of_the_weights_is_gone_on_with(data):
     del header["run"]["sampled"], arrays["run.weights"]  # as before 0.11
     file_format.write("m.onl", header, arrays)
     assert "moved" not in run(*options, "--resume")
+
+
+def test_a_run_on_a_csv_loads_nothing_that_it_does_not_need(data):
+    """Each of these would be a good part of the time of a run on a small file."""
+    slow = "pandas", "pyarrow.compute", "pyarrow.parquet", "scipy", "matplotlib", "plotly", "rich"
+    code = f"""if True:
+        import sys
+        from onlinear._cli.app import app
+        app(["run", "data.csv", "-t", "y", "-o", "out.csv"], standalone_mode=False)
+        print([name for name in {slow} if name in sys.modules])
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 # --- errors -----------------------------------------------------------------------------------

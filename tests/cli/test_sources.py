@@ -1,8 +1,10 @@
 """Rows out of files: the same numbers from every format, however a file is cut."""
 
 import gzip
+import itertools
 import json
 import lzma
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onlinear._cli import columnar_file, record_splitter
+from onlinear._cli.arrow_numbers import array_of, floats
 from onlinear._cli.columns import choose
 from onlinear._cli.errors import DataError, UsageError
 from onlinear._cli.row_faults import Fault
@@ -39,7 +42,7 @@ def read(source, types=NUMBERS, place=START):
 @pytest.fixture
 def table():
     rng = np.random.default_rng(3)
-    numbers = rng.standard_normal((50, 2)) * 10.0 ** rng.integers(-20, 20, (50, 2))
+    numbers = rng.standard_normal((25, 2)) * 10.0 ** rng.integers(-20, 20, (25, 2))
     return pa.table({"a": numbers[:, 0], "b": numbers[:, 1]})
 
 
@@ -65,7 +68,7 @@ def test_every_format_gives_the_same_numbers(tmp_path, table):
 
 
 def test_reading_goes_on_from_any_row_of_any_format(tmp_path, table, monkeypatch):
-    monkeypatch.setattr(record_splitter, "BLOCK", 101)
+    monkeypatch.setattr(record_splitter, "BLOCK", 201)
     monkeypatch.setattr(columnar_file, "ROWS", 8)
     rows = table.to_pylist()
     write(tmp_path / "t.csv", "a,b\n" + "".join(f"{row['a']!r},{row['b']!r}\n" for row in rows))
@@ -232,6 +235,27 @@ def test_a_file_that_lacks_a_column_is_refused(tmp_path):
     first, second = write(tmp_path / "1.csv", "a,b\n1,2\n"), write(tmp_path / "2.csv", "a,c\n1,2\n")
     with pytest.raises(DataError, match=r"2\.csv has no column 'b'; it has 'a', 'c'"):
         read(Source((first, second)))
+
+
+CHUNKS = [[1.5, None, -0.0, math.nan, math.inf] * 2, [], [None] * 3, [2.0, 5e-324, -1e300]]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.bool_(), pa.null()], ids=str)
+def test_numbers_pass_between_arrow_and_numpy_as_pyarrow_passes_them(kind):
+    """Also of several chunks, of a part of a chunk, and of other types."""
+    made = {pa.null(): lambda value: None, pa.bool_(): bool}
+    changed = made.get(kind, float)
+    chunks = [[None if value is None else changed(value) for value in chunk] for chunk in CHUNKS]
+    column = pa.chunked_array([pa.array(chunk, kind) for chunk in chunks], kind)
+    for start, end in itertools.combinations(range(len(column) + 1), 2):
+        part = column.slice(start, end - start)
+        expected = part.cast(pa.float64()).to_numpy()
+        np.testing.assert_array_equal(floats(part), expected)
+        back = array_of(expected)
+        assert back.equals(pa.array(expected, mask=np.isnan(expected)))
+    back.validate(full=True)
+    assert floats(column.slice(3, 0)).shape == (0,)
+    assert array_of(np.arange(5)[::2]).to_pylist() == [0, 2, 4]
 
 
 # --- columns ----------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Run ``onlinear run`` in this process or in another, and make data for it."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 from typer.testing import CliRunner
@@ -51,3 +53,26 @@ def pipe(text, *args, code=0):
     )
     assert done.returncode == code, done.stderr
     return done.stdout.decode()
+
+
+class Runs:
+    """Runs in the present folder that are interrupted, one after the other."""
+
+    def __enter__(self):
+        command = [sys.executable, Path(__file__).with_name("run_server.py")]
+        self._server = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        return self
+
+    def __exit__(self, *_):
+        self._server.communicate()
+
+    def interrupted(self, *args, signum, out, wait):
+        """Send a run a signal ``wait`` seconds after it begins to write the file ``out``.
+
+        Return its exit code, negative if the signal ended it, and what is on standard error.
+        """
+        asked = {"args": list(map(str, args)), "signum": signum, "out": str(out), "wait": wait}
+        print(json.dumps(asked), file=self._server.stdin, flush=True)
+        return int(self._server.stdout.readline()), Path("stderr.txt").read_text()

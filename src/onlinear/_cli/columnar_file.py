@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
-import pyarrow.parquet
 
 from onlinear._cli.errors import DataError
 from onlinear._cli.parsing import Parsed, Types
@@ -30,7 +29,9 @@ class Batches:
     def _file(self) -> Any:
         try:
             if self.kind == "parquet":
-                return pa.parquet.ParquetFile(self.name)
+                from pyarrow.parquet import ParquetFile  # slow to load
+
+                return ParquetFile(self.name)
             try:
                 return pa.ipc.open_file(pa.OSFile(self.name))
             except pa.ArrowInvalid:

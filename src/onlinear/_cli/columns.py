@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from onlinear._cli.arrow_numbers import floats
 from onlinear._cli.errors import DataError, UsageError
 from onlinear._cli.row_faults import Fault, Faults
 from onlinear._cli.source import START, Place, Source, SourceBlock
@@ -80,14 +80,14 @@ class Columns:
         table, faults = block.table, dict(block.faults)
         X = np.empty((len(table), len(self.names)))
         for j, name in enumerate(self.numbers):
-            X[:, j] = _floats(table[name])
+            X[:, j] = floats(table[name])
         j = len(self.numbers)
         for name, values in self.categories.items():
             X[:, j : j + len(values)] = self._ones(name, values, table[name], faults)
             j += len(values)
         if not np.isfinite(X).all():
             self._find_missing(X, faults)
-        y = _floats(table[self.target])
+        y = floats(table[self.target])
         for row in np.flatnonzero(np.isinf(y)):
             faults.setdefault(int(row), Fault("infinity", self.target))
         return LabelledRows(X, y, faults)
@@ -96,6 +96,8 @@ class Columns:
         self, name: str, values: tuple[str, ...], column: pa.ChunkedArray, faults: Faults
     ) -> np.ndarray:
         """Return one 0/1 column per category; a missing or unknown category makes a row bad."""
+        import pyarrow.compute as pc  # slow to load
+
         texts = _texts(column)
         which = pc.index_in(texts, pa.array(values, pa.string())).to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(np.isnan(which.astype(float))):
@@ -119,13 +121,6 @@ def read(
     """Yield each block of a source from ``place`` on, with the features and labels of its rows."""
     for block in source.blocks(columns.types, place):
         yield block, columns.rows(block)
-
-
-def _floats(column: pa.ChunkedArray) -> np.ndarray:
-    """Return a column as floats, NaN where a value is missing."""
-    if column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
-    return np.asarray(column.to_numpy(), dtype=float)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.Array:
@@ -235,7 +230,7 @@ def _example(column: pa.ChunkedArray, words: str) -> str:
 
 def _few(column: pa.ChunkedArray) -> bool:
     """Whether a text column seems to hold categories, since it has few different values."""
-    return len(pc.unique(column)) <= max(FEW, len(column) // 10)
+    return len(column.unique()) <= max(FEW, len(column) // 10)
 
 
 def _has_commas(column: pa.ChunkedArray) -> bool:
@@ -274,7 +269,7 @@ def _categories(source: Source, wanted: dict[str, list[str]]) -> dict[str, tuple
         types = dict.fromkeys(found, pa.string())
         for block in source.blocks(types):
             for name, values in found.items():
-                values.update(v for v in pc.unique(_texts(block.table[name])).to_pylist() if v)
+                values.update(v for v in _texts(block.table[name]).unique().to_pylist() if v)
                 if len(values) > MOST:
                     raise DataError(
                         f"column {name!r} has more than {MOST} categories: leave it out, --drop "

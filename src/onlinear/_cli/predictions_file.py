@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from onlinear._cli.arrow_numbers import array_of
 from onlinear._cli.errors import DataError, UsageError
 
 __all__ = ["Nothing", "Output", "Predictions"]
@@ -82,8 +83,8 @@ class Predictions:
     def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
         """Write one line for each row, numbered from ``first``; a NaN becomes an empty field."""
         rows = np.arange(first, first + predictions.size)
-        numbers = [pa.array(values, mask=np.isnan(values)) for values in (predictions, labels)]
-        table = pa.table([pa.array(rows), *numbers], ["row", "prediction", "label"])
+        columns = [array_of(values) for values in (rows, predictions, labels)]
+        table = pa.table(columns, ["row", "prediction", "label"])
         text = io.BytesIO()
         pa.csv.write_csv(table, text, pa.csv.WriteOptions(include_header=False))
         self._put(text.getbuffer())
