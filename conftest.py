@@ -15,10 +15,10 @@ from threadpoolctl import threadpool_limits
 settings.register_profile("onlinear", deadline=None, derandomize=True)
 settings.load_profile("onlinear")
 
-# several workers that each use all cores for BLAS wait for each other: tests of slow textbook forms
-# took ten times as long
-if "PYTEST_XDIST_WORKER" in os.environ:
-    threadpool_limits(1, user_api="blas")
+# for the small matrices of slow textbook forms, the threads of BLAS only wait for each other: three
+# times the work in one process, ten times the time in several workers
+threadpool_limits(1, user_api="blas")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # in the processes that tests start
 
 # processes that tests start keep their bytecode, as those of an installed package do: without it,
 # each of them spends a second on compiling the package's source

@@ -19,6 +19,7 @@ from onlinear._cli.app import app
 from onlinear._cli.progress import meter
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
+from onlinear._numerics import native
 
 runner = CliRunner()
 PAGE = ROOT / "docs" / "command.md"
@@ -194,7 +195,8 @@ def test_a_terminal_shows_that_a_learner_is_being_started_and_no_rate_before_it_
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with meter(Source((str(tmp_path / "data.csv"),)), "LASER") as advance:
-        assert "starting LASER (compiled once, about 20 s)" in terminal.getvalue()
+        assert "starting LASER" in terminal.getvalue()
+        assert ("compiled once" in terminal.getvalue()) == (not native.there())
         advance(Place(), RunFigures(unlabelled=1000))
         ended = time.monotonic() + 30
         while "1,000 rows" not in terminal.getvalue():  # until the bar is drawn again
