@@ -12,6 +12,7 @@ and learners with weights on the simplex redistribute their weight over more inp
 """
 
 import copy
+import pickle
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -67,6 +68,11 @@ class River(GuardedBy, base.Regressor):
     @classmethod
     def _unit_test_params(cls) -> Any:
         yield {"model": LASER()}
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """The size of the model in bytes, without compiled code, which all models share."""
+        return len(pickle.dumps((self.model, self.learner, self._columns)))
 
     @atomic
     def predict_one(self, x: Mapping[Hashable, float]) -> float:

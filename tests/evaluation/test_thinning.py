@@ -129,9 +129,9 @@ def test_spaced_entries_have_the_first_and_the_last(size):
     ("rows", "words"),
     [
         ([3.0, 2.0], "in order"),
-        ([0.5, 1.0], "not among 0 to 9"),
-        ([1.0, 12.0], "not among 0 to 9"),
-        ([np.nan, 1.0], "not among 0 to 9"),
+        ([0.5, 1.0], "not from 0 to 9"),
+        ([1.0, 12.0], "not from 0 to 9"),
+        ([np.nan, 1.0], "not from 0 to 9"),
     ],
 )
 def test_rows_that_cannot_be_are_refused(rows, words):

@@ -322,7 +322,9 @@ def test_stories_come_by_date_with_title_body_and_topics(tmp_path, monkeypatch):
         **{"./README.txt": "<REUTERS>"},
     )
     (tmp_path / "reuters21578.tar.gz").write_bytes(content)
-    with pytest.raises(ValueError, match=r"is not Reuters-21578 .*SHA-256 .*, not 3bae43c9"):
+    with pytest.raises(
+        ValueError, match=r"expected copy of Reuters-21578: SHA-256 .*, not 3bae43c9"
+    ):
         load("reuters21578", tmp_path)
     monkeypatch.setattr(_published, "REUTERS_SHA256", hashlib.sha256(content).hexdigest())
     documents = load("reuters21578", tmp_path)
@@ -345,7 +347,7 @@ def test_reuters_is_fetched_to_the_cache(tmp_path, monkeypatch, files):
 
 def test_a_table_of_other_stories_is_refused(tmp_path):
     put(tmp_path, "text_reuters21578.csv.gz", "title,body,topics\nA,b,acq|earn\n")
-    with pytest.raises(ValueError, match="is not Reuters-21578"):
+    with pytest.raises(ValueError, match="is not the expected copy of Reuters-21578"):
         load("reuters21578", tmp_path)
     sha256 = hashlib.sha256(b"A\x1fb\x1facq|earn\x1f").hexdigest()
     stories = _reuters.read_table(tmp_path / "text_reuters21578.csv.gz", sha256)

@@ -206,7 +206,7 @@ class Auto(Learner):
         check_states(stack, LARGEST)
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        return unknown("Auto", "the squared loss of Auto (regret_ has a bound on a weighted loss)")
+        return unknown("Auto", "the squared loss of Auto (regret_ bounds a weighted loss)")
 
     # --- tables ---------------------------------------------------------------------------------
 

@@ -238,7 +238,7 @@ class RecordCache:
 
         def unused(slots: np.ndarray) -> np.ndarray:
             stamps = self._column(slots, STAMP)
-            return (stamps == 0.0) | (stamps == run)
+            return np.asarray((stamps == 0.0) | (stamps == run))
 
         self.keys.remove_unused(unused)
         self.segments.recover(self.keys.all_slots())
