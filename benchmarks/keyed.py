@@ -92,6 +92,11 @@ def cache(keyed: ol.Keyed) -> RecordCache:
     return keyed._models.store.cache
 
 
+def with_new_keys(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
+    """Replay events with a ``Keyed`` that has no models yet."""
+    ol.Keyed(model(), threads=1).replay(keys, X, y)
+
+
 def by_dict(keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[int, ol.Learner]:
     """Predict and learn events with a dict that holds a separate learner for each key."""
     models: dict[int, ol.Learner] = {}
@@ -184,7 +189,11 @@ if __name__ == "__main__":
         },
         asked.repeats,
     )
+    first = slice(0, min(2 * asked.keys, len(X)))
+    both = np.random.default_rng(1).permutation(np.arange(first.stop) // 2)
+    new = typical({NEW: lambda: with_new_keys(both, X[first], y[first])}, asked.repeats)
     rates = {name: asked.events / seconds for name, seconds in times.items()}
+    rates[NEW] = first.stop / new[NEW]
     rates |= {name: FEW / seconds for name, seconds in single.items()}
     rates["a tenth of the memory"] = speed
     slowest = rates["a dict of learners, row by row"]
@@ -206,6 +215,7 @@ if __name__ == "__main__":
             ("the same, over the machine's limit", one / rates[LIMIT], ""),
             ("two threads over one", two / one, "≥ 1.5"),
             ("million events/s, keys included", rates["one thread"] / 1e6, "≥ 2"),
+            (f"million events/s, {NEW}", rates[NEW] / 1e6, "≥ 2"),
             ("memory at most, over the arithmetic size", needed / arithmetic, "≤ 1.3"),
             ("keys that have the bits of learners alone", float(agree), "≥ 1"),
             ("a tenth of the memory: the same bits", float(spilled), "≥ 1"),

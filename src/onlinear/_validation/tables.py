@@ -198,33 +198,39 @@ def width(x: Any) -> int:
     return sparse_row(x, None).shape[1] if sparse(x) else row(x, None).size
 
 
-def usual_row(x: Any, d: int) -> np.ndarray | None:
-    """Return a list, tuple or array of d numbers as a float64 vector; None for anything else.
+def usual_row(x: Any, shape: tuple[int], names: list[str] | None) -> np.ndarray | None:
+    """Return a list, tuple, array or Series of numbers as a float64 vector of this shape.
 
-    What this function does not accept, :func:`row` converts, or refuses with a reason.
+    Return None for anything else: :func:`row` converts it, or refuses it with a reason.
     """
-    if x.__class__ is list or x.__class__ is tuple:
-        try:
-            x = np.asarray(x)
-        except ValueError:
+    kind = x.__class__
+    if kind is not np.ndarray:
+        if kind is list or kind is tuple:
+            try:
+                x = np.asarray(x)
+            except ValueError:
+                return None
+        elif kind.__name__ == "Series" and row_names(x) == names and hasattr(x, "to_numpy"):
+            x = x.to_numpy()
+        if x.__class__ is not np.ndarray:
             return None
-    elif x.__class__ is not np.ndarray:
+    dtype = x.dtype
+    if x.shape != shape or dtype.kind not in "fiu" or dtype.itemsize > FLOAT.itemsize:
         return None
-    if x.shape != (d,) or x.dtype.kind not in "fiu" or x.itemsize > FLOAT.itemsize:
-        return None
-    return np.ascontiguousarray(x, dtype=FLOAT)
+    return np.ascontiguousarray(x) if dtype is FLOAT else x.astype(FLOAT)
 
 
 def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") -> np.ndarray:
     """Return x as a contiguous float64 vector of width d; refuse names other than ``names``."""
-    given, first = row_names(x), first_of(x, what)
+    given, original = row_names(x), x
     if hasattr(x, "to_numpy"):
         if names is not None and given is not None:
             same_names(names, given)
         x = x.to_numpy()
     array = floats(x, what, given or names)
     if array.ndim != 1:
-        raise ValueError(f"{what} needs one row (1-D), got {_instead(array.shape, what, first)}")
+        instead = _instead(array.shape, what, first_of(original, what))
+        raise ValueError(f"{what} needs one row (1-D), got {instead}")
     if array.size == 0:
         raise ValueError("x needs at least one feature, got none")
     if d is not None and array.size != d:
