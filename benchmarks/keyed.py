@@ -32,6 +32,7 @@ from onlinear._wrappers.keyed.table_runs import TotalProgress
 
 D = 8
 LIMIT = "one thread, records read and written only"
+NEW = "one thread, every second event the first of its key"
 FEW = 20_000  # events that are run row by row
 PARTS = 50  # the stream is split into so many replays to measure memory
 SPILLED = 4  # the stream is split into so many replays with a memory limit
@@ -76,7 +77,7 @@ def touched(place, slots, bench):  # type: ignore[no-untyped-def]
 def mapped(keyed: ol.Keyed, table: EventTable, slots: np.ndarray, events: np.ndarray) -> Outcome:
     """Replay events whose keys have been looked up before."""
     rows = len(events)
-    keyed._models.stamp += 1.0
+    keyed._models.next_run()
     store = keyed._models.store
     assert store is not None
     which = Events(store.cache.segments, slots, events)

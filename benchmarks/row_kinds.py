@@ -5,7 +5,8 @@
 A round is ``predict_one`` and ``learn_one`` of a row of 20 features. Rows and labels are made
 before the time is taken. Each figure is the time of a round divided by that with a float64 array
 and a float. A round of LASER takes less time than NumPy needs to convert a list, which has to be
-done twice in a round: the time of these two conversions alone is given, too. river's ``BayesianLinearRegression`` gets dicts, and labels that are NumPy numbers.
+done twice in a round: the time of these two conversions alone is given, too. river's
+``BayesianLinearRegression`` gets dicts, and labels that are NumPy numbers.
 """
 
 from typing import Any
