@@ -1,7 +1,10 @@
 """Compile kernels, intrinsics and functions with Numba; this module imports Numba."""
 
 import gc
+import itertools
+import os
 import re
+import secrets
 import sys
 from collections.abc import Callable
 from multiprocessing import parent_process
@@ -10,6 +13,7 @@ from typing import Any
 import llvmlite.binding
 from numba import njit
 from numba.core import event
+from numba.core.bytecode import FunctionIdentity
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
@@ -18,6 +22,21 @@ from onlinear._numerics import link_only
 __all__ = ["announcement", "entry", "intrinsic", "know", "part", "type_of"]
 
 _njit: Any = njit  # takes options that its type annotations leave out
+
+
+def number_functions_anew() -> None:
+    """Let Numba number the functions that it compiles from a random number on.
+
+    Compiled code finds the functions that it calls by their names, which contain this number. Numba
+    begins with 1 in every process, so code from its cache and new code could have the same name for
+    different functions, such as the rounds of two learners: one learner would run the other's step.
+    """
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
+
+
+number_functions_anew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=number_functions_anew)
 
 
 class _Announcement(event.Listener):
