@@ -1,8 +1,8 @@
 """The base class of kernel learners, whose state grows with the examples they keep.
 
-The state is one flat array, as for all learners, with room for a number of examples. When the room
-is full, it grows by a quarter. So most rounds copy nothing, and the size of the state depends only
-on the number of examples.
+The state of a kernel learner is one flat array, as for all learners, with room for a number of
+examples. When the room is full, the state is copied to a new array with a quarter more room. Most
+rounds therefore copy nothing, and the size of the state depends only on the number of examples.
 """
 
 import bisect

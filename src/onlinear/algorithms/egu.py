@@ -249,7 +249,8 @@ class EGU(Learner):
     def from_drift(cls, T: int, V: float, X: float, Y: float) -> "EGU":
         """Return the C-EGU for at most T rounds and a drift Σ‖u_{t+1} − u_t‖₁ ≤ V.
 
-        α = min(V/(T − 1), 1), Herbster & Warmuth's Corollary 19; without drift there is no α.
+        The parameter α is min(V/(T − 1), 1), as in Herbster & Warmuth's Corollary 19; if V = 0,
+        there is no α.
 
         >>> import onlinear as ol
         >>> ol.EGU.from_drift(T=101, V=2.0, X=1.0, Y=1.0)

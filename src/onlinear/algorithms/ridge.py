@@ -8,7 +8,7 @@
 After t rounds w minimises b‖u‖² + Σ (y_s − uᵀx_s)² and Σ⁻¹ = bI + Σ x_s x_sᵀ. The bound with a
 logarithm, (27) of Jamil & Bouchachia, needs predictions clipped to the range of the labels.
 
-Moroshko, thesis Table 3.1; "ORR" in Jamil & Bouchachia.
+The algorithm is in Table 3.1 of Moroshko's thesis; Jamil & Bouchachia call it "ORR".
 """
 
 import math

@@ -168,7 +168,7 @@ class Filter(Guarded):
             self._settle(mark)
 
     def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
-        """Return a function that undoes the learning of this label.
+        """Return a function that undoes the learning of the label y.
 
         If compiled code has learnt the label, which cannot be undone, the function returns True.
         """
