@@ -79,7 +79,7 @@ def nothing(state, params, X, start, rows):
 
 
 def none_beside(state, params):
-    """Return 0 other matrices; Σ only fills the tuple, which compiled code cannot leave empty."""
+    """Return that there are 0 other matrices; Σ fills the tuple, which must not be empty."""
     return (belief(state)[2],), 0
 
 

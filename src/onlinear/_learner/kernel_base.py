@@ -51,12 +51,12 @@ class KernelLearner(Learner):
         return self._with_room(d, room, self._form(d))
 
     def _with_room(self, d: int, room: int, form: tuple[float, ...]) -> Any:
-        """Return the initial state with room for this many examples."""
+        """Return the initial state with room for ``room`` examples."""
         return self.algorithm.init(self._params(), d, room, form)
 
     @staticmethod
     def _size(d: int, room: int) -> int:
-        """Return the size of a state with room for this many examples of width d, in numbers."""
+        """Return how many numbers a state has that has room for ``room`` examples of d columns."""
         raise NotImplementedError
 
     def _form(self, d: int) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
 """Operations on vectors: dot, axpy, norm and the like.
 
-Every kernel has a fixed order of summation and no fast-math, so that a step gives the same bits
-however it is run.
+Every compiled function here has a fixed order of summation and no fast-math, so that a learner's
+step gives the same bits however it is run.
 """
 
 import math

@@ -7,8 +7,8 @@
 Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
 their Lemma 12 lacks. Lemma 12 is false when xᵀw > Y, so the prediction is clipped to Y in the loss
 and in the update. Rows need x ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and
-(51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs instead of plus. The state holds ln w, so that no weight
-can underflow to zero and stay there.
+(51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs instead of the printed plus signs. The state holds ln w,
+so that no weight can underflow to zero and stay there.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The rate of
 Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.

@@ -105,7 +105,7 @@ class Ridge(SecondOrder):
         return RidgeParams(number(self, "b", above=0), limit(self, "clip"))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return the bound of LASER without shrinking and without drift, c = ∞.
+        """Return the bound of ridge regression: LASER without shrinking and without drift, c = ∞.
 
         Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)), where ℓ_t is the squared error in round t.
         """

@@ -62,7 +62,7 @@ class Filter(Guarded):
     # --- what a subclass defines ----------------------------------------------------------------
 
     def _begin(self, d: int) -> None:
-        """Prepare for rows of d columns."""
+        """Prepare the filter for rows of d columns."""
 
     def _margin(self, x: Row) -> float:
         """Return how relevant a row seems; change nothing."""

@@ -40,10 +40,10 @@ def predict_and_learn(
 
     If ``df`` is a stream, the learners are kept in Spark's state store and committed with each
     micro-batch. With a checkpoint directory, every row is learnt exactly once, even if the query is
-    killed and restarted. If ``df`` is a table, for example of historical rows, the predictions are
-    the same. The predictions and the learner of a key are, bit for bit, those of
-    ``onlinear.replay(model, X, y, engine="rank-one")`` with a copy of the model and the rows of
-    that key in order, however Spark splits the stream.
+    killed and restarted. If ``df`` is a table, for example of historical rows, its predictions are
+    those that a stream of the same rows would get. The predictions and the learner of a key are,
+    bit for bit, those of ``onlinear.replay(model, X, y, engine="rank-one")`` with a copy of the
+    model and the rows of that key in order, however Spark splits the stream.
 
     A row whose target is null (or NaN) has no label yet: it is predicted, not learnt. A bad row,
     for example with a null among its features, is handled as the model's ``on_bad`` says: "raise"

@@ -99,7 +99,7 @@ class RecordCache:
         return new
 
     def _load_from_disk(self, disk: SpillStore, keys: KeyBatch, slots: np.ndarray) -> np.ndarray:
-        """Make room for the keys without a slot, and load their records or add them as new."""
+        """Make room for the keys without a slot, and load their records or add the keys as new."""
         (missing,) = np.nonzero(slots == FREE)
         if not missing.size:
             return NO_ROWS

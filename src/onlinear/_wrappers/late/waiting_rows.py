@@ -27,7 +27,7 @@ class WaitingRow(NamedTuple):
 
 
 class RowColumns(NamedTuple):
-    """All waiting rows, oldest first, one entry of each column per row."""
+    """All waiting rows, oldest first, as columns that have one entry per row."""
 
     ids: list[Any]
     keys: list[Any]

@@ -49,7 +49,7 @@ class Prefix(NamedTuple):
 
 
 class Game(NamedTuple):
-    """The last round; the best u's cost for label y minus that for label 0 is slope·y + bend·y²."""
+    """The last round; the least cost for label y minus that for label 0 is slope·y + bend·y²."""
 
     slope: float
     bend: float
@@ -89,7 +89,7 @@ def prefix(seed: int) -> Prefix:
 
 
 def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
-    """Return the last round, from the least cost in hindsight at many labels of the last row."""
+    """Return the last round as a game, fitted to the least costs for many labels of its row."""
     root = np.sqrt(np.append(weights, last))
     rows = root[:, None] * np.vstack([given.X, given.x])
     costs = np.array(
