@@ -3,9 +3,9 @@
     python benchmarks/kin8nm.py [--data FOLDER]
 
 The folder must have kin8nm.csv.gz: 8,192 rows of eight joint angles of a robot arm and the distance
-of its hand (OpenML 189, from the Delve archive). The relationship is fixed and not linear. Each
-learner predicts every row before it sees the label; .7 is subtracted from the labels, and a column
-of ones is added for the linear learners.
+of its hand (OpenML 189, from the Delve archive). The relationship between the angles and the
+distance is fixed and not linear. Each learner predicts every row before it sees the label; .7 is
+subtracted from the labels, and a column of ones is added for the linear learners.
 """
 
 import argparse

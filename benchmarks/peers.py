@@ -60,7 +60,8 @@ def ours(new: Callable[[], ol.Learner]) -> Run:
 def _weighted_ridge(X, y, forgetting, penalty):  # type: ignore[no-untyped-def]
     """Return the predictions of ridge regression on exponentially weighted rows.
 
-    Columns are scaled by the deviations of all rows so far, and the system is solved at every row.
+    Columns are scaled by their standard deviations over all rows so far, and the linear system of
+    the ridge regression is solved at every row.
     """
     rows, d = X.shape
     n, middle, mean = 0.0, 0.0, np.zeros(d)

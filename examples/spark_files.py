@@ -2,9 +2,9 @@
 
     python examples/spark_files.py [FOLDER]
 
-Every file in FOLDER/events is processed exactly once, even if the query is killed: run it again and
-it continues from FOLDER/checkpoint. Predictions are written to another folder. The first run
-generates some events.
+Every file in FOLDER/events is processed exactly once, even if the query is killed: run the script
+again, and the query continues from FOLDER/checkpoint. Predictions are written to
+FOLDER/predictions. The first run generates some events.
 """
 
 import os

@@ -44,7 +44,7 @@ def objects_folder() -> Path:
 def compile_all(level: int, processes: int, objects: Path, only: str = "") -> list[dict[str, Any]]:
     """Compile for a processor level, in several processes; return the compiled functions.
 
-    Functions without the word ``only`` in their names are left out.
+    If ``only`` is given, functions whose names do not contain this word are left out.
     """
     objects.mkdir(parents=True, exist_ok=True)
     source = os.pathsep.join(map(str, (SOURCES.parent, HERE)))
@@ -83,7 +83,8 @@ def build(out: Path, levels: list[int], processes: int, objects: Path, only: str
 def kept_library() -> Path | None:
     """Return the library for this machine and the present sources; build it if necessary.
 
-    Libraries are kept beside the object files. Return None if this version of Numba is not known.
+    Libraries are kept beside the object files. Return None if the build does not support the
+    installed version of Numba.
     """
     if not (0, 64) <= numba.version_info.short <= (0, 68):
         return None

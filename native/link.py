@@ -48,7 +48,7 @@ def link(out: Path, levels: dict[int, list[dict[str, Any]]]) -> None:
 
 
 def _tables(levels: dict[int, list[dict[str, Any]]]) -> str:
-    """Return the tables of functions in C, by name; arrays of any layout after contiguous ones."""
+    """Return C tables of functions, by name; of a name, that for contiguous arrays comes first."""
     lines = []
     for level, functions in levels.items():
         functions.sort(key=lambda each: (each["name"], bool(ANY_LAYOUT.search(each["takes"]))))

@@ -1,7 +1,8 @@
 """Parse CSV and JSON lines: whole blocks with pyarrow, value by value if a block has a bad row.
 
-A parser is given the columns to read and their types. The table it returns has one row per record.
-A record that cannot be read becomes a row of nulls, and is listed in the faults with the reason.
+A parser is given the columns to read and their types. The table that a parser returns has one row
+per record. A record that cannot be read becomes a row of nulls, and is listed in the faults with
+the reason.
 """
 
 import io

@@ -46,7 +46,7 @@ class Nothing:
         """Discard the predictions."""
 
     def settle(self) -> int:
-        """Return 0: no bytes are written."""
+        """Return 0, since this output writes no bytes."""
         return 0
 
 

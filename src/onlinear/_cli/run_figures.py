@@ -47,7 +47,7 @@ class RunFigures:
 
     @property
     def relative(self) -> float:
-        """The loss divided by the loss of predicting the running mean of the labels."""
+        """The learner's loss divided by the loss of predicting the running mean of the labels."""
         return self.sums.lost / self.sums.mean_lost if self.sums.mean_lost else float("nan")
 
     @property

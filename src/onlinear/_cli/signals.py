@@ -36,7 +36,7 @@ class Stop:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Within the block, note the first signal and continue; a second one ends the process."""
+        """While listening, note the first signal and continue; a second signal ends the process."""
 
         def hear(signum: int, frame: FrameType | None) -> None:
             if self._signum:

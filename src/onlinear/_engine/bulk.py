@@ -4,25 +4,26 @@ A second-order round is
 
     v = Σx,  χ = xᵀv,  m = xᵀw,   Σ ← Σ − h·vvᵀ,  w ← w + k·v
 
-where the learner's ``turn`` computes h and k from (m, χ, y). Only these two numbers depend on the
-round before; the rest can be deferred and done for a block of rows X at once. P = XΣ₀ is one
-product. A block is processed in leaves of a few rows. Within a leaf, χ, m, h and k come from the
-small matrix PXᵀ by elimination. One product then gives u = √h·v for all rows of the leaf, and two
-more correct P for later rows: after leaf n, the last (n & −n) leaves are applied to as many
-following ones, so that most of these products are of large matrices. At the end of the block
-Σ ← Σ₀ − UᵀU. A drift of Σ by a·I per round adds j·a·x_j to row j of P, and is added to Σ at the
-end. Other matrices that a learner keeps are treated the same way if every row updates them once, in
-the direction of x.
+The learner's function ``turn`` computes h and k from (m, χ, y). Only h and k depend on the round
+before; all other work can be deferred and done for a block of rows X at once. P = XΣ₀ is one matrix
+product, where Σ₀ is Σ before the block. A block is processed in leaves of a few rows. Within a
+leaf, χ, m, h and k come from the small matrix PXᵀ by elimination. One product then gives u = √h·v
+for all rows of the leaf. Two more products correct P for later rows: after leaf n, the updates of
+the last (n & −n) leaves are applied to as many following leaves, so that most of the products are
+of large matrices. At the end of the block, Σ becomes Σ₀ − UᵀU, where the rows of U are the vectors
+u. A drift of Σ by a·I per round adds j·a·x_j to row j of P, and is added to Σ at the end of the
+block. Other matrices that a learner keeps are also updated block by block, if every row updates
+them once, in the direction of x.
 
-Up to rounding, the result is that of rounds taken one by one, as long as χ under Σ₀ is not far
-above the noise. The block ends before a row where χ is larger (a vague prior, large rows), where Σ
-is as small as floating point allows, where numbers are not of usual size
+Up to rounding, a block gives the same results as rounds run one by one, as long as χ under Σ₀ is
+not far above the noise. A block ends before a row where χ is far above the noise (a vague prior,
+large rows), where Σ is as small as floating point allows, where numbers are not of usual size
 (:mod:`onlinear._engine.number_range`), or where a rule of the learner is broken. The learner's step
-takes that row by itself; the more often this happens, the more of the following rows it takes, too.
-Where blocks begin and end depends only on the rows.
+then runs the row that ended the block; the more often blocks end early, the more of the following
+rows are run one by one. Where blocks begin and end depends only on the rows.
 
 This module has the loop over blocks, and :class:`Bulk`, with which a learner describes its rounds;
-one block is in :mod:`onlinear._engine.bulk_block`.
+the code that runs one block is in :mod:`onlinear._engine.bulk_block`.
 """
 
 import math
@@ -64,21 +65,21 @@ def no_drift(params):
 
 
 def as_many(state, params, X, y, start, rows):
-    """Plan a block of all rows."""
+    """Return ``rows``, a block of all the given rows: the default of ``Bulk.plan``."""
     return rows
 
 
 def always(state, params, x, y, m, beside):
-    """Take every row that ``turn`` takes."""
+    """Return TAKE for every row: the default of ``Bulk.accept``."""
     return TAKE
 
 
 def nothing(state, params, X, start, rows):
-    """Do nothing at the end of a block."""
+    """Do nothing at the end of a block: the default of ``Bulk.close``."""
 
 
 def none_beside(state, params):
-    """Return 0 other matrices; Σ only fills the tuple, which compiled code cannot leave empty."""
+    """Return that there are 0 other matrices; Σ fills the tuple, which must not be empty."""
     return (belief(state)[2],), 0
 
 
@@ -100,9 +101,10 @@ class Bulk(NamedTuple):
         How many of the next rows can form a block, as far as the learner can tell in advance.
     ``accept(state, params, x, y, m, beside)``
         Whether to TAKE the row, to LEAVE it to the step, or to take it as the last row of the
-        block, because ``close`` will RENEW Σ and the other matrices. The state's w has already
-        learnt the row. Tallies are updated here. ``beside`` is (χ, the scratch arrays ("wings") of
-        the other matrices, the row's index in them, memory of the block).
+        block, because ``close`` will RENEW Σ and the other matrices. When ``accept`` is called, the
+        state's w has already learnt the row. ``accept`` also updates tallies. ``beside`` is (χ, the
+        scratch arrays ("wings") of the other matrices, the row's index in them, memory of the
+        block).
     ``close(state, params, X, start, rows)``
         Finish the block; t, w and the matrices are those after its last row.
     ``others(state, params)``
@@ -136,12 +138,12 @@ class Space(NamedTuple):
 
 
 def grain(d: int) -> int:
-    """Return how many rows a block has; found by measurement."""
+    """Return how many rows a block of d columns has, a number found by measurement."""
     return 24 if d < 96 else 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
 
 
 def space(d: int) -> Space:
-    """Return scratch for blocks of d columns, with room for one more matrix besides Σ."""
+    """Return scratch memory for blocks of rows with d columns, for Σ and one more matrix."""
     rows = grain(d)
     return Space(
         X=aligned(rows, d),

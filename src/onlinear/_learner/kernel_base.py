@@ -1,8 +1,8 @@
 """The base class of kernel learners, whose state grows with the examples they keep.
 
-The state is one flat array, as for all learners, with room for a number of examples. When the room
-is full, it grows by a quarter. So most rounds copy nothing, and the size of the state depends only
-on the number of examples.
+The state of a kernel learner is one flat array, as for all learners, with room for a number of
+examples. When the room is full, the state is copied to a new array with a quarter more room. Most
+rounds therefore copy nothing, and the size of the state depends only on the number of examples.
 """
 
 import bisect
@@ -51,12 +51,12 @@ class KernelLearner(Learner):
         return self._with_room(d, room, self._form(d))
 
     def _with_room(self, d: int, room: int, form: tuple[float, ...]) -> Any:
-        """Return the initial state with room for this many examples."""
+        """Return the initial state with room for ``room`` examples."""
         return self.algorithm.init(self._params(), d, room, form)
 
     @staticmethod
     def _size(d: int, room: int) -> int:
-        """Return the size of a state with room for this many examples of width d, in numbers."""
+        """Return how many numbers a state has that has room for ``room`` examples of d columns."""
         raise NotImplementedError
 
     def _form(self, d: int) -> tuple[float, ...]:

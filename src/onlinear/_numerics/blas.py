@@ -1,8 +1,8 @@
 """Matrix products of SciPy's BLAS, called from compiled code.
 
-A call has an overhead of about thirty nanoseconds. Arrays are stored by rows, but BLAS expects
-columns, so it sees our A as Aᵀ. Importing SciPy is slow: :func:`load` is called only before the
-first function that needs BLAS is compiled or read from the cache.
+A call of a BLAS routine has an overhead of about thirty nanoseconds. Arrays are stored by rows, but
+BLAS expects columns, so BLAS sees a matrix A as Aᵀ. Importing SciPy is slow: :func:`load` is called
+only before the first function that needs BLAS is compiled or read from the cache.
 """
 
 import ctypes
@@ -52,7 +52,7 @@ def load() -> None:
 
 
 def _routine(name: str) -> Any:
-    """Return a Fortran routine as a function for compiled code; it passes numbers by address."""
+    """Return a function for compiled code that calls a Fortran routine with numbers by address."""
     kinds = SIGNATURES[name]
 
     def plain(*arguments):
@@ -89,19 +89,19 @@ _dgemm, _dsymm, _dsyrk = _routine("dgemm"), _routine("dsymm"), _routine("dsyrk")
 
 @kernel(inline="always")
 def _at(A, row):
-    """Return the address of a row."""
+    """Return the address of a row of the matrix A."""
     return A.ctypes.data + row * A.strides[0]
 
 
 @kernel(inline="always")
 def _pitch(A):
-    """Return the stride between rows, in numbers."""
+    """Return how many numbers apart two successive rows of the matrix A are in memory."""
     return A.strides[0] // 8
 
 
 @kernel(inline="always")
 def products_with(S, X, rows, beta, out):
-    """Each of the first rows of out ← S·(that row of X) + β·(itself), from S's lower triangle."""
+    """Set out_i ← S·X_i + β·out_i for each row i < ``rows``, reading only S's lower triangle."""
     d = S.shape[0]
     _dsymm(
         LEFT, TRIANGLE, d, rows, 1.0, _at(S, 0), _pitch(S), _at(X, 0), _pitch(X), beta,
@@ -111,13 +111,13 @@ def products_with(S, X, rows, beta, out):
 
 @kernel(inline="always")
 def add_squares(a, V, rows, d, S):
-    """S ← S + a·VᵀV for the first rows of V and d columns, in S's lower triangle."""
+    """Add a·VᵀV to the lower triangle of S, for the first ``rows`` rows and d columns of V."""
     _dsyrk(TRIANGLE, NO, d, rows, a, _at(V, 0), _pitch(V), 1.0, _at(S, 0), _pitch(S))
 
 
 @kernel(inline="always")
 def product(A, first, rows, B, second, count, d, out):
-    """out[i, j] ← A_{first+i}·B_{second+j} over d columns, i < rows, j < count."""
+    """Set out[i, j] ← A[first + i]·B[second + j], over d columns, for i < rows and j < count."""
     _dgemm(
         YES, NO, count, rows, d, 1.0, _at(B, second), _pitch(B), _at(A, first), _pitch(A), 0.0,
         _at(out, 0), _pitch(out),

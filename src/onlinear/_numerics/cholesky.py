@@ -15,11 +15,11 @@ def cholesky(A, least, slack):
     """A ← U with A = UᵀU, U upper triangular (the entries below the diagonal are meaningless).
 
     Pivots are raised to ``least``, a known lower bound, and to ``slack`` times their diagonal
-    entry, below which they are only rounding error; with both 0 nothing is raised. Returns whether
-    A, with its pivots raised, is positive definite.
+    entry, below which a pivot is only rounding error. If ``least`` and ``slack`` are 0, no pivot is
+    raised. Returns whether A, with its pivots raised, is positive definite.
 
-    Rows are processed four at a time: four rows of U are subtracted from four rows below, for a
-    band of such rows while the rows of U are in cache.
+    Rows are processed four at a time: four rows of U are subtracted from four rows below them, for
+    a whole band of rows while the four rows of U are in cache.
     """
     n = A.shape[0]
     whole = n - n % 4

@@ -1,7 +1,7 @@
 """Operations on vectors: dot, axpy, norm and the like.
 
-Every kernel has a fixed order of summation and no fast-math, so that a step gives the same bits
-however it is run.
+Every compiled function here has a fixed order of summation and no fast-math, so that a learner's
+step gives the same bits however it is run.
 """
 
 import math
@@ -42,7 +42,7 @@ def dot(a, b):
 
 @short(fastmath={"reassoc"})  # the sum is 0 or NaN, in any order
 def finite(a):
-    """Whether every entry is finite: an infinity or NaN times zero is not zero."""
+    """Return whether every entry is finite: zero times an infinite entry or NaN is not zero."""
     total = 0.0
     for i in range(a.size):
         total += a[i] * 0.0
@@ -67,7 +67,7 @@ def norm(a):
 
 @kernel
 def extremes(a):
-    """Return the least and the largest entry."""
+    """Return the least and the largest entry of a vector."""
     low = high = a[0]
     for i in range(1, a.size):
         low = min(low, a[i])

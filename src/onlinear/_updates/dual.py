@@ -6,23 +6,23 @@ prediction are
     C_ij = ρ_i K(z_i, z_j) for i < j,   C_ii = ρ_i K(z_i, z_i) + r_i       C = LLᵀ
     q = L⁻¹(ρ_i K(z_i, x))_i,   m = qᵀz,   χ = ρ K(x, x) − qᵀq            z = L⁻¹y
 
-where ρ is the prior's variance in the round (1/b, plus 1/c per round for a drifting target), and r
-the noise variance that the learner assumes. m and χ are xᵀw and xᵀΣx of the linear learner. A round
-adds one row to L and one entry to z,
+In these formulas, ρ is the prior's variance in the round (1/b, plus 1/c per round for a drifting
+target), and r is the noise variance that the learner assumes. m and χ are xᵀw and xᵀΣx of the
+linear learner. A round adds one row to L and one entry to z:
 
     L ← [L 0; qᵀ √(χ + r)],   z ← [z; (y − m)/√(χ + r)]
 
-so that a round costs n²/2 multiplications for n examples, and nothing is ever subtracted from a
+A round therefore costs n²/2 multiplications for n examples, and nothing is ever subtracted from a
 matrix. The rows of L are stored end to end, with spare room; a step that finds no room returns the
 rule FULL before it writes anything.
 
 With a budget, the oldest example is dropped. ρ_i grows by 1/c per round, and if it grew without
-limit, the prior would become uninformative. So all ρ_i are reduced once the oldest example has aged
-by half the budget, as if the stream had begun near the oldest example kept. Reducing the ρ_i needs
-a new factorisation, which costs n³/3 operations every n/2 rounds.
+limit, the prior would become uninformative. All ρ_i are therefore reduced once the oldest example
+has aged by half the budget, as if the stream had begun near the oldest example kept. Reducing the
+ρ_i needs a new factorisation, which costs n³/3 operations every n/2 rounds.
 
-Moroshko, thesis section 3.3 (Figure 3.3 has the same numbers from other sums); Rasmussen &
-Williams, Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
+Moroshko, thesis section 3.3 (Figure 3.3 computes the same predictions by other formulas); Rasmussen
+& Williams, Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
 """
 
 import math
@@ -89,7 +89,8 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
 def vital(state):
     """Return the arrays to check for numbers of unusual size: all but L and the examples.
 
-    The size of L follows from ρ, and the examples were checked as rows.
+    The size of the numbers in L follows from ρ, and the examples were checked when they arrived as
+    rows.
     """
     return state[:6]
 
@@ -126,7 +127,7 @@ def solve_columns(L, n, q):
 
 @kernel
 def believe(state, drift, x, work):
-    """Return mean m and variance χ of the prediction, a rule and the value that breaks it.
+    """Return mean m and variance χ of the prediction, and a broken rule (or FINE) with its value.
 
     The vector q = L⁻¹(ρ_i K(z_i, x))_i is written to the second row of scratch.
     """
@@ -187,10 +188,11 @@ def remember(state, drift, b, budget, x, e, pivot, work):
 def forget_oldest(rho, z, L, Z, n, work):
     """Remove the first of n examples, as if it had never been there.
 
-    Without its first row and column C is L₂L₂ᵀ + llᵀ, l being the rest of the first column of L:
-    plane rotations of l into L₂ give L₂'L₂'ᵀ, and z is rotated like a row of L. Each rotated row is
-    written to the place of the row above. Four rows are processed at a time, since every element
-    depends on the one before.
+    Without its first row and column, C is L₂L₂ᵀ + llᵀ, where L₂ is L without its first row and
+    column, and l is the rest of the first column of L. Plane rotations of l into L₂ give the factor
+    L₂' of this matrix, and z is rotated like a row of L. Each rotated row is written to the place
+    of the row above. Four rows are processed at a time, since every element of a row depends on the
+    element before.
     """
     lost = z[0]
     whole = n - (n - 1) % 4
@@ -256,7 +258,7 @@ def blank(rho, z, L, Z, n):
 
 @kernel
 def lessened(variance, aged, least):
-    """Return variance − aged, or its lower bound ``least`` if the difference is not positive."""
+    """Return ``variance`` − ``aged``, or ``least`` if the difference is not positive."""
     return variance - aged if variance > aged else least
 
 

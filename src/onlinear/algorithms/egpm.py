@@ -1,13 +1,13 @@
 """EG±: exponentiated gradient for weights of either sign.
 
-EG on the 2n inputs (Ux, −Ux):
+EG± is EG (exponentiated gradient on the simplex) with the 2n inputs (Ux, −Ux):
 
     ŷ  = U xᵀ(w⁺ − w⁻),  w₁ = 1/(2n)
     w^±_i ← w^±_i exp(∓2η (ŷ − y) U x_i) / Z
     the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
 
-so that the weights U(w⁺ − w⁻) can be any vector u with ‖u‖₁ ≤ U. The bound of EG± is the bound of
-EG on these 2n inputs.
+The weights U(w⁺ − w⁻) can be any vector u with ‖u‖₁ ≤ U. The bound of EG± is the bound of EG on the
+2n inputs (Ux, −Ux).
 
 Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 2001.
 """

@@ -7,8 +7,8 @@
 Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
 their Lemma 12 lacks. Lemma 12 is false when xᵀw > Y, so the prediction is clipped to Y in the loss
 and in the update. Rows need x ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and
-(51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs instead of plus. The state holds ln w, so that no weight
-can underflow to zero and stay there.
+(51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs instead of the printed plus signs. The state holds ln w,
+so that no weight can underflow to zero and stay there.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The rate of
 Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
@@ -249,7 +249,8 @@ class EGU(Learner):
     def from_drift(cls, T: int, V: float, X: float, Y: float) -> "EGU":
         """Return the C-EGU for at most T rounds and a drift Σ‖u_{t+1} − u_t‖₁ ≤ V.
 
-        α = min(V/(T − 1), 1), Herbster & Warmuth's Corollary 19; without drift there is no α.
+        The parameter α is min(V/(T − 1), 1), as in Herbster & Warmuth's Corollary 19; if V = 0,
+        there is no α.
 
         >>> import onlinear as ol
         >>> ol.EGU.from_drift(T=101, V=2.0, X=1.0, Y=1.0)

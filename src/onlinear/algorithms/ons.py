@@ -9,7 +9,8 @@
 Σ = A⁻¹ is updated by the Sherman–Morrison formula.
 
 The square loss is (y − xᵀu)² = ℓ(w) + gᵀ(u − w) + (gᵀ(u − w))²/(4ℓ(w)), so that the theorem's
-condition on γ is 2γℓ ≤ 1: with ‖w‖ ≤ R it holds if 2γ(R‖x‖ + |y|)² ≤ 1, which is checked.
+condition on γ is 2γℓ ≤ 1: with ‖w‖ ≤ R the condition holds if 2γ(R‖x‖ + |y|)² ≤ 1, which the
+certificate checks.
 
 Hazan, Kalai, Kale & Agarwal, COLT 2006.
 """

@@ -8,7 +8,7 @@
 After t rounds w minimises b‖u‖² + Σ (y_s − uᵀx_s)² and Σ⁻¹ = bI + Σ x_s x_sᵀ. The bound with a
 logarithm, (27) of Jamil & Bouchachia, needs predictions clipped to the range of the labels.
 
-Moroshko, thesis Table 3.1; "ORR" in Jamil & Bouchachia.
+The algorithm is in Table 3.1 of Moroshko's thesis; Jamil & Bouchachia call it "ORR".
 """
 
 import math
@@ -105,7 +105,7 @@ class Ridge(SecondOrder):
         return RidgeParams(number(self, "b", above=0), limit(self, "clip"))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return the bound of LASER without shrinking and without drift, c = ∞.
+        """Return the bound of ridge regression: LASER without shrinking and without drift, c = ∞.
 
         Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)), where ℓ_t is the squared error in round t.
         """

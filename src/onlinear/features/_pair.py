@@ -19,7 +19,7 @@ __all__ = ["Pair"]
 
 
 class Pair(GuardedBy, Nested, Estimator):
-    """A feature map and a learner, without any state of its own."""
+    """A feature map and a learner, which hold all the state of the pair."""
 
     features: FeatureMap
     learner: Learner

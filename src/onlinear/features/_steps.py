@@ -1,7 +1,8 @@
 """Compiled steps of feature maps: on one row, on many rows, and followed by a learner's step.
 
-A map is a step of the engine whose state starts with φ, which the step computes. With a label (of
-any value), the step also learns from the row; without a label it only computes φ.
+A feature map is a step of the engine. Its state starts with the features φ of a row, which the step
+computes. With a label (of any value), the step of a map also learns from the row; without a label,
+the step only computes φ.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ NUMBERS = 2**17  # numbers in a block of mapped rows: a megabyte
 
 
 def keep_features(out, i, value, state):
-    """Store φ of a row in the output."""
+    """Copy the features φ of a row from the state of the map to row i of the output."""
     phi = state[0]
     for j in range(phi.size):
         out[i, j] = phi[j]
@@ -30,13 +31,13 @@ def keep_features_at_once(out, i, value, state):
 
 
 class Mapping(Step):
-    """The step of a feature map; its value is 1 if the map learns from the row, else 0."""
+    """The step of a feature map; it returns 1 if the map learns from the row, else 0."""
 
     _keep = staticmethod(keep_features)
     _predicts = False  # the step writes φ to its state even without a label
 
     def over(self, state: Any, params: Any, X: np.ndarray | Rows, learn: bool, out: Any) -> Any:
-        """Write φ of the rows to ``out``; return the row where it stopped, its rule and value."""
+        """Write φ of the rows to ``out``; return where the step stopped, and the rule and value."""
         rounds, table = self._over(X, local=False)
         label = to_read(np.zeros(len(X) if learn else 0))
         return rounds(state, params, table, label, self.work(out.shape[1]), learn, out, 0, len(X))

@@ -3,9 +3,10 @@
     φ(x) = √(2/width) · [cos w_1ᵀx, sin w_1ᵀx, cos w_2ᵀx, sin w_2ᵀx, …],   w_j ~ N(0, 2·gamma·I)
     φ(x)ᵀφ(z) = (2/width) Σ cos w_jᵀ(x − z),   on average K(x, z) = exp(−gamma·‖x − z‖²)
 
-φ(x)ᵀφ(z) is a mean of width/2 draws, so its error falls as 1/√width. With pairs of cosine and sine
-its variance is (1 + K⁴ − 2K²)/width. With cos(w_jᵀx + phase) and as many columns, the variance
-would be larger, (1 + K⁴/2 − K²)/width, and ‖φ(x)‖² would not be K(x, x) = 1.
+φ(x)ᵀφ(z) is a mean of width/2 draws, so its error falls as 1/√width. With pairs of cosine and sine,
+the variance of φ(x)ᵀφ(z) is (1 + K⁴ − 2K²)/width, where K = K(x, z). With as many columns of the
+form cos(w_jᵀx + phase), the variance would be larger, (1 + K⁴/2 − K²)/width, and ‖φ(x)‖² would not
+be K(x, x) = 1.
 
 Rahimi & Recht, NIPS 2007; the variances are those of Sutherland & Schneider, UAI 2015.
 """

@@ -62,7 +62,7 @@ class Filter(Guarded):
     # --- what a subclass defines ----------------------------------------------------------------
 
     def _begin(self, d: int) -> None:
-        """Prepare for rows of d columns."""
+        """Prepare the filter for rows of d columns."""
 
     def _margin(self, x: Row) -> float:
         """Return how relevant a row seems; change nothing."""
@@ -168,7 +168,7 @@ class Filter(Guarded):
             self._settle(mark)
 
     def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
-        """Return a function that undoes the learning of this label.
+        """Return a function that undoes the learning of the label y.
 
         If compiled code has learnt the label, which cannot be undone, the function returns True.
         """

@@ -2,9 +2,9 @@
 
     forward if the base predicts +1, else with probability min(1, √((1 + m)/T))
 
-where m counts the relevant rows that the classifier (the base) had called irrelevant and that were
-forwarded at random. The base learns only from forwarded rows. Decisions depend on whether the base
-calls a row relevant, not on the size of its margin.
+The number m counts the relevant rows that the classifier (the base) had called irrelevant and that
+were forwarded at random. The base learns only from forwarded rows. Decisions depend on whether the
+base calls a row relevant, not on the size of its margin.
 
 Helmbold, Littlestone & Long, Information and Computation 2000 (apple tasting), as in Cesa-Bianchi,
 Conconi & Gentile, NIPS 2003, section 4.1.
@@ -36,7 +36,7 @@ class AppleTasting(Exploring):
     ----------
     base : Filter or None, default None
         The classifier: a filter that has seen nothing, whose threshold says which rows are
-        relevant. The given filter is copied, and the copy learns. None is ``RidgeFilter(c=0)``,
+        relevant. The given filter is copied, and the copy learns. None means ``RidgeFilter(c=0)``,
         which would be RIDGE-FULL (see :class:`onlinear.RidgeFilter`) if it saw every label.
     p : float or None, default None
         Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1; None uses
@@ -45,8 +45,8 @@ class AppleTasting(Exploring):
         The number of rounds T, if it is known in advance; otherwise round t uses T = t.
     seed : int or callable, default 0
         Seed of the random numbers: a whole number, or a function of t = 1, 2, … that returns a
-        number in [0, 1). A row that seems irrelevant is forwarded if the number is below the
-        probability.
+        number in [0, 1). A row that seems irrelevant is forwarded if the random number of its round
+        is below the probability of forwarding.
 
     Examples
     --------

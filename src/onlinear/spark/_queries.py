@@ -40,16 +40,16 @@ def predict_and_learn(
 
     If ``df`` is a stream, the learners are kept in Spark's state store and committed with each
     micro-batch. With a checkpoint directory, every row is learnt exactly once, even if the query is
-    killed and restarted. If ``df`` is a table, for example of historical rows, the predictions are
-    the same. The predictions and the learner of a key are, bit for bit, those of
-    ``onlinear.replay(model, X, y, engine="rank-one")`` with a copy of the model and the rows of
-    that key in order, however Spark splits the stream.
+    killed and restarted. If ``df`` is a table, for example of historical rows, its predictions are
+    those that a stream of the same rows would get. The predictions and the learner of a key are,
+    bit for bit, those of ``onlinear.replay(model, X, y, engine="rank-one")`` with a copy of the
+    model and the rows of that key in order, however Spark splits the stream.
 
     A row whose target is null (or NaN) has no label yet: it is predicted, not learnt. A bad row,
     for example with a null among its features, is handled as the model's ``on_bad`` says: "raise"
     fails the query with the learner's message and the key; "skip" leaves the row out and counts it
-    in the learner's ``n_skipped_``; its prediction is null if none can be made. The same holds for
-    a row whose key is null.
+    in the learner's ``n_skipped_``. The prediction of a bad row is null if none can be made. A row
+    whose key is null is handled as ``on_bad`` says, too.
 
     Parameters
     ----------
@@ -66,17 +66,17 @@ def predict_and_learn(
         The column of the labels.
     order : str or list of str, optional
         The column, or columns, that give the order of the rows of a key. Each micro-batch, or the
-        table, is sorted by these columns, nulls last. Rows that tie are taken in the order in which
-        Spark delivers them, which may differ between runs. Without ``order``, all rows of a stream
-        are taken as Spark delivers them; a table needs ``order``.
+        table, is sorted by the columns in ``order``, nulls last. Rows that tie are taken in the
+        order in which Spark delivers them, which may differ between runs. Without ``order``, all
+        rows of a stream are taken as Spark delivers them; a table needs ``order``.
     output : str, default "prediction"
         The name of the column of predictions, each made before its label was learnt.
 
     Returns
     -------
     DataFrame
-        All columns of ``df`` (a NaN in them becomes null) and the predictions. Write a stream in
-        append mode.
+        All columns of ``df`` (a NaN in them becomes null) and the predictions. If ``df`` is a
+        stream, write the result in append mode.
     """
     columns = Columns.checked(df, model, key, features, target, order, output)
     form = StateForm.of(model, columns)
@@ -149,8 +149,9 @@ def learners(
 ) -> Iterator[tuple[Any, Learner]]:
     """Yield the learners in the checkpoint of a stream, each with its key.
 
-    The learners are those of the last committed batch. ``model``, ``key``, ``features`` and
-    ``target`` must be as given to :func:`predict_and_learn`. A key of several columns is a tuple.
+    Each learner has the state that it had after the last committed batch. ``model``, ``key``,
+    ``features`` and ``target`` must be as given to :func:`predict_and_learn`. A key of several
+    columns is a tuple.
     """
     who = "learners"
     columns = Columns(names_of(who, "key", key), names_of(who, "features", features), target, [])

@@ -54,8 +54,8 @@ def paired(
     """Return X and y of the streams of Moroshko (2013, ch. 7), and of Vaits & Crammer (2011).
 
     X has 20 columns. Columns 0–9 are five pairs of normal variables with standard deviations 10 and
-    1, rotated by 45°; the others are N(0, 2). The true weights u have length 1, lie in one pair of
-    columns and rotate in its plane; y = uᵀx + N(0, noise).
+    1, rotated by 45°; the other columns are N(0, 2). The true weights u have length 1, lie in one
+    pair of columns and rotate in its plane; y = uᵀx + N(0, noise).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def paired(
     rate : float, default 1.0
         How far the true weights u rotate in the first round, which the papers do not say. The
         default, 1° per round, reproduces most of what the papers report. At 1 radian per round no
-        learner can follow.
+        learner can follow the weights.
     unit : {"degrees", "radians"}, default "degrees"
         Unit of ``rate``. The papers speak of a "rate of t⁻¹" without a unit.
     decay : float, default 0.0
@@ -136,8 +136,8 @@ def shifting(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return X, y and the true weights u, one row per round; u is piecewise constant and shifts.
 
-    y = u_tᵀx + noise. This is the setting of Herbster & Warmuth (2001), who report no experiments;
-    so every detail is a parameter.
+    y = u_tᵀx + noise. Shifting weights are the setting of Herbster & Warmuth (2001), who report no
+    experiments; so every detail is a parameter.
 
     Parameters
     ----------

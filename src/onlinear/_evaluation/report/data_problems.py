@@ -49,7 +49,7 @@ class Skipped:
         self._kinds[key] = (words, rows + 1, [*first, row] if len(first) < FIRST else first)
 
     def problems(self) -> list[Problem]:
-        """Return the problems, the most frequent first."""
+        """Return the problems because of which rows were skipped, the most frequent first."""
         kinds = sorted(self._kinds.values(), key=lambda kind: -kind[1])
         return [Problem(words, rows, first) for words, rows, first in kinds]
 
@@ -59,7 +59,7 @@ class Skipped:
 
     @classmethod
     def restored(cls, kept: Any) -> "Skipped":
-        """Return the counts that JSON values describe, or refuse them."""
+        """Return the counts that JSON values describe; refuse invalid values."""
         kinds: dict[tuple[int, int], tuple[str, int, list[int]]] = {}
         if type(kept) is not list or len(kept) > 2 * MOST_KINDS:
             raise ValueError(f"it has {kept!r:.60} for kinds of skipped rows")

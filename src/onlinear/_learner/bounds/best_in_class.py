@@ -1,7 +1,8 @@
 """A good fixed comparator on the simplex or in a box, improved at every row.
 
-A bound that holds for every u of a class holds for any single u of it. So the comparator need not
-be the very best: the best u found so far is improved at every row, in O(n²).
+A bound that holds for every u of a class holds for any single u of the class. The comparator
+therefore need not be the best u of the class: the best u found so far is improved at every row, in
+O(n²).
 """
 
 from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv

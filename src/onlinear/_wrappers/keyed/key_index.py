@@ -157,7 +157,7 @@ class KeyIndex:
         self.remove(other_batch(names))
 
     def keys_in(self, slots: np.ndarray, integers: np.ndarray) -> KeyBatch:
-        """Return the keys that have the given slots; ``integers`` has those that are integers."""
+        """Return the keys in the given slots; ``integers`` has each slot's integer key, if any."""
         if not self._others:
             return integer_batch(integers)
         other = np.array([slot in self._others for slot in slots.tolist()], dtype=np.bool_)

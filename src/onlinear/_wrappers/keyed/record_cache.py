@@ -91,7 +91,7 @@ class RecordCache:
         return new
 
     def _enter(self, keys: KeyBatch, slots: np.ndarray) -> np.ndarray:
-        """Give slots to keys that have none, and return them; the records are not initialized."""
+        """Give slots to keys that have none, and return these slots; no record is initialized."""
         new, integers = self.keys.enter(keys, slots, self.segments)
         numbers = np.zeros(new.size)
         numbers[: integers.size] = integers.view(np.float64)
@@ -99,7 +99,7 @@ class RecordCache:
         return new
 
     def _load_from_disk(self, disk: SpillStore, keys: KeyBatch, slots: np.ndarray) -> np.ndarray:
-        """Make room for the keys without a slot, and load their records or add them as new."""
+        """Make room for the keys without a slot, and load their records or add the keys as new."""
         (missing,) = np.nonzero(slots == FREE)
         if not missing.size:
             return NO_ROWS
@@ -175,7 +175,7 @@ class RecordCache:
             self._evict(others[np.argpartition(last, some - 1)[:some]])
 
     def evict_before(self, event: float) -> None:
-        """Move the records to disk that were last used before an event."""
+        """Move to disk the records that were last used before the event with number ``event``."""
         slots = self.keys.all_slots()
         self._evict(slots[self._column(slots, LAST) < event])
 
@@ -185,7 +185,7 @@ class RecordCache:
         self._release(slots)
 
     def flush(self, slots: np.ndarray) -> None:
-        """Write those records in ``slots`` to disk that differ from their copies there."""
+        """Write to disk the records in ``slots`` that differ from their copies on disk."""
         assert self.disk is not None
         changed = slots[~self._clean[slots]]
         for first in range(0, changed.size, ROWS):
@@ -210,14 +210,14 @@ class RecordCache:
             self.disk.begin()
 
     def commit(self) -> None:
-        """Make the changes of the run permanent."""
+        """Make the changes since :meth:`begin` permanent."""
         if self.disk is not None:
             self.flush(self.keys.all_slots())
             self.disk.commit()
         self._committed = True
 
     def committed(self) -> bool:
-        """Whether there is no unfinished run to undo; also right after an interrupted commit."""
+        """Return whether no unfinished run is left to undo, even if a commit was interrupted."""
         if not self._committed and self.disk is not None and self.disk.committed:
             self._committed = True
         return self._committed
@@ -233,7 +233,7 @@ class RecordCache:
     def recover(self, count: int, run: float = 0.0) -> None:
         """Repair the tables after an interrupt; remove new keys, so that ``count`` keys remain.
 
-        New are keys whose record no run has used, or only the run with the number ``run``.
+        A key is new if no run has used its record, or only the run with the number ``run``.
         """
 
         def unused(slots: np.ndarray) -> np.ndarray:

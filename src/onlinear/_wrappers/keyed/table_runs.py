@@ -76,7 +76,7 @@ class TableRuns:
         keys: KeyBatch,
         progress: TotalProgress,
     ) -> None:
-        """Predict some rows; refuse one that breaks a rule."""
+        """Predict some rows; raise an error if a row breaks a rule of the learner."""
         ended = self._run(store, table, events, progress, len(table.X), learn=False)
         if ended.rule != FINE:
             row = ended.row
@@ -105,7 +105,7 @@ class TableRuns:
         names: list[str] | None,
         advance: Callable[[int, int], None],
     ) -> EventTable:
-        """Learn the first rows, which fix the width of rows; all rows or none."""
+        """Learn the first table, whose rows fix the number of columns; learn all rows or none."""
         models, counts = self._models, self._models.counts
 
         def recover() -> None:
@@ -175,7 +175,7 @@ class TableRuns:
                 raise store.refusal(broken, table.X[row], keys.key(row), in_table=True)
 
     def _pieces(self, store: ModelStore, keys: KeyBatch) -> Iterator[np.ndarray]:
-        """Split rows where the average for new keys has to be computed, and compute it."""
+        """Split rows where the average that new keys start from is due, and compute the average."""
         rows = np.delete(np.arange(keys.rows), keys.missing)
         if not store.pooled:
             yield rows
@@ -240,7 +240,7 @@ def _undo(models: Models, store: ModelStore) -> Callable[[], None]:
     run = counts.stamp + 1.0  # the number of the run to undo
 
     def restore() -> None:
-        """Undo a run; if this is interrupted, a second call completes it."""
+        """Undo a run; if ``restore`` is interrupted, a second call completes the undoing."""
         if cache.committed():  # the run was finished, or not begun
             return
         models.counts, store.start = counts, start

@@ -2,7 +2,7 @@
 
 The numbers of each row are stored in a slot of a block, which is an array; free slots are reused.
 Ids are divided among many small dicts by their hash, so that resizing a dict is quick. The slots
-form a doubly linked list by age. Slot 0 holds no row, and is both ends of the list.
+form a doubly linked list by age. Slot 0 holds no row; it marks both ends of the linked list.
 """
 
 from array import array
@@ -27,7 +27,7 @@ class WaitingRow(NamedTuple):
 
 
 class RowColumns(NamedTuple):
-    """All waiting rows, oldest first, one entry of each column per row."""
+    """All waiting rows, oldest first, as columns that have one entry per row."""
 
     ids: list[Any]
     keys: list[Any]
@@ -124,13 +124,13 @@ class WaitingRows:
         return [*columns, self.times] if self.timed else columns
 
     def _link(self, slot: int) -> None:
-        """Put a slot at the youngest end of the list."""
+        """Put a slot at the youngest end of the linked list."""
         last = self.older[0]
         self.younger[slot], self.older[slot] = 0, last
         self.younger[last] = self.older[0] = slot
 
     def mend(self, settled: Callable[[Hashable], bool]) -> None:
-        """Repair the lists after an interrupt, and remove rows whose ids are ``settled``."""
+        """Repair the lists after an interrupt; remove rows for which ``settled(id)`` is true."""
         slots = []
         for shard in self.slots:
             for id in [id for id in shard if settled(id)]:

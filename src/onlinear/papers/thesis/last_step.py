@@ -2,8 +2,8 @@
 
     G(y, ŷ) = (y − ŷ)² − (least cost of any u with label y − that with label 0)
 
-The costs are b‖u‖² + Σ a_t(y_t − uᵀx_t)², computed with the library's best predictor in hindsight.
-Moroshko, thesis (3.2) and (3.7).
+The cost of u is b‖u‖² + Σ a_t(y_t − uᵀx_t)²; the least cost is computed with the library's best
+predictor in hindsight. Moroshko, thesis (3.2) and (3.7).
 """
 
 from typing import NamedTuple, TypeVar
@@ -49,7 +49,7 @@ class Prefix(NamedTuple):
 
 
 class Game(NamedTuple):
-    """The last round; the best u's cost for label y minus that for label 0 is slope·y + bend·y²."""
+    """The last round; the least cost for label y minus that for label 0 is slope·y + bend·y²."""
 
     slope: float
     bend: float
@@ -62,7 +62,7 @@ class Game(NamedTuple):
         return value
 
     def worst(self, prediction: float) -> tuple[float, float]:
-        """Return the adversary's best label against a prediction, and G there."""
+        """Return the adversary's best label y against a prediction ŷ, and the value of G(y, ŷ)."""
         inside = minimize_scalar(
             lambda y: -self.value(y, prediction),
             bounds=(-self.bound, self.bound),
@@ -89,7 +89,7 @@ def prefix(seed: int) -> Prefix:
 
 
 def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
-    """Return the last round, from the least cost in hindsight at many labels of the last row."""
+    """Return the last round as a game, fitted to the least costs for many labels of its row."""
     root = np.sqrt(np.append(weights, last))
     rows = root[:, None] * np.vstack([given.X, given.x])
     costs = np.array(
@@ -102,7 +102,7 @@ def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
 
 
 def games(given: Prefix) -> dict[str, Game]:
-    """Return the games of the figure, by name; in case 1, a game for each of several weights."""
+    """Return the games of Fig 3.1, by name; in its case 1, a game for each of several weights."""
     level = 1 / (1 - given.chi)
     return {
         "Forster": game(given, np.ones_like(given.y), 1.0, Y),
