@@ -47,7 +47,7 @@ def resets_agree(X: np.ndarray, y: np.ndarray) -> bool:
 
 
 def ratios(X: np.ndarray, y: np.ndarray, engine: Engine, repeats: int) -> tuple[float, float]:
-    """Return ARCOR's time divided by AROWR's, without and with the projection."""
+    """Return ARCOR's time divided by AROWR's time, without and with ARCOR's projection."""
     models = {"AROWR": ol.AROWR(), "free": ol.ARCOR(), "busy": ol.ARCOR(radius=0.1)}
 
     def run(name: str) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Account", "Ledger", "check_matrices"]
 class Account(NamedTuple):
     """How to compute a regret bound: the learner's name, the initial state, the step, parameters.
 
-    The step updates the tally, the array of numbers that make up the bound, with one row.
+    With each row, the step updates the tally, the array of numbers that make up the bound.
     """
 
     owner: str
@@ -39,7 +39,7 @@ def check_matrices(state: tuple[np.ndarray, ...]) -> None:
 
 
 def _own(array: np.ndarray) -> np.ndarray:
-    """Return a copy of an array that is aligned to a cache line."""
+    """Return a copy of an array, aligned to a cache line."""
     return joined([array]).reshape(array.shape)
 
 
@@ -54,7 +54,7 @@ class Ledger:
         self.state: tuple[np.ndarray, ...] | None = None
 
     def begin(self, d: int) -> None:
-        """Start with the initial state for d columns."""
+        """Set the state of the bound to the initial state for d columns."""
         self.state = tuple(_own(array) for array in self.account.init(d))
         self.width = d
         self._work = _own(self.account.step.work(d))
@@ -101,7 +101,7 @@ class Ledger:
             check_matrices(self.state)
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that restores the present state."""
+        """Return a function that restores the present state of the bound."""
         fresh, record = self.state is None, self.record
 
         def restore() -> None:
