@@ -34,7 +34,7 @@ def share_projected(radius: float, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def resets_agree(X: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether ARCOR resets exactly in the rounds where λ_max(Σ⁻¹) > i + 1."""
+    """Return whether ARCOR resets exactly when λ_max(Σ⁻¹) > i + 1 in segment i."""
     model, P, resets = ol.ARCOR(), np.eye(X.shape[1]), 0
     for x, label in zip(X, y, strict=True):
         model.learn_one(x, label)

@@ -12,9 +12,10 @@ resolved: i counts segments, which end at a reset (the Λ_t in Table 5.1 of Moro
 count rounds).
 
 The test for a reset needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie
-causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Otherwise rounding would decide
-ties, and a rotated copy of a stream would be reset in other rounds. (A rotated copy of a stream may
-still be reset in other rounds above Λ_i⁻¹ = 10⁴, where Σ has larger rounding errors.)
+causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Without this margin of 10⁻¹²,
+rounding would decide ties, and a rotated copy of a stream would be reset in other rounds. (A
+rotated copy of a stream may still be reset in other rounds above Λ_i⁻¹ = 10⁴, where Σ has larger
+rounding errors.)
 
 Theorem 1 and Corollary 1 of Vaits & Crammer are false as printed. The logarithms of Vaits &
 Crammer's Theorem 1 leave out the example that triggers a reset, and their Lemma 3 fails at a reset.
@@ -133,7 +134,7 @@ def step(state, params, x, y, work):
 
 @kernel
 def parts(state):
-    """Return the arrays of the state that depend on the scaling of the columns."""
+    """Return the arrays of ARCOR's state that depend on the scaling of the columns."""
     _, w, S, N, segment = state
     return w, S.reshape(S.size), N.reshape(N.size), segment
 

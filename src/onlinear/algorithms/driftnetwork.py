@@ -35,7 +35,7 @@ MOST = 63  # the largest C: the scratch of a step has a fixed size
 
 
 class DriftNetworkParams(NamedTuple):
-    """Parameters of a step: noise variance r, radius R_B, the q of each copy, an empty array."""
+    """Parameters of a step: noise variance r, radius R_B, q of each copy, no given thresholds."""
 
     r: float
     radius: float

@@ -112,8 +112,8 @@ class Nystroem(FeatureMap):
         How many landmarks to choose, landmarks ≥ 1; or the landmarks themselves. A given landmark
         that is not new (see ``novelty``) is replaced by a row of the stream.
     novelty : float, default 1e-6
-        A row is new if its residual is more than this share of K(x, x), 0 ≤ novelty < 1, and more
-        than its rounding error.
+        A row x is new if its residual r(x) is more than novelty·K(x, x), 0 ≤ novelty < 1, and more
+        than the residual's rounding error.
 
     Examples
     --------

@@ -8,7 +8,7 @@ Each step minimises the loss L(w) plus a Σ w_i²/|previous w_i|, and the limit 
 only in the limit. Once it is clear which weights are zero, a linear system gives the other weights,
 and the LASSO's optimality conditions are checked.
 
-Jamil & Bouchachia, (13), "iterative ridge regression"; Rajaratnam et al., SLOG.
+Jamil & Bouchachia, equation (13), "iterative ridge regression"; Rajaratnam et al., SLOG.
 """
 
 from typing import Any, NamedTuple

@@ -90,7 +90,7 @@ class Ledger:
             array[...] = part
 
     def check(self, *, intact: bool) -> None:
-        """Refuse a state that no rows can produce; numbers must be finite only if ``intact``."""
+        """Refuse a state that no rows can produce; if ``intact``, its numbers must be finite."""
         if self.state is None:
             return
         if intact:
@@ -139,7 +139,8 @@ class Ledger:
     ) -> np.ndarray:
         """Add the rows of a table; return the tally after each row, one column per row.
 
-        ``progress`` is called with the row reached, instead of showing a progress bar.
+        If ``progress`` is given, it is called with the row reached and the number of rows;
+        otherwise a progress bar is shown.
         """
         if self.state is not None and X.shape[1] != self.width:
             raise ValueError(f"X needs {self.width} features, as before, got {X.shape[1]}")

@@ -122,7 +122,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
 
 @kernel
 def _learn_row(state, params, x, n, tidy, room):
-    """Replace and count outliers in x, update the scaling, set u (scaled) and ``given`` (raw)."""
+    """Replace and count outliers in x, update the scaling, write scaled x to u, x to ``given``."""
     (
         t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
         _, _, _, _,

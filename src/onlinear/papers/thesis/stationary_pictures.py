@@ -99,6 +99,6 @@ def _regrets_picture(of: dict[str, Curves], rows: int) -> Picture:
 
 
 def _legend(empty: Axes, of: Axes) -> None:
-    """Draw the legend of axes in other axes, which are empty."""
+    """Draw the legend of the axes ``of`` in the axes ``empty``, which show nothing else."""
     empty.set_axis_off()
     empty.legend(*of.get_legend_handles_labels(), loc="center")
