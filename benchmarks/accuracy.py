@@ -68,9 +68,9 @@ Rows = dict[str, dict[str, Score]]  # by learner, by set
 
 
 def find(folder: Path, only: Sequence[str]) -> dict[str, Path]:
-    """Return the files of the known sets in the folder, or of all tables if it has no known set.
+    """Return the files of the known data sets in a folder, or of all tables if none is known.
 
-    With ``only``, return the files of these sets.
+    If ``only`` names data sets, return the files of these data sets.
     """
     files = sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")])
     there = {path.name.removesuffix(".gz").removesuffix(".csv"): path for path in files}
@@ -95,7 +95,7 @@ def read(path: Path, rows: int | None) -> Stream:
 
 
 def with_past(X: np.ndarray, y: np.ndarray, lags: int) -> np.ndarray:
-    """Return X with the columns y_{t−1}, …, y_{t−lags}, filled with y_0 where there is none yet."""
+    """Return X with the columns y_{t−1}, …, y_{t−lags}; y_0 stands for labels before the stream."""
     past = [np.r_[np.full(lag, y[0]), y[:-lag]] for lag in range(1, lags + 1)]
     return np.column_stack([X, *past])
 
@@ -152,7 +152,7 @@ def compare(
 
 
 def mean_ranks(errors: np.ndarray) -> np.ndarray:
-    """Return each row's rank, averaged over columns; ties share their rank."""
+    """Return the rank of each row in each column, averaged over columns; ties share their rank."""
     above = (errors[:, None] > errors[None]).sum(axis=1)
     level = (errors[:, None] == errors[None]).sum(axis=1)
     return np.asarray((above + (level + 1) / 2).mean(axis=1))
@@ -218,7 +218,7 @@ def report(rows: Rows, ranks: dict[str, float], names: Sequence[str]) -> None:
 
 
 def figures(rows: Rows, ranks: dict[str, float], whole: bool) -> list[tuple[str, float, str]]:
-    """Return Auto's errors relative to the best weighted ridge on x alone, and its rank."""
+    """Return Auto's errors relative to the best weighted ridge on x alone, and Auto's rank."""
     names = list(rows["Auto()"])
     published = whole and all(name in SETS for name in names)
     ridge = {name: min(rows[ridge][name].error for ridge in RIDGES) for name in names}

@@ -34,7 +34,7 @@ def share_projected(radius: float, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def resets_agree(X: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether ARCOR resets exactly in the rounds where λ_max(Σ⁻¹) > i + 1."""
+    """Return whether ARCOR resets exactly when λ_max(Σ⁻¹) > i + 1 in segment i."""
     model, P, resets = ol.ARCOR(), np.eye(X.shape[1]), 0
     for x, label in zip(X, y, strict=True):
         model.learn_one(x, label)
@@ -47,7 +47,7 @@ def resets_agree(X: np.ndarray, y: np.ndarray) -> bool:
 
 
 def ratios(X: np.ndarray, y: np.ndarray, engine: Engine, repeats: int) -> tuple[float, float]:
-    """Return ARCOR's time divided by AROWR's, without and with the projection."""
+    """Return ARCOR's time divided by AROWR's time, without and with ARCOR's projection."""
     models = {"AROWR": ol.AROWR(), "free": ol.ARCOR(), "busy": ol.ARCOR(radius=0.1)}
 
     def run(name: str) -> None:

@@ -2,10 +2,11 @@
 
     python benchmarks/budget.py
 
-There are two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square. In one stream f
-is fixed, in the other it drifts. Beyond the budget, the oldest example is dropped. For comparison,
-a linear learner runs on Nyström features with as many landmarks: it costs the same per round, and
-uses all rows, but only in as many directions as there are landmarks.
+The learners run on two streams of 4,000 rounds, y = f(x) + noise with x uniform on a square. In one
+stream, the function f is fixed; in the other stream, f drifts. Beyond the budget, the oldest
+example is dropped. For comparison, a linear learner runs on Nyström features with as many landmarks
+as the budget has examples: the linear learner costs the same per round, and uses all rows, but only
+in as many directions as there are landmarks.
 """
 
 import numpy as np

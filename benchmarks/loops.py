@@ -12,9 +12,9 @@ from onlinear._numerics.linalg import dot, subtract_square_and_multiply
 
 
 def as_written(X: np.ndarray, y: np.ndarray, drift: float = 0.0) -> np.ndarray:
-    """Return predictions by the equations, as written, in NumPy.
+    """Return the predictions by the equations in this module's docstring, as written, in NumPy.
 
-    With a drift, the predictions are those of LASER(c=1/drift, shrink=False).
+    With ``drift`` > 0, the predictions are those of LASER(c=1/drift, shrink=False).
     """
     rows, d = X.shape
     w, S, predictions = np.zeros(d), np.eye(d), np.empty(rows)
@@ -93,9 +93,10 @@ def _fused(X: np.ndarray, y: np.ndarray, S: np.ndarray) -> np.ndarray:
 
 
 def fused(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the predictions by the fastest loop: one pass over Σ updates it and computes Σx.
+    """Return the predictions by the fastest loop, which updates Σ and computes Σx in one pass.
 
-    The result is that of the rank-one engine to the bit, as every sum is taken in the same order.
+    The predictions equal those of a replay with ``engine="rank-one"`` to the bit, because every sum
+    is taken in the same order.
     """
     d = X.shape[1]
     flat = np.zeros(d * d + 8)

@@ -18,7 +18,7 @@ Run = Callable[[], Any]
 
 
 def parser(doc: str | None, repeats: int) -> argparse.ArgumentParser:
-    """Return an argument parser with the option --repeats, and a docstring as description."""
+    """Return an argument parser with the option --repeats, and ``doc`` as its description."""
     options = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -57,8 +57,9 @@ def each(contenders: Mapping[str, Run], repeats: int) -> dict[str, np.ndarray]:
 def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
     """Return the seconds of each contender at the machine's best speed, with stable ratios.
 
-    A machine's speed varies, but slowly. In each repeat, times are divided by their geometric mean.
-    The result is the median of these quotients over the repeats, times the smallest geometric mean.
+    A machine's speed varies, but slowly. In each repeat, the contenders' times are divided by the
+    geometric mean of these times. A contender's result is the median of its quotients over the
+    repeats, times the smallest geometric mean of a repeat.
     """
     times = each(contenders, repeats)
     speed = np.exp(np.mean([np.log(several) for several in times.values()], axis=0))
@@ -68,13 +69,13 @@ def typical(contenders: Mapping[str, Run], repeats: int) -> dict[str, float]:
 
 
 def microseconds(contenders: Mapping[str, tuple[int, Run]], repeats: int) -> dict[str, float]:
-    """Return the typical µs per row of each contender: how many rows it runs, and a function."""
+    """Return the typical µs per row of each contender, given its number of rows and a function."""
     times = typical({name: run for name, (_, run) in contenders.items()}, repeats)
     return {name: times[name] / rows * 1e6 for name, (rows, _) in contenders.items()}
 
 
 def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
-    """Return p of the fit cost ∝ size^p."""
+    """Return the exponent p of the least-squares fit cost ∝ size^p."""
     return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
 
 

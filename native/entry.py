@@ -1,8 +1,9 @@
 """Compile functions to an object file, each with an entry that C can call.
 
-The entry is ``int32_t entry(int64_t *frame, int64_t *result)``: it reads the arguments from 8-byte
-slots and writes the result to others; ``call.c`` describes them. Everything else in the object file
-is internal to it. Functions in one object file share the code of the kernels that they call.
+The entry of a function is ``int32_t entry(int64_t *frame, int64_t *result)``: the entry reads the
+arguments from the 8-byte slots of ``frame`` and writes the result to the slots of ``result``;
+``call.c`` describes the slots. Everything but the entries is internal to the object file. Functions
+in one object file share the code of the kernels that they call.
 """
 
 import re
@@ -61,7 +62,7 @@ def _signature(kind: Any) -> str:
 
 
 class _Slots:
-    """Reads values from consecutive slots, or writes them."""
+    """Generates code that reads values from consecutive 8-byte slots, or writes values to them."""
 
     def __init__(self, context: Any, builder: Any, place: Any) -> None:
         self._context, self._builder, self._place, self.count = context, builder, place, 0
@@ -148,7 +149,7 @@ def _check(module: Any) -> None:
 
 
 def _entry(made: Any, symbol: str) -> Any:
-    """Return a module with the entry of a compiled function."""
+    """Return an LLVM module with the entry of a compiled function, which C can call."""
     context, described = made.target_context, made.fndesc
     module = context.codegen()._create_empty_module(symbol)
     convention = context.call_conv

@@ -30,7 +30,7 @@ def room_for(d):
 
 @cache
 def _fields(own: type) -> Any:
-    """Return the type of a state: the learner's fields, then the scaling statistics."""
+    """Return the type of Standardized's state: the learner's fields, then scaling statistics."""
     return namedtuple("StandardizedState", [*own._fields, *UNITS])  # type: ignore[attr-defined]
 
 
@@ -98,12 +98,13 @@ def _standardized(learner: Any, first: int) -> Step:
 class Standardized(Nested, Learner):
     """A second-order learner with running standardization of the columns and an intercept.
 
-    Rows may be in any units. The learner inside sees each column minus its running mean, divided by
-    its running standard deviation, and a 1 for the intercept. When the mean or deviation changes,
-    the learner's state is converted exactly, as if all past rows had been in the new units.
-    Multiplying a column by a number, or adding a number to it, changes nothing but rounding (which
-    CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary, it is
-    added like a new column, with the learner's prior. Costs O(d²) per round, like the learner.
+    The columns may be in any units. The learner inside sees each column minus its running mean,
+    divided by its running standard deviation, and a 1 for the intercept. When the mean or deviation
+    changes, the learner's state is converted exactly, as if all past rows had been in the new
+    units. Multiplying a column by a number, or adding a number to it, changes nothing but rounding
+    (which CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary,
+    it is added like a new column, with the learner's prior. Costs O(d²) per round, like the learner
+    inside.
 
     The given learner only says which class and parameters to use; Standardized does not train it.
     Change the parameters of the learner with ``set_params(learner__c=10.0)``. No regret bound is
@@ -117,7 +118,7 @@ class Standardized(Nested, Learner):
     ----------
     learner : Learner
         A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
-        CIRR or OSLOG. The ``on_bad`` of this learner is ignored.
+        CIRR or OSLOG. The parameter ``on_bad`` of ``learner`` is ignored.
     intercept : bool, default True
         Whether to fit an intercept. Without an intercept, columns are not centred, and are divided
         by the root of their mean square.
@@ -144,7 +145,7 @@ class Standardized(Nested, Learner):
     _poor_score: ClassVar[bool] = True
 
     def _inner(self) -> Learner:
-        """Return the learner; raise an error if its rows cannot be standardized."""
+        """Return the learner inside; raise an error if Standardized cannot use this learner."""
         learner = self.learner
         if not isinstance(learner, Learner) or learner.algorithm.follows is None:
             got = f"learner={learner!r}" if isinstance(learner, Learner) else described(learner)
@@ -164,7 +165,7 @@ class Standardized(Nested, Learner):
 
     @property
     def algorithm(self) -> Algorithm:  # type: ignore[override]
-        """The learner's algorithm, applied to standardized rows."""
+        """The algorithm of the learner inside, applied to standardized rows."""
         inner = self._inner().algorithm
         kind: Any = type(self.learner)
         step = _standardized(kind, self._first())
@@ -241,6 +242,6 @@ class Standardized(Nested, Learner):
     @property
     @atomic
     def intercept_(self) -> float:
-        """The intercept, in the units of the labels; 0 if none is fitted."""
+        """The intercept, in the units of the labels; 0 if no intercept is fitted."""
         state = self._learnt()
         return float(state.w[0] - self._slopes() @ state.centre) if self._first() else 0.0

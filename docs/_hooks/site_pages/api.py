@@ -1,7 +1,7 @@
 """The reference of the API: a page for each group of public names, which mkdocstrings fills in.
 
-``__all__`` of the package and of its public modules says which names there are. An algorithm's
-entry is on its own page.
+``__all__`` of the package and of its public modules lists the public names. The API entry of an
+algorithm is on the algorithm's own page.
 """
 
 import inspect
@@ -61,7 +61,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _pages() -> dict[str, tuple[str, list[str]]]:
-    """Return the pages by path: the title of each, and the full names on it."""
+    """Return, by path, the title of each page of the API reference and the full names on it."""
     names = public_names()
     grouped = {name for group in GROUPS.values() for name in group}
     rest = [name for name in names.pop("onlinear") if name not in grouped]
@@ -80,13 +80,13 @@ def _pages() -> dict[str, tuple[str, list[str]]]:
 
 
 def navigation() -> list[dict[str, object]]:
-    """Return the entries of the navigation."""
+    """Return the entries of the API reference in the site's navigation."""
     entries: list[dict[str, object]] = [{"All public names": "api/index.md"}]
     return entries + [{title.strip("`"): uri} for uri, (title, _) in _pages().items()]
 
 
 def files() -> dict[str, str]:
-    """Return the pages in Markdown, by their path in the site."""
+    """Return the pages of the API reference in Markdown, by their path in the site."""
     learners = [f"onlinear.{name}" for name in public_names()["onlinear"] if name in algorithms()]
     index = [
         "# API",
@@ -118,7 +118,7 @@ def _value(path: str) -> object:
 
 
 def _home(path: str) -> str:
-    """Return the path under which a public name has its entry, which is the shortest one."""
+    """Return the shortest path of a public name, under which the API reference has its entry."""
     name = _name(path)
     return f"onlinear.{name}" if getattr(ol, name, None) is _value(path) else path
 

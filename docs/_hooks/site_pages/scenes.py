@@ -1,6 +1,6 @@
-"""The streams of the learners' figures: for each learner, a stream that suits it, and settings.
+"""Scenes for the site's figures: for each learner, settings and a stream that suits it.
 
-A learner without a scene of its own is shown with its defaults, on rows that every learner accepts.
+A learner without its own scene is shown with default settings, on rows that every learner accepts.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Stream = tuple[np.ndarray, np.ndarray]
 
 
 class Scene(NamedTuple):
-    """A learner, a stream, a description of the stream, and further curves to draw."""
+    """What a figure shows: a learner, a stream and its description, and further curves to draw."""
 
     model: ol.Learner
     X: np.ndarray
@@ -92,7 +92,7 @@ def _curved(model: ol.Learner, rows: int = 600, moves: float = 0.0) -> Scene:
 
 
 def _odd_units(model: ol.Learner) -> Scene:
-    """Return a stream whose weights turn, in odd units; also draw LASER without scaling."""
+    """Return a scene in odd units, whose true weights turn; also draw LASER without scaling."""
     X, y = ol.streams.rotating(rows=2000, d=4, degrees=0.5)
     raw = X * [1e3, 1.0, 1.0, 1e-3] + [0.0, 300.0, 0.0, 0.0]
     words = "2,000 rows of 4 features in odd units; the true weights turn by 0.5° per row"
@@ -150,7 +150,7 @@ def scene(cls: type[ol.Learner]) -> Scene:
 
 
 def items(rows: int = 4000) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return rows for filters, whether each is relevant, and a description of the stream."""
+    """Return rows for filters, whether each row is relevant, and a description of the stream."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(rows, 10)), np.ones(rows)])
     relevant = X[:, 0] + X[:, 1] > 2.0

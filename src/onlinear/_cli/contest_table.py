@@ -12,7 +12,7 @@ __all__ = ["show"]
 
 
 def show(contest: Contest) -> None:
-    """Print the loss of each learner, lowest first."""
+    """Print a table with the loss of each learner, lowest loss first."""
     made = standings(contest)
     table = Table(title=_shown(made.heading), caption=_shown(made.caption), box=SIMPLE_HEAD)
     learner, *figures = map(_shown, made.columns)

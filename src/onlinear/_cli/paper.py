@@ -29,7 +29,7 @@ def listed() -> str:
 
 
 def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
-    """Return the names of the figures and tables to run, as spelled in the list, each once."""
+    """Return the figures and tables to run, each once, spelled as in ``onlinear.papers.NAMES``."""
     if everything and names:
         raise UsageError(f"use either --all or names, got --all and {' '.join(names)}")
     try:
@@ -39,10 +39,10 @@ def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
 
 
 def run(names: Sequence[str], study: Study, folder: Path) -> None:
-    """Reproduce figures and tables; print a verdict and write a page on each, and the index.
+    """Reproduce figures and tables; print a verdict and write a page on each, and an index page.
 
-    If there is one name and its data are missing, raise an error. If there are several names,
-    report and leave out those whose data are missing.
+    If ``names`` has one figure or table and its data are missing, raise an error. If ``names`` has
+    several, report and leave out the figures and tables whose data are missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):
@@ -68,7 +68,7 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
 
 @contextmanager
 def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
-    """Yield a function to call when a figure begins; it returns a function that shows progress."""
+    """Yield a function to call when a figure begins, which returns a function to show progress."""
     if not sys.stderr.isatty():
         yield lambda name: lambda done, of: None
         return

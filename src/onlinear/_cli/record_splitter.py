@@ -1,8 +1,8 @@
 """Split a text file into blocks of whole records, starting at any byte.
 
-This module, not the parser, divides the file into blocks. So a block that cannot be parsed can be
-parsed again row by row, a run can be resumed at a byte, and records from a pipe are parsed as soon
-as they arrive.
+This module, not the CSV or JSON parser, divides a text file into blocks. Because blocks have whole
+records, a block that cannot be parsed can be parsed again row by row, a run can be resumed at a
+byte, and records from a pipe are parsed as soon as they arrive.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ class RecordReader:
     def first(self, records: int) -> bytes:
         """Return the first records of the input without consuming them.
 
-        The result has at least ``records`` records, or all if there are fewer.
+        The result has at least ``records`` records, or all records if the input has fewer.
         """
         whole = b""
         for part in self._parts(0):
@@ -111,9 +111,10 @@ class RecordReader:
             yield rest, byte + len(rest)
 
     def _parts(self, byte: int) -> Iterator[bytes]:
-        """Yield pieces of the input as they are read.
+        """Yield pieces of the input, from position ``byte`` on, as the pieces are read.
 
-        A piece from a pipe has the bytes that are available, without waiting for more.
+        A piece read from a pipe has the bytes that are available; reading does not wait for more
+        bytes.
         """
         try:
             if self.piped:
@@ -129,7 +130,7 @@ class RecordReader:
             raise DataError(f"cannot read {self.name}: {error}") from None
 
     def _end(self, data: bytes) -> int:
-        """Return the position after the last whole record of ``data``; 0 if there is none."""
+        """Return the position after the last whole record of ``data``; 0 if no record is whole."""
         end = data.rfind(b"\n") + 1
         if self.quotes:
             open_quotes = data.count(b'"', 0, end) % 2
@@ -158,7 +159,7 @@ class RecordReader:
 def mark_of(path: str, end: int | None) -> str:
     """Return a fingerprint of a file's first ``end`` bytes, or of all bytes if ``end`` is None.
 
-    The fingerprint has the number of bytes, and a hash of the first and last 65,536 of them.
+    The fingerprint has the number of bytes, and a hash of the first and the last 65,536 bytes.
     """
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END) if end is None else end

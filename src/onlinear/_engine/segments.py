@@ -1,12 +1,13 @@
 """Memory for millions of small records that grows without moving the records in it.
 
-Records are stored in segments, blocks of memory for a fixed number of records; when all are full, a
-segment is added. One number of each record, such as the first of a matrix, is aligned to a cache
-line. Compiled code finds record ``slot`` by its address: :func:`where` returns it,
-:func:`numbers_at` returns the vector there, :func:`moved` returns the arrays of one record given
-those of another, and :func:`ask_for` prefetches what is needed soon.
+Records are stored in segments, blocks of memory for a fixed number of records; when all segments
+are full, another one is added. One number of each record, such as the first of a matrix, is aligned
+to a cache line. Compiled code finds record ``slot`` by its address: :func:`where` returns the
+address, :func:`numbers_at` returns the vector at an address, :func:`moved` returns the arrays of
+one record given the arrays of another record, and :func:`ask_for` prefetches memory that is needed
+soon.
 
-Each intrinsic has a plain Python form, for ``NUMBA_DISABLE_JIT=1``.
+Each Numba intrinsic of this module has a plain Python form, for ``NUMBA_DISABLE_JIT=1``.
 """
 
 import ctypes
@@ -61,7 +62,7 @@ def numbers_at(typing_context, address, count):
 
 @intrinsic(without_jit=_moved)
 def moved(typing_context, arrays, bytes):
-    """Return arrays like these, at addresses shifted by this many bytes."""
+    """Return views of the same shapes as ``arrays``, at addresses shifted by ``bytes`` bytes."""
 
     def generate(context, builder, signature, values):
         given, bytes = values
@@ -92,13 +93,13 @@ def _prefetch(typing_context, address):
 
 @kernel(inline="always")
 def where(bases, power, stride, slot):
-    """Return the address of a record; a segment holds 2**power of them."""
+    """Return the address of record ``slot``; a segment holds 2**power records."""
     return bases[slot >> power] + (slot & ((1 << power) - 1)) * stride
 
 
 @kernel(inline="always")
 def ask_for(address, size):
-    """Prefetch this many bytes of memory."""
+    """Prefetch ``size`` bytes of memory, from ``address`` on."""
     for line in range(address & -LINE, address + size, LINE):
         _prefetch(line)
 
@@ -153,11 +154,11 @@ class Segments:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the slots ever taken occupy."""
+        """How many bytes the slots occupy, including free slots between slots that are taken."""
         return self._used * self.stride
 
     def claim(self, count: int) -> np.ndarray:
-        """Return slots for this many new records; what they hold is undefined."""
+        """Return ``count`` slots for new records; the numbers in these slots are undefined."""
         taken: list[np.ndarray] = []
         while count and self._free:
             last = self._free.pop()
@@ -182,7 +183,7 @@ class Segments:
             self._free.append(slots)
 
     def recover(self, taken: np.ndarray) -> None:
-        """Free all slots except those taken."""
+        """Free all slots except the slots in ``taken``."""
         self._used = min(self._used, len(self._memory) * self.each)
         free = np.setdiff1d(np.arange(self._used), taken)
         self.put_number(free, 0, np.zeros(free.size))
@@ -203,13 +204,13 @@ class Segments:
         return rows
 
     def column(self, slots: np.ndarray, j: int) -> np.ndarray:
-        """Return number j of each record."""
+        """Return number j of the record in each slot."""
         numbers = np.empty(slots.size)
         _pick(*self.place, slots, j, numbers)
         return numbers
 
     def put_number(self, slots: np.ndarray, j: int, numbers: np.ndarray) -> None:
-        """Write number j of each record."""
+        """Write number j of the record in each slot."""
         _put_number(*self.place, slots, j, numbers)
 
     def put(self, slots: np.ndarray, rows: np.ndarray) -> None:

@@ -32,16 +32,16 @@ class Estimator(Parameters):
         raise NotImplementedError
 
     def _learnt(self) -> Any:
-        """Return the state; raise an error if nothing was learnt yet."""
+        """Return the learner's state; raise an error if the learner has learnt nothing yet."""
         raise NotImplementedError
 
     def _for_tables(self) -> Self:
-        """Return the learner to predict tables with, whose rows need not be next in the stream."""
+        """Return the learner that predicts tables, whose rows need not be next in the stream."""
         return self
 
     @atomic
     def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, then learn the rows in order."""
+        """Forget everything learnt so far, then learn the rows of X in order."""
         check_idle(self, "fit")
         with all_or_nothing(self):
             self._forget()
@@ -55,12 +55,12 @@ class Estimator(Parameters):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict every row from the present state; learn nothing."""
+        """Predict every row from the learner's present state; learn nothing."""
         return self._fitted()._run(X, None, learn=False)[0]  # type: ignore[no-any-return]
 
     @atomic
     def _fitted(self) -> Any:
-        """Return the learner to predict tables with; raise an error if nothing was learnt."""
+        """Return the learner that predicts tables; raise an error if it has learnt nothing."""
         self._learnt()
         return self._for_tables()
 
@@ -80,7 +80,7 @@ class Estimator(Parameters):
         return r_squared(y, predictions, weight)
 
     def _repr_html_(self) -> str:
-        """Show the parameters and what was learnt, in a notebook."""
+        """Show the learner's parameters and what it has learnt, in a notebook."""
         return notebook.model_page(self)
 
     def __sklearn_tags__(self) -> Any:
@@ -103,7 +103,7 @@ class Estimator(Parameters):
         return request
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether anything was learnt."""
+        """Return whether the learner has learnt anything."""
         return hasattr(self, "n_features_in_")
 
 
@@ -121,16 +121,16 @@ class Transformer(Parameters):
         raise NotImplementedError
 
     def _width(self) -> int:
-        """Return the number of output columns."""
+        """Return the number of columns that the feature map makes."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the features of every row; learn nothing."""
+        """Return the features of every row of X; learn nothing."""
         raise NotImplementedError
 
     @atomic
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything, then learn from the rows in order; y is ignored."""
+        """Forget everything learnt so far, then learn from the rows of X in order; y is ignored."""
         with all_or_nothing(self):
             self._forget()
             self._learn(X)
@@ -138,17 +138,17 @@ class Transformer(Parameters):
 
     @atomic
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more rows, in order; y is ignored."""
+        """Learn from the rows of X in order, after the earlier rows; y is ignored."""
         with all_or_nothing(self):
             self._learn(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Return the features of every row, after learning from all of them."""
+        """Forget everything, learn from all rows of X, then return the features of every row."""
         return self.fit(X).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the output columns."""
+        """Return the names of the columns that the feature map makes."""
         name = type(self).__name__.lower()
         return np.array([f"{name}{i}" for i in range(self._width())], dtype=object)
 
@@ -170,5 +170,5 @@ class Transformer(Parameters):
         return MetadataRequest(owner=type(self).__name__)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether any row was seen."""
+        """Return whether the feature map has seen a row."""
         return hasattr(self, "n_features_in_")

@@ -34,7 +34,7 @@ LEAF = 8  # rows
 
 
 class Wing(NamedTuple):
-    """Scratch for one matrix; ``chi`` is xᵀAx of every row, ``root`` is √h of every row."""
+    """Scratch memory for one matrix A; ``chi`` has xᵀAx and ``root`` has √h of every row."""
 
     P: np.ndarray
     U: np.ndarray
@@ -45,7 +45,7 @@ class Wing(NamedTuple):
 
 
 def wing(rows: int, d: int) -> Wing:
-    """Return scratch for blocks of this many rows of width d."""
+    """Return scratch memory for blocks of ``rows`` rows of width d."""
     large, small = (aligned(rows, d) for _ in range(2)), (aligned(LEAF, LEAF) for _ in range(2))
     P, U = large
     G, T = small
@@ -64,7 +64,7 @@ def aligned(rows: int, d: int) -> np.ndarray:
 
 @kernel
 def _multiple(A):
-    """Return a if the lower triangle of A is that of a·I, else 0."""
+    """Return a if the lower triangle of A equals the lower triangle of a·I, else 0."""
     a = A[0, 0]
     for i in range(A.shape[0]):
         if A[i, i] != a:
@@ -77,7 +77,7 @@ def _multiple(A):
 
 @kernel
 def begin(wing, A, X, rows, beta):
-    """P ← XA + βP; faster if A is a multiple of I, as at the beginning and after a reset."""
+    """P ← XA + βP; faster if A is a multiple of I, as A is at the beginning and after a reset."""
     P, d = wing[0], A.shape[0]
     a = _multiple(A)
     if a == 0.0:
@@ -101,15 +101,15 @@ def _add_rows(a, X, rows, d, beta, P):
 
 @kernel
 def gram(wing, X, done, rows, d):
-    """Begin a leaf of this many rows: G[s, t] ← p_sᵀx_t."""
+    """Begin a leaf, a group of ``rows`` rows of the block: G[s, t] ← p_sᵀx_t."""
     blas.product(wing[0], done, rows, X, done, rows, d, wing[2])
 
 
 @kernel
 def eliminate(wing, j, rows, done, h, sign):
-    """Eliminate row j of the leaf from the rows after it, and record its χ and √h.
+    """Eliminate row j of the leaf from the rows after row j, and store χ and √h of row j.
 
-    Leaves u_jᵀx_s in G[j, s] for the s after j.
+    After the elimination, G[j, s] holds u_jᵀx_s for every s > j.
     """
     _, _, G, _, chi, root = wing
     chi[done + j] = G[j, j]
@@ -139,7 +139,7 @@ def _invert(G, root, done, rows, sign, T):
 
 @kernel
 def expand(wing, done, rows, sign, d):
-    """End a leaf: U ← TP for its first rows."""
+    """End a leaf: U ← TP for the leaf's first ``rows`` rows."""
     P, U, G, T, _, root = wing
     _invert(G, root, done, rows, sign, T)
     blas.add_product(1.0, T, rows, P, done, rows, d, 0.0, U, done)
@@ -147,7 +147,7 @@ def expand(wing, done, rows, sign, d):
 
 @kernel
 def push(wing, X, W, done, span, rows, sign, d):
-    """Update P of the next rows by the last ``span`` rows; W is scratch."""
+    """Add the effect of the last ``span`` rows to P of the next rows; W is scratch memory."""
     P, U, _, _, _, _ = wing
     blas.product(X, done, rows, U, done - span, span, d, W)  # W = XUᵀ
     blas.add_product(sign, W, rows, U, done - span, span, d, 1.0, P, done)
@@ -155,13 +155,13 @@ def push(wing, X, W, done, span, rows, sign, d):
 
 @kernel
 def fold(wing, A, rows, sign, d):
-    """A ← A + σUᵀU, in its lower triangle."""
+    """A ← A + σUᵀU, in the lower triangle of A."""
     blas.add_squares(sign, wing[1], rows, d, A)
 
 
 @kernel
 def mirror(A):
-    """Copy the lower triangle to the upper one, in tiles that fit in cache."""
+    """Copy the lower triangle of A to the upper triangle, in tiles that fit in cache."""
     d = A.shape[0]
     for top in range(0, d, 32):
         for left in range(0, top + 1, 32):

@@ -1,4 +1,4 @@
-"""Linear algebra for steps: re-exports the numerical kernels from one module.
+"""Linear algebra for learners' steps: re-exports the numerical kernels from one module.
 
 :mod:`~onlinear._numerics.vectors`, :mod:`~onlinear._numerics.matrices`,
 :mod:`~onlinear._numerics.covariance` and :mod:`~onlinear._numerics.cholesky` hold the functions,

@@ -58,7 +58,7 @@ def canonical(key: Any) -> Hashable:
 def _missing(key: Any) -> bool:
     """Whether a key is None, NaN or a DataFrame's null value, or a tuple that contains NaN.
 
-    NaN is not equal to itself, so each NaN would be a new key.
+    NaN cannot be a key: NaN is not equal to itself, so each NaN would be a new key.
     """
     if isinstance(key, tuple):
         return any(part is not None and _missing(part) for part in key)
@@ -91,7 +91,7 @@ def encoded(key: Hashable) -> bytes:
 
 
 def decoded(code: bytes) -> Any:
-    """Return the key that was encoded as these bytes."""
+    """Return the key that :func:`encoded` encoded as the bytes ``code``."""
     kind, rest = code[:1], code[1:]
     if kind == b"s":
         return rest.decode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Collect all checks of input in one module, from which other packages import them."""
+"""Re-export all checks of input, so that other packages import the checks from one module."""
 
 from onlinear._validation.memory import fits, holds, physical_memory, within_half
 from onlinear._validation.numbers import sparse

@@ -6,7 +6,7 @@ __all__ = ["fits", "holds", "physical_memory", "within_half"]
 
 
 def physical_memory() -> float:
-    """Return how many bytes of memory this machine has; 8 GB if that is unknown."""
+    """Return how many bytes of memory this machine has; 8 GB if the amount is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -14,7 +14,7 @@ def physical_memory() -> float:
 
 
 def within_half(what: str, numbers: float, instead: str) -> None:
-    """Raise an error if ``numbers`` float64 numbers take more than half of the memory.
+    """Raise an error if ``numbers`` float64 numbers take over half of the machine's memory.
 
     The limit is half of the memory because a replay keeps a second copy of the state.
     """

@@ -13,9 +13,9 @@ LARGEST = 2**53  # integers up to here are exact as floats
 
 
 def asked(what: str, **values: Any) -> Any:
-    """Return an object with these arguments as attributes, for the checks in this module.
+    """Return an object with the keyword arguments as attributes, for the checks in this module.
 
-    The error messages call the object ``what``, which is usually the name of a function.
+    Error messages about the attributes call the object ``what``, usually the name of a function.
     """
     return type(what, (), values)()
 
@@ -31,7 +31,7 @@ def number(
 ) -> float:
     """Return parameter ``name`` of ``owner`` as a float; raise unless it is in its range.
 
-    The number must be finite, unless ``most`` is infinity.
+    The parameter must be a finite number, unless ``most`` is infinity.
     """
     value = getattr(owner, name)
     left = f"{above:g} < " if above is not None else f"{least:g} ≤ " if least is not None else ""

@@ -24,7 +24,7 @@ class NotFittedError(ValueError, AttributeError):
 
 
 def from_sklearn(name: str, otherwise: type) -> Any:
-    """Return scikit-learn's class of that name if it is already imported; never import it."""
+    """Return the exception class ``name`` of scikit-learn if it is imported, else ``otherwise``."""
     return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
 
 

@@ -7,17 +7,20 @@
     w ← argmin over ‖u‖ ≤ R_B of (u − w̃)ᵀΣ⁻¹(u − w̃)
 
 Λ_i⁻¹ = i^(q−1) + 1 for the polynomial schedule (q = ∞ never resets), or a given sequence. In the
-round of a reset w̃ uses the old Σ and the projection the new one. Misprint resolved: i counts
-segments, which end at a reset (the Λ_t in Table 5.1 of Moroshko's thesis would count rounds).
+round of a reset, w̃ uses Σ before the reset, and the projection uses Σ after the reset. Misprint
+resolved: i counts segments, which end at a reset (the Λ_t in Table 5.1 of Moroshko's thesis would
+count rounds).
 
 The test for a reset needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie
-causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Otherwise rounding would decide
-ties, and a rotated copy of a stream would be reset in other rounds. (Such differences are still
-possible above Λ_i⁻¹ = 10⁴, where Σ has larger rounding errors.)
+causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Without this margin of 10⁻¹²,
+rounding would decide ties, and a rotated copy of a stream would be reset in other rounds. (A
+rotated copy of a stream may still be reset in other rounds above Λ_i⁻¹ = 10⁴, where Σ has larger
+rounding errors.)
 
-Theorem 1 and Corollary 1 of Vaits & Crammer are false as printed. The logarithms of Theorem 1 leave
-out the example that triggers a reset, and Lemma 3 fails at a reset. Equations (12) and (13) lack a
-factor r. The corrected bound of :mod:`onlinear.algorithms._arcor_bound` holds.
+Theorem 1 and Corollary 1 of Vaits & Crammer are false as printed. The logarithms of Vaits &
+Crammer's Theorem 1 leave out the example that triggers a reset, and their Lemma 3 fails at a reset.
+Equations (12) and (13) of Vaits & Crammer lack a factor r. The corrected regret bound in
+:mod:`onlinear.algorithms._arcor_bound` holds.
 
 Vaits & Crammer, ALT 2011, Figure 1; Moroshko, thesis Table 5.1.
 """
@@ -131,7 +134,7 @@ def step(state, params, x, y, work):
 
 @kernel
 def parts(state):
-    """Return the arrays of the state that depend on the scaling of the columns."""
+    """Return the arrays of ARCOR's state that depend on the scaling of the columns."""
     _, w, S, N, segment = state
     return w, S.reshape(S.size), N.reshape(N.size), segment
 
@@ -149,16 +152,16 @@ FOLLOWS = Follows(variance, parts, rescale_gaussian, awaken_gaussian, reweigh_if
 class ARCOR(SecondOrder):
     """Adaptive regularisation with covariance reset, for relationships that drift or switch.
 
-    Whenever the covariance becomes too small, it is reset, so that new rows count again.
-    Costs O(d²) per round, a few times that in rounds where ‖w‖ exceeds the radius (O(d³) if Σ is
-    very ill-conditioned).
+    Whenever the covariance becomes too small, it is reset, so that new rows count again. Costs
+    O(d²) per round; a round in which ‖w‖ exceeds the radius takes a few times as long (O(d³) if Σ
+    is very ill-conditioned).
 
     Parameters
     ----------
     r : float, default 1.0
         Noise variance assumed of the labels, r > 0: a larger r gives each row less weight.
     radius : float, default inf
-        R_B: keep ‖w‖ ≤ radius, radius > 0. The regret bound needs a finite radius.
+        The paper's R_B: ‖w‖ is kept ≤ radius, radius > 0. The regret bound needs a finite radius.
     q : float, default 2.0
         Schedule Λ_i⁻¹ = i^(q−1) + 1, q ≥ 1; a larger q means rarer resets, and infinity none.
     thresholds : sequence of float or None, default None
@@ -212,7 +215,8 @@ class ARCOR(SecondOrder):
 
         With V/radius = (T/r)^{1/p} the schedule is q = 2p/(p + 1), which makes both terms of the
         bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Vaits & Crammer's Corollary 2, with
-        the missing factor r). If there is little drift, V ≤ radius·r/T, there are no resets.
+        the missing factor r). If there is little drift, V ≤ radius·r/T, the schedule is q = ∞,
+        without resets.
 
         >>> import onlinear as ol
         >>> ol.ARCOR.from_drift(T=10_000, V=100.0, radius=1.0)  # p = 2

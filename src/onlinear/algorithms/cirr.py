@@ -12,14 +12,15 @@ the round before. A fixed point minimises the loss plus 2a‖w‖₁, so small w
 Misprint resolved: the A in line 6 of Jamil & Bouchachia's Algorithm 1 is S.
 
 With ``floor = 0``, as in the paper, a weight that underflows to zero stays zero forever, and the
-regret can grow linearly. Every entry of D changes in every round, so the O(n²) step that the paper
-claims does not exist. Instead, :mod:`onlinear._updates.reweighted_ridge` factorises the part of the
-system whose weights are not near zero. While there are fewer rounds than inputs and a is small, the
-recursion is chaotic on dense data: changing a label by 1e-15 can change a prediction by 16–100 %.
+regret can grow linearly. Every entry of D changes in every round, so the paper's claim that every
+step costs O(n²) is false. In each round, :mod:`onlinear._updates.reweighted_ridge` factorises the
+part of the system whose weights are not near zero. While there are fewer rounds than inputs and a
+is small, the recursion is chaotic on dense data: changing a label by 1e-15 can change a prediction
+by 16–100 %.
 
 Theorems 2 to 5 and Corollary 1 of Jamil & Bouchachia are false: D changes in every round, and the
-telescoping sums of their proofs ignore this. The bounds computed here and in OSLOG include the cost
-of the changes of D.
+telescoping sums of their proofs ignore these changes. The bounds that the library computes for CIRR
+and OSLOG include the cost of the changes of D.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 1.
 """
@@ -94,7 +95,7 @@ def start(w0: np.ndarray, d: int) -> ShrinkageState:
 
 
 def init(params: CIRRParams, d: int) -> ShrinkageState:
-    """Return the initial state: w = w0."""
+    """Return the initial state of CIRR: the weights w are w0."""
     return start(params.w0, d)
 
 
@@ -148,12 +149,12 @@ def bound(state, params, x, y, work):
         L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
     Here F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
-    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². If D did not change, the bound would grow in each round as that
-    of AAR does. Replacing D_{t−2} by D_{t−1} costs at most the difference of the two penalties at
-    v_t.
+    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². If D did not change, the bound would grow in each round as the
+    bound of AAR does. Replacing D_{t−2} by D_{t−1} adds at most the difference of the two penalties
+    at v_t to the bound.
 
-    Written without cancellation, the right side grows in each round by (y − γ)² + γ²q/(1 − q),
-    where γ = bᵀNx and q = xᵀNx, plus the excess of v_t over the minimum under D_{t−2},
+    Written without cancellation, the right side of the bound grows in each round by (y − γ)² +
+    γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus the excess of v_t over the minimum under D_{t−2},
     a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0.
     """
     tally, notes, t, w, A, b, before = state
@@ -215,7 +216,7 @@ class CIRR(Learner):
 
     Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
     O(n²) per round. In total, a round costs O(n²) if few of the n inputs matter, and n³/3 if all
-    do.
+    inputs matter.
 
     Parameters
     ----------

@@ -3,10 +3,10 @@
     z_k = xᵀw_k      first layer: C + 1 copies of ARCOR with q = ∞, 1, …, C
     ŷ   = zᵀv        second layer: one more copy, with q = ∞ and R_B = 1, whose input is z
 
-All copies have the same r and learn every label; the copies of the first layer have the same R_B.
-The entries of z are in the order q = ∞, 1, …, C, and z is not normalised. The regret against the
-best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This statement is Vaits
-& Crammer's Theorem 2, whose term D log T is right as long as z is bounded.
+All copies of ARCOR have the same r and learn every label; the copies of the first layer have the
+same R_B. The entries of z are in the order q = ∞, 1, …, C, and z is not normalised. The regret
+against the best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This bound
+on the regret is Vaits & Crammer's Theorem 2, whose term D log T is right as long as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -35,7 +35,7 @@ MOST = 63  # the largest C: the scratch of a step has a fixed size
 
 
 class DriftNetworkParams(NamedTuple):
-    """Parameters of a step: noise variance r, radius R_B, the q of each copy, an empty array."""
+    """Parameters of a step: noise variance r, radius R_B, q of each copy, no given thresholds."""
 
     r: float
     radius: float
@@ -44,7 +44,7 @@ class DriftNetworkParams(NamedTuple):
 
 
 class DriftNetworkState(NamedTuple):
-    """The state: rounds of each copy, the copies of the first layer, the ARCOR of the second."""
+    """The state: rounds of each copy, the first layer's copies, the second layer's ARCOR."""
 
     t: np.ndarray
     W: np.ndarray
@@ -68,7 +68,7 @@ def init(params: DriftNetworkParams, d: int) -> DriftNetworkState:
 
 
 def scratch(d: int) -> int:
-    """Return how many rows of scratch memory a step needs: for an ARCOR of either layer, and z."""
+    """Return how many rows of scratch memory a step needs: for z, and an ARCOR of each layer."""
     return max(d + SCRATCH, -(-(MOST + 1 + SCRATCH) * (MOST + 1) // d)) - (-(MOST + 1) // d)
 
 
@@ -84,7 +84,7 @@ def foresee(W, x, z):
 
 @kernel
 def learn_all(t, W, S, N, segments, params, x, y, work):
-    """Let all copies of the first layer learn; return FINE, or OVERFLOW if one cannot."""
+    """Let all copies of the first layer learn y; return FINE, or OVERFLOW if a copy cannot."""
     r, radius, schedules, none = params
     rule = FINE
     for k in range(W.shape[0]):
@@ -123,8 +123,8 @@ def bound(state, params, x, y, work):
 
         L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ)
 
-    The bound is ARCOR's bound for the second layer, and χ is that of the second layer. v is the
-    best fixed combination of the copies, scaled down to ‖v‖ ≤ 1 if it is longer.
+    The bound is ARCOR's bound for the second layer, and χ is the χ of the second layer. v is the
+    best fixed combination of the copies, scaled down to ‖v‖ ≤ 1 if v is longer.
     """
     tally = state[0]
     losses, t, W, S, N, segments = state[SECOND:]
@@ -147,7 +147,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse matrices of the bound that no rows can produce; W is no such matrix, and left out."""
+    """Refuse matrices of the bound that no rows can produce; W, the copies' weights, may be any."""
     *before, _, S, N, _ = state
     check_matrices((*before, S, N))
 
@@ -155,8 +155,9 @@ def check_bound(state: tuple[np.ndarray, ...]) -> None:
 class DriftNetwork(Learner):
     """ARCORs with several reset schedules, for an unknown amount of drift.
 
-    C + 1 copies of ARCOR predict: one never resets, the others reset the more rarely the larger
-    their q is. Another ARCOR combines the predictions of the copies. Costs O(C·d²) per round.
+    C + 1 copies of ARCOR predict: one copy never resets its covariance, and the other copies reset
+    the more rarely the larger their q is. Another ARCOR combines the predictions of the copies.
+    Costs O(C·d²) per round.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ class DriftNetwork(Learner):
     r : float, default 1.0
         Noise variance assumed by each copy, r > 0: a larger r gives each row less weight.
     radius : float, default inf
-        R_B: keep the norm of each copy's weights ≤ radius, radius > 0.
+        The paper's R_B: the norm of each copy's weights is kept ≤ radius, radius > 0.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.
@@ -241,7 +242,7 @@ class DriftNetwork(Learner):
     @property
     @atomic
     def trust_(self) -> np.ndarray:
-        """The weights given to the predictions of the copies."""
+        """The weight given to the prediction of each copy."""
         return np.array(self._learnt().v)
 
     @property

@@ -57,8 +57,8 @@ class KernelLASER(DualLearner):
     """Last-step min-max regression with a kernel: nonlinear regression under drift.
 
     Costs O(n² + nd) per round with n examples kept, and n²/2 numbers of memory. With a ``budget``
-    of n, a few rounds cost O(n³), the average O(n²); ``benchmarks/budget.py`` shows how a budget
-    changes the loss.
+    of n, a few rounds cost O(n³), and the average round costs O(n²); ``benchmarks/budget.py`` shows
+    how a budget changes the loss.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ class KernelLASER(DualLearner):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
-        the prior variance is limited as if the stream had begun at most budget/2 rounds before the
-        oldest example kept. None keeps all examples.
+        The largest number of examples to keep, budget ≥ 1; None keeps all examples. Beyond the
+        budget, the oldest example is dropped, and the prior variance is limited as if the stream
+        had begun at most budget/2 rounds before the oldest example kept.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

@@ -21,7 +21,8 @@ BEGUN = ("_call", "_names", "_settings", "_state", "feature_names_in_", "n_featu
 class MapState(Transformer):
     """The state of a feature map: arrays allocated at the first row, to which rows only add data.
 
-    So rows are undone by dropping the data that they added, and no copy is needed beforehand.
+    Because rows only add data, rows are undone by dropping the data that they added, and no copy of
+    the state is needed beforehand.
     """
 
     fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change after the first row
@@ -39,15 +40,15 @@ class MapState(Transformer):
             MapState._classes[full_name(cls)] = cls
 
     def _numbers(self) -> tuple[Any, ...]:
-        """Return the checked parameters as the step takes them."""
+        """Return the checked parameters of the map in the form that its step takes."""
         raise NotImplementedError
 
     def _shapes(self, d: int) -> tuple[tuple[int, ...], ...]:
-        """Return the shapes of the arrays for rows of width d."""
+        """Return the shapes of the state's arrays for rows of width d."""
         raise NotImplementedError
 
     def _initial(self, d: int) -> tuple[np.ndarray, ...]:
-        """Return the initial arrays for rows of width d."""
+        """Return the initial arrays of the state for rows of width d."""
         return tuple(np.zeros(shape) for shape in self._shapes(d))
 
     def _check_state(self) -> None:
@@ -84,7 +85,7 @@ class MapState(Transformer):
         return sum(math.prod(shape) for shape in self._shapes(d))
 
     def _begun(self) -> Any:
-        """Return the state, or raise an error if there is none yet."""
+        """Return the state, or raise an error if the map has not seen a row yet."""
         if self._state is None:
             raise checks.not_fitted(type(self).__name__)
         return self._state
@@ -127,7 +128,7 @@ class MapState(Transformer):
         return np.concatenate([array.ravel() for array in self._state])
 
     def _restore(self, d: int, names: list[str] | None, record: np.ndarray) -> None:
-        """Restore the state from a file; its size is checked before memory is allocated."""
+        """Restore the state from a file; check the size of the state before allocating memory."""
         model_codec.check_contents(d, record, names, 0)
         size = self._size(d)
         if record.shape != (size,):

@@ -4,15 +4,17 @@
     r(x) = K(x, x) − ‖φ(x)‖²               the residual: what the landmarks do not explain
 
 Until all landmarks are chosen, a row with r(x) > novelty·K(x, x) becomes the next landmark: its φ
-has √r(x) in a new coordinate, and is the next row of L. The other coordinates do not change, so a
-learner on φ is not affected. A row that will become a landmark has √r(x) in the new coordinate
-already when it is predicted. So a row is predicted with the same features as it is learnt with.
+has √r(x) in a new coordinate, and is the next row of L. A new landmark does not change the other
+coordinates of φ, so a learner on φ is not affected. A row that will become a landmark has √r(x) in
+the new coordinate already when its label is predicted. So a row has the same features when its
+label is predicted and when the label is learnt.
 
 φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes a landmark, a
 linear learner on φ(x) is exactly the kernel learner.
 
-Williams & Seeger, NIPS 2000; the choice is a Cholesky factorisation with pivots in the order
-of the rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, have the same test).
+Williams & Seeger, NIPS 2000; the choice of landmarks is a Cholesky factorisation with pivots in the
+order of the rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, have the same
+test).
 """
 
 import math
@@ -39,7 +41,7 @@ NEGLIGIBLE = 1e-12  # negative residuals below this share of K(x, x) are ignored
 
 @Mapping.with_scratch(2)
 def step(state, params, x, y, work):
-    """Compute φ of one row, and make the row a landmark if it is new and has a label."""
+    """Compute φ of one row; make the row a landmark if its residual is large and it has a label."""
     phi, count, L, Z = state
     novelty, form = params
     n = int(count[0])
@@ -78,7 +80,8 @@ def step(state, params, x, y, work):
 def rounding_of_residual(L, n, q, own, alpha):
     """Return a bound on the rounding error of K(x, x) − qᵀq: (1, −α)ᵀE(1, −α), α = L⁻ᵀq.
 
-    E, the backward error of the factor bordered by x, is of the order of ε√(K_ii·K_jj).
+    Here E is the backward error of the Cholesky factor bordered by x; its entries are of the order
+    of ε√(K_ii·K_jj).
     """
     for i in range(n):
         alpha[i] = q[i]
@@ -95,9 +98,10 @@ def rounding_of_residual(L, n, q, own, alpha):
 class Nystroem(FeatureMap):
     """Nyström features of any kernel; the landmarks are the first rows that are new enough.
 
-    Inner products with a landmark equal the kernel exactly. The width is ``landmarks`` from the
-    start, and the features of landmarks not yet chosen are 0. Costs O(m² + m·d) per row with m
-    landmarks. Once all landmarks are chosen, later rows do not change the map.
+    The inner product of the features of a row and of a landmark is exactly their kernel value. The
+    number of features is ``landmarks`` from the start, and the features of landmarks not yet chosen
+    are 0. Costs O(m² + m·d) per row with m landmarks. Once all landmarks are chosen, later rows do
+    not change the map.
 
     Parameters
     ----------
@@ -108,8 +112,8 @@ class Nystroem(FeatureMap):
         How many landmarks to choose, landmarks ≥ 1; or the landmarks themselves. A given landmark
         that is not new (see ``novelty``) is replaced by a row of the stream.
     novelty : float, default 1e-6
-        A row is new if its residual is more than this share of K(x, x), 0 ≤ novelty < 1, and more
-        than its rounding error.
+        A row x is new if its residual r(x) is more than novelty·K(x, x), 0 ≤ novelty < 1, and more
+        than the residual's rounding error.
 
     Examples
     --------
@@ -135,7 +139,7 @@ class Nystroem(FeatureMap):
     # --- parameters ---------------------------------------------------------------------------
 
     def _given(self) -> np.ndarray | None:
-        """Return the landmarks that were given, or None if only their number was."""
+        """Return the landmarks given by the user, or None if the user gave only their number."""
         if self.landmarks is None or isinstance(self.landmarks, (numbers.Number, str, bytes)):
             return None
         rows, _ = table(self.landmarks, "landmarks")

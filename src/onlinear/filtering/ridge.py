@@ -9,7 +9,7 @@
 :mod:`onlinear.filtering._sparse_ridge` for sparse rows. With every label seen and c = 0, the filter
 is the paper's baseline RIDGE-FULL.
 
-Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4, with a = 1, c = 5.
+Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4; the paper uses a = 1 and c = 5.
 """
 
 from typing import Any, Literal
@@ -44,18 +44,18 @@ class RidgeFilter(Filter):
     ----------
     c : float, default 5.0
         How much to explore, c ≥ 0: a smaller c forwards fewer rows; Cesa-Bianchi, Conconi & Gentile
-        use 5. With 0 only rows that seem relevant are forwarded, and the filter may stop forwarding
-        for good.
+        use 5. With c = 0 only rows that seem relevant are forwarded, and the filter may stop
+        forwarding for good.
     a : float, default 1.0
         Precision of the prior, a > 0.
     kernel : onlinear.kernels.Kernel, callable or None, default None
         A kernel, if relevance is not a linear function of x.
     form : {"auto", "primal", "dual"}, default "auto"
-        How to compute the margins without a kernel; the decisions are the same. "auto" uses the
-        dual form if the first row is sparse or has more than 2000 columns.
+        How to compute the margins without a kernel; the decisions are the same in both forms.
+        "auto" uses the dual form if the first row is sparse or has more than 2000 columns.
     feedback : {"forwarded", "full"}, default "forwarded"
-        With "full" the labels of all rows are learnt, forwarded or not; with c = 0 that is
-        RIDGE-FULL, the baseline classifier of Cesa-Bianchi, Conconi & Gentile.
+        With "full" the labels of all rows are learnt, forwarded or not; with c = 0 and "full", the
+        filter is RIDGE-FULL, the baseline classifier of Cesa-Bianchi, Conconi & Gentile.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class RidgeFilter(Filter):
             fits("RidgeFilter in primal form", d, 1, 'form="dual"')
 
     def _regression(self, x: Row, topics: tuple[int, ...] = ()) -> SparseRidge | Regression:
-        """Return the regression; before the first label, a new one in the form that suits x."""
+        """Return the ridge regression; before the first label, make one of the form that fits x."""
         if self._model is not None:
             return self._model
         if self._kernel is None and (
@@ -142,7 +142,7 @@ class RidgeFilter(Filter):
         self.forwarded_ += int(decisions.sum())
 
     def _run_topics(self, task: Task) -> None:
-        """Run all topics; with every label seen, they share one factor L, which needs no labels."""
+        """Run all topics; if every label is seen, all share one factor L, which needs no labels."""
         if self._sees == "full" and isinstance(self._regression(task.rows[0]), SparseRidge):
             self._run(task)
         else:

@@ -13,8 +13,8 @@ __all__ = ["Running"]
 class Running:
     """The least loss in hindsight so far; the base of ``BestFixed`` and ``BestDrifting``.
 
-    The result is bit for bit the same whether rows are added one by one or as tables. A bad row
-    raises an error and changes nothing.
+    The least loss is bit for bit the same whether rows are added one by one or as tables. A bad row
+    raises an error and leaves the object unchanged.
     """
 
     def __init__(self, account: Account) -> None:
@@ -23,7 +23,7 @@ class Running:
         self._rounds = 0
 
     def _prices(self) -> tuple[Any, ...]:
-        """Return the penalties the object was made with."""
+        """Return the penalties given to the constructor."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class Running:
 
     @property
     def account(self) -> Account:
-        """The account (initial state, step, parameters) that computes the least penalised loss."""
+        """How to compute the least penalised loss: initial state, step (one row) and parameters."""
         return self._ledger.account
 
     @property

@@ -3,12 +3,12 @@
     D  = diag(|w|),  w = 1 at first
     w ← √D (aI + √D S √D)⁻¹ √D b        S = Σ x_s x_sᵀ,  b = Σ y_s x_s
 
-Each step minimises the loss plus a Σ w_i²/|previous w_i|, and the limit minimises L(w) + 2a‖w‖₁,
-the LASSO; CIRR and OSLOG make one such step per round. Weights become zero only in the limit. Once
-it is clear which weights are zero, a linear system gives the others, and the optimality conditions
-are checked.
+Each step minimises the loss L(w) plus a Σ w_i²/|previous w_i|, and the limit minimises L(w) +
+2a‖w‖₁, the LASSO; CIRR and OSLOG make one such step per round. The iteration makes weights zero
+only in the limit. Once it is clear which weights are zero, a linear system gives the other weights,
+and the LASSO's optimality conditions are checked.
 
-Jamil & Bouchachia, (13), "iterative ridge regression"; Rajaratnam et al., SLOG.
+Jamil & Bouchachia, equation (13), "iterative ridge regression"; Rajaratnam et al., SLOG.
 """
 
 from typing import Any, NamedTuple
@@ -46,8 +46,8 @@ class Sparse(NamedTuple):
 def best_sparse(X: Any, y: Any, a: float) -> Sparse:
     """Return the w that minimises the loss plus 2a‖w‖₁, a > 0.
 
-    Costs a d × d linear solve per step. The iteration takes tens to thousands of steps, more if
-    some weight is on the edge between zero and nonzero.
+    Each step of the iteration solves a d × d linear system. The iteration takes tens to thousands
+    of steps, more if some weight is on the edge between zero and nonzero.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 5))
@@ -87,11 +87,11 @@ def _noise(S: np.ndarray, b: np.ndarray) -> float:
 
 
 def _polished(w: np.ndarray, S: np.ndarray, b: np.ndarray, a: float) -> np.ndarray | None:
-    """Return the optimum if w shows which weights are zero, and None if it does not yet.
+    """Return the optimum, or None if w does not yet show which weights are zero.
 
-    Given the zeros and the signs of the other weights, a linear system gives a candidate. The
-    candidate is the optimum exactly if it has these signs, and |b − Sw|_i ≤ a for every zero
-    weight.
+    Given the zeros and the signs of the other weights, a linear system gives a candidate. A
+    candidate w is the optimum exactly if its weights have the given signs, and |b − Sw|_i ≤ a for
+    every zero weight.
     """
     signs = np.where(np.abs(w) * np.diag(S) > SMALL * a, np.sign(w), 0.0)
     kept = signs != 0

@@ -1,4 +1,4 @@
-"""The columns of a query by role (key, features, target, order), and their checks."""
+"""The columns of a Spark query by role (key, features, target, order), and their checks."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -13,7 +13,7 @@ __all__ = ["Columns", "names_of"]
 
 
 class Columns(NamedTuple):
-    """The columns of a query by role: key, features, target and order."""
+    """The columns of a Spark query by role: key, features, target and order."""
 
     key: list[str]
     features: list[str]
@@ -24,7 +24,7 @@ class Columns(NamedTuple):
     def checked(
         cls, df: Any, model: Any, key: Any, features: Any, target: Any, order: Any, output: Any
     ) -> Self:
-        """Return the columns by role; refuse wrong arguments before Spark runs anything."""
+        """Return a query's columns by role; refuse wrong arguments before Spark runs the query."""
         who = "predict_and_learn" if output is not None else "stationary_fit"
         _check_kinds(who, df, model)
         if isinstance(features, str):

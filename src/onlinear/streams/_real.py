@@ -1,6 +1,7 @@
 """``load``: real data sets of the algorithms' papers, from a folder, the cache, or the web.
 
-The checksum of every copy is verified, so that figures are made from the same numbers everywhere.
+The checksum of every copy of a data set is verified, so that the papers' figures are made from the
+same numbers on every machine.
 """
 
 import csv
@@ -39,7 +40,7 @@ class Table(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """Texts in order of date, and the topics of each."""
+    """Texts in order of date, and the topics of each text."""
 
     texts: list[str]
     topics: list[frozenset[str]]
@@ -117,15 +118,15 @@ def load(
     name : str
         ``"friedman"`` (40,768 × 10, OpenML 564), ``"istanbul_stock_exchange"`` (536 × 8, UCI 247)
         and ``"f16_ailerons"`` (7,154 × 40, Torgo's collection) are returned as a :class:`Table`. In
-        a folder, such a table is a file ``NAME.csv`` or ``NAME.csv.gz``, with a header and the
-        label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI 137), is returned as
-        :class:`Documents`. In a folder, Reuters-21578 is the archive ``reuters21578.tar.gz``, or
-        ``text_reuters21578.csv.gz``, a table made from the archive with the columns title, body and
-        topics. ``"rcv1"`` is returned as :class:`Vectors`, as scikit-learn's ``fetch_rcv1`` has
-        them; it is read from scikit-learn's cache, or from ``folder`` if that is a ``data_home`` of
-        scikit-learn.
+        a folder, a data set returned as a :class:`Table` is a file ``NAME.csv`` or ``NAME.csv.gz``,
+        with a header and the label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI
+        137), is returned as :class:`Documents`. In a folder, Reuters-21578 is the archive
+        ``reuters21578.tar.gz``, or ``text_reuters21578.csv.gz``, a table made from the archive with
+        the columns title, body and topics. ``"rcv1"`` is returned as :class:`Vectors`, with the
+        numbers of scikit-learn's ``fetch_rcv1``; the data set is read from scikit-learn's cache, or
+        from ``folder`` if ``folder`` is a ``data_home`` of scikit-learn.
     folder : path, optional
-        Where to look first.
+        The folder in which to look for the data set first.
     download : bool, default True
         Whether the data set may be downloaded.
 
@@ -134,7 +135,7 @@ def load(
     DataNotFoundError
         If the data set is not found; the message has the places searched and the public address.
     ValueError
-        If a copy has the wrong checksum, or cannot be read.
+        If a copy of the data set has the wrong checksum, or cannot be read.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def _table(name: str, places: Sequence[Path], download: bool) -> Table:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Write a downloaded and verified file to the cache; warn if that fails."""
+    """Write a downloaded and verified file to the cache; warn if writing fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file_format.replace(path, content)
@@ -179,7 +180,7 @@ def _keep(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of a file, without a column of dates."""
+    """Return the column names and the numbers of a CSV file, without its column of dates."""
     opened = gzip.open if path.suffix == ".gz" else open
     with _published.damaged(path), opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         names, *rows = (row for row in csv.reader(file) if row)
@@ -197,7 +198,7 @@ def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
 
 
 def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarray) -> Table:
-    """Return the table; raise unless its checksum is right."""
+    """Return names and numbers as a :class:`Table`; raise unless the checksum is right."""
     plain = np.ascontiguousarray(numbers + 0.0, dtype="<f8")  # −0 is 0
     digest = hashlib.sha256(plain.tobytes()).hexdigest()
     if digest != known.sha256:
@@ -235,7 +236,7 @@ def _vectors(places: Sequence[Path], download: bool) -> Vectors:
 
 
 def _first(places: Sequence[Path], *names: str) -> Path | None:
-    """Return the first file in the folders ``places`` that has one of these names, or None."""
+    """Return the first file in the folders ``places`` that has one of the ``names``, or None."""
     paths = (place / name for place in places for name in names)
     return next((path for path in paths if path.exists()), None)
 
@@ -244,7 +245,7 @@ def _first(places: Sequence[Path], *names: str) -> Path | None:
 def _reaching(
     name: str, file: str, address: str, places: Sequence[Path], download: bool
 ) -> Iterator[None]:
-    """Turn a failed or forbidden download into an error that names the places and the address."""
+    """Turn a failed or forbidden download into an error that names the folders and the address."""
     sought = " or ".join(f"{place}{'' if place.is_dir() else ' (no folder)'}" for place in places)
     missing = f"the data set {name} is not there: no {file} in {sought}"
     try:

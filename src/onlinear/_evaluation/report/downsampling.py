@@ -1,10 +1,10 @@
 """Downsample a stream of any length to a few thousand points, incrementally.
 
-Rows are grouped into buckets of equal width, or every k-th row is kept. The width and k are powers
-of two that double when there would be too many points. The result depends only on the rows, not on
-how they are split into calls: downsampling the points kept so far together with new rows gives the
-same as downsampling all rows. Objects are immutable, so a caller can undo a change by keeping the
-old object.
+Rows are grouped into buckets of equal width, or every k-th row is kept. The width of a bucket and k
+are powers of two that double when there would be too many points. The kept points depend only on
+the rows, not on how the rows are split into calls: downsampling the points kept so far together
+with new rows gives the same points as downsampling all rows. The objects of this module are
+immutable, so a caller can undo a change by keeping the old object.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ def _lasts(buckets: np.ndarray) -> np.ndarray:
 
 
 def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
-    """Refuse row numbers that are not increasing integers of the stream, or are too many."""
+    """Refuse more than ``most`` row numbers, or numbers not rising within ``first`` to ``last``."""
     whole = rows.ndim == 1 and np.isfinite(rows).all() and np.all(rows % 1 == 0)
     if not (whole and np.all(np.diff(rows) > 0) and np.all((rows >= first) & (rows <= last))):
         raise ValueError(f"it keeps rows that are not from {first} to {last}, in order")
@@ -47,7 +47,8 @@ def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
 class Extremes:
     """The smallest and largest value in each bucket of rows, and the rows where they occur.
 
-    With at most MOST_BUCKETS rows, every row is kept. Downsampling never loses an extreme value.
+    If a stream has at most MOST_BUCKETS rows, every row is kept. Downsampling never loses an
+    extreme value.
     """
 
     rows: np.ndarray
@@ -93,7 +94,7 @@ class Curves:
     """Curves of running figures, kept at the last row of each bucket of rows.
 
     There are buckets of equal width and, for logarithmic axes, buckets of growing width: sixteen
-    each time the row number doubles.
+    buckets each time the row number doubles.
     """
 
     rows: np.ndarray
@@ -150,7 +151,7 @@ class Regular:
 
     @property
     def stride(self) -> int:
-        """The current k: every k-th item is kept."""
+        """The present number k; every k-th item of the sequence is kept."""
         return self.stride_after(self.seen)
 
     def stride_after(self, seen: int) -> int:
@@ -158,7 +159,7 @@ class Regular:
         return 1 << (seen // (self.most + 1)).bit_length()
 
     def places_until(self, seen: int) -> range:
-        """Return the positions of the items to keep among the next ones, up to ``seen``."""
+        """Return the positions of the next items to keep, up to position ``seen``."""
         stride = self.stride_after(seen)
         return range(self.seen // stride * stride + stride, seen + 1, stride)
 
@@ -223,7 +224,7 @@ class Last:
 def ends_of_windows(rows: np.ndarray, before: int, windows: int) -> np.ndarray:
     """Return the indices of sorted ``rows`` at which windows of equal length end.
 
-    The first window begins after the row ``before``, the last one ends with the last row.
+    The first window begins after the row ``before``, and the last window ends with the last row.
 
     >>> ends_of_windows(np.array([0, 1, 2, 3, 4, 5]), -1, 3)
     array([1, 3, 5])

@@ -1,6 +1,6 @@
 """``report``: an HTML page on one learner and one stream.
 
-The page shows predictions, losses, the bound and the weights over time, as the recorder kept them.
+The page shows predictions, losses, the bound and the weights over time, as recorded during the run.
 """
 
 import math
@@ -42,8 +42,8 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
 
     The page needs no network. The page shows predictions and labels, the loss compared with the
     best loss in hindsight and the theorem's bound, the weights over time, and problems in the data.
-    The report takes a few times as long as the replay. The file has about five megabytes however
-    long the stream is, nearly all of them Plotly's code.
+    Making the report takes a few times as long as a replay. The HTML file has about five megabytes
+    however long the stream is; nearly all of the file is Plotly's code.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
 
 
 def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
-    """Return the page of a recorded run; ``problems``, if given, say why rows were skipped."""
+    """Return the report of a recorded run; ``problems``, if given, says why rows were skipped."""
     model = repr(story.model)
     if len(model) > 300:
         model = model[:299] + "…"

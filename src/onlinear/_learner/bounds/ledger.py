@@ -20,7 +20,7 @@ __all__ = ["Account", "Ledger", "check_matrices"]
 class Account(NamedTuple):
     """How to compute a regret bound: the learner's name, the initial state, the step, parameters.
 
-    The step updates the tally, the array of numbers that make up the bound, with one row.
+    With each row, the step updates the tally, the array of numbers that make up the bound.
     """
 
     owner: str
@@ -39,7 +39,7 @@ def check_matrices(state: tuple[np.ndarray, ...]) -> None:
 
 
 def _own(array: np.ndarray) -> np.ndarray:
-    """Return a copy of an array that is aligned to a cache line."""
+    """Return a copy of an array, aligned to a cache line."""
     return joined([array]).reshape(array.shape)
 
 
@@ -54,7 +54,7 @@ class Ledger:
         self.state: tuple[np.ndarray, ...] | None = None
 
     def begin(self, d: int) -> None:
-        """Start with the initial state for d columns."""
+        """Set the state of the bound to the initial state for d columns."""
         self.state = tuple(_own(array) for array in self.account.init(d))
         self.width = d
         self._work = _own(self.account.step.work(d))
@@ -90,7 +90,7 @@ class Ledger:
             array[...] = part
 
     def check(self, *, intact: bool) -> None:
-        """Refuse a state that no rows can produce; numbers must be finite only if ``intact``."""
+        """Refuse a state that no rows can produce; if ``intact``, its numbers must be finite."""
         if self.state is None:
             return
         if intact:
@@ -101,7 +101,7 @@ class Ledger:
             check_matrices(self.state)
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that restores the present state."""
+        """Return a function that restores the present state of the bound."""
         fresh, record = self.state is None, self.record
 
         def restore() -> None:
@@ -139,7 +139,8 @@ class Ledger:
     ) -> np.ndarray:
         """Add the rows of a table; return the tally after each row, one column per row.
 
-        ``progress`` is called with the row reached, instead of showing a progress bar.
+        If ``progress`` is given, it is called with the row reached and the number of rows;
+        otherwise a progress bar is shown.
         """
         if self.state is not None and X.shape[1] != self.width:
             raise ValueError(f"X needs {self.width} features, as before, got {X.shape[1]}")

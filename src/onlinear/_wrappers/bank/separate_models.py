@@ -1,4 +1,4 @@
-"""Run the models of a bank one after the other, as if alone: for sparse rows and bulk replays."""
+"""Run each model of a Bank over a whole table, one after the other: sparse rows, bulk replays."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,8 +23,8 @@ def run(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run every model over a table; return predictions and bad rows, one row per model.
 
-    ``refusal`` makes the error for a row that model k refuses. If several models refuse a row, the
-    error for the earliest row is raised.
+    The function ``refusal`` makes the error for a row that model number k refuses. If several
+    models refuse a row, the error for the earliest refused row is raised.
     """
     count, rows = len(models), len(X)
     predictions = np.empty((count, rows))
@@ -61,10 +61,10 @@ def predict_again(
     y: np.ndarray,
     predictions: np.ndarray,
 ) -> None:
-    """Replace the predictions of models, such as Auto, that predict a table in another way.
+    """Replace the predictions of models, such as Auto, that predict tables unlike single rows.
 
     Auto uses past labels only to predict the next row of the stream, and a row of a table need not
-    be the next.
+    be the next row.
     """
     for k, model in enumerate(models):
         other = model._for_tables()

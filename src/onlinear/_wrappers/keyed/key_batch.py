@@ -25,7 +25,7 @@ NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 class KeyBatch(NamedTuple):
-    """The keys of some rows: integer and other keys, and the rows they belong to."""
+    """The keys of some rows of a table: integer keys, other keys, and the row of each key."""
 
     integers: np.ndarray
     integer_rows: np.ndarray
@@ -42,7 +42,7 @@ class KeyBatch(NamedTuple):
         return self.others[int(np.flatnonzero(self.other_rows == row)[0])]
 
     def take(self, rows: np.ndarray) -> "KeyBatch":
-        """Return the keys of some rows, in the order of ``rows``."""
+        """Return the keys of the rows in ``rows``, in the same order, as a new batch."""
         if not self.missing.size and np.array_equal(rows, np.arange(self.rows)):
             return self
         if self.integers.size == self.rows:
@@ -117,7 +117,7 @@ def key_batch(keys: Any) -> KeyBatch:
 
 
 def _array_or_list(keys: Any) -> Any:
-    """Return a column as an array if it has only integers, else as a list with None for nulls."""
+    """Return a column of keys as an array if all are integers, else a list with None for nulls."""
     if isinstance(keys, np.ma.MaskedArray):
         return keys.tolist()
     if isinstance(keys, np.ndarray) or not hasattr(keys, "to_numpy"):

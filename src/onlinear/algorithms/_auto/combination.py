@@ -6,18 +6,18 @@ predicts y − p̄ with its own weights v,
     T ← T + ρI,   v ← v + Tf (y − p̄ − vᵀf)/(σ² + fᵀTf),   T ← T − Tf fᵀT/(σ² + fᵀTf)
 
 with T₀ = τI and drift ρ (0 for the first ridge). σ² is a running mean of squared errors, so the
-weights do not depend on the units of y. The predictions, clipped to the range of the labels, are
-mixed by exponential weights on ℓ = error²/2σ² with a fixed share α, so that the mixture can switch
-between the ridges at any time.
+weights do not depend on the units of y. The ridges' predictions, clipped to the range of the
+labels, are mixed by exponential weights on ℓ = error²/2σ² with a fixed share α, so that the mixture
+can switch between the ridges at any time.
 
-The regret against the best fixed combination v is known exactly. For the ridge without drift, if
-nothing is clipped,
+The regret against the best fixed combination v of the experts is known exactly. For the ridge
+without drift, if nothing is clipped,
 
     Σ ℓ = ½ min over v of (Σ (y − p̄ − vᵀf)²/σ² + ‖v‖²/τ) + Σ ℓ·χ/(σ² + χ),    χ = fᵀTf
 
 For a mixture of M ridges over T rounds, Σ ℓ is at most the Σ ℓ of any single ridge, plus ln M, plus
 T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}), where ω_i is the weight of
-ridge i. Each expert is itself such a combination: its v is a unit vector.
+ridge i. Each expert is itself a combination of the experts whose v is a unit vector.
 """
 
 import math

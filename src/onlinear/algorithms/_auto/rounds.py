@@ -52,7 +52,7 @@ MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
 
 
 def scratch(d: int) -> int:
-    """Return how many rows of scratch memory a step needs for d columns."""
+    """Return how many rows of scratch memory, of d numbers each, a step needs for d columns."""
     numbers = 4 * d + (3 + ROWS) * (d + 1) + 3 * MOST_FEATURES + NUMBERS + 2 * EARLY
     return -(-numbers // d)
 
@@ -71,7 +71,7 @@ def split_scratch(work, d, F):
 
 @kernel
 def begin(state):
-    """Reset the state to the initial one, but keep the stored first rows."""
+    """Reset the state of Auto to the initial state, but keep the stored first rows."""
     (
         t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, last, _, labels, past, V,
         T, trust, sums, losses, recent, _,
@@ -90,7 +90,7 @@ def begin(state):
 
 @kernel
 def issue_ticket(state, x, u, given, tidy, ticket):
-    """Write to ``ticket`` all that is known of a row before its label, with the prediction."""
+    """Write the prediction of a row, and all else known before its label, to ``ticket``."""
     (
         t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
         trust, _, _, _, _,
@@ -122,7 +122,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
 
 @kernel
 def _learn_row(state, params, x, n, tidy, room):
-    """Replace and count outliers in x, update the scaling, set u (scaled) and ``given`` (raw)."""
+    """Replace and count outliers in x, update the scaling, write scaled x to u, x to ``given``."""
     (
         t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
         _, _, _, _,
@@ -146,7 +146,7 @@ def _learn_row(state, params, x, n, tidy, room):
 
 @kernel
 def _learn_ticket(state, params, ticket, y, tidy, room):
-    """Learn the label of a row from its ticket; this cannot fail."""
+    """Learn the label of a row from its ticket; learning from a ticket cannot fail."""
     (
         t, rounds, W, S, calm, mean, _, centre, _, _, _, _, _, labels, past, V, T, trust, sums,
         losses, recent, _,
@@ -181,7 +181,7 @@ def _learn_ticket(state, params, ticket, y, tidy, room):
 
 @kernel(inline="always")
 def learn_label(state, params, ticket, y, tidy, values, room):
-    """Learn a label; after the tenth, learn the first ten rows again if they have outliers."""
+    """Learn a label; after the tenth label, relearn the first ten rows if they have outliers."""
     t, labels, early = state[0], state[LABELS], state[-1]
     d = early.shape[1] - 1
     if t[0] < EARLY:
@@ -201,7 +201,7 @@ def learn_label(state, params, ticket, y, tidy, values, room):
 
 @kernel
 def _settle_early(early, values):
-    """Replace outliers in the first rows, and move a row with an outlying label to the end.
+    """Replace outliers in the first rows; move a row with an outlying label to the end of them.
 
     Return how many entries of x were replaced, and the index of the row with the outlying label,
     or −1 if there is none.

@@ -8,7 +8,7 @@ __all__ = ["AutoParams", "AutoState"]
 
 
 class AutoParams(NamedTuple):
-    """The number of past labels and errors used as features; the experts' c; the ridges' drifts."""
+    """Number of past labels and errors used as features; c of each expert; drift of each ridge."""
 
     lags: float
     c: np.ndarray
@@ -16,7 +16,7 @@ class AutoParams(NamedTuple):
 
 
 class AutoState(NamedTuple):
-    """The state: rounds, experts, scaling, label statistics, past labels, ridges, first rows."""
+    """Auto's state: rounds, experts, scaling, label statistics, past labels, ridges, first rows."""
 
     t: np.ndarray
     rounds: np.ndarray

@@ -83,7 +83,7 @@ def styled(function: Callable[Given, Result]) -> Callable[Given, Result]:
 def new(rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) -> tuple[Figure, Any]:
     """Return a figure of the page's text width, with rows of this height in inches, and its axes.
 
-    Options are those of ``Figure.subplots``; axes are always an array.
+    The options are those of ``Figure.subplots``; the axes are always returned as an array.
     """
     figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
     FigureCanvasSVG(figure)

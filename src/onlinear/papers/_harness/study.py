@@ -1,4 +1,4 @@
-"""``Study``: how a figure or table is run: repeats, seeds, data folder, worker processes."""
+"""``Study``: settings to reproduce a figure or table: repeats, seeds, data folder, processes."""
 
 import gc
 import os
@@ -30,7 +30,7 @@ def _nothing(done: int, of: int) -> None:
 
 @dataclass
 class Study:
-    """How to run a figure or table.
+    """The settings with which a figure or table of a paper is reproduced.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Study:
     seed : int, default 0
         The seed of the first stream. Parameters are tuned on a separate stream.
     quick : bool, default False
-        Whether to run for seconds only. Scripts that take long then use less data, so their numbers
-        differ.
+        Whether to run for seconds only. With ``quick=True``, scripts that take long use less data,
+        so their numbers differ.
     folder : Path, optional
         The folder of real data sets; see :func:`onlinear.streams.load`.
     download : bool, default True
@@ -92,7 +92,7 @@ class Study:
 
     @contextmanager
     def hands(self, processes: int) -> Iterator[None]:
-        """Let :meth:`map` use this many processes in the ``with`` block; end them after it."""
+        """Let :meth:`map` use ``processes`` processes in the ``with`` block, then end them."""
         if processes < 2:
             yield
             return
@@ -113,7 +113,7 @@ class Study:
 
 
 def _serve() -> None:
-    """Prepare a worker: ignore Ctrl-C, end with the parent process, use one core."""
+    """Prepare a worker process: ignore Ctrl-C, end with the parent process, use one core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

@@ -1,4 +1,4 @@
-"""Results on a data set of Jamil & Bouchachia's Table 3: as they ran it, and corrected."""
+"""Results on a data set of Jamil & Bouchachia's Table 3: by the paper's code, and corrected."""
 
 import time
 from collections.abc import Mapping
@@ -123,7 +123,7 @@ def _by_parameter(
 
 
 def sensitivity(seen: SetSeen, name: str) -> float:
-    """Return the largest factor by which a learner's RMSE grows if its parameter is changed."""
+    """Return the largest factor by which a learner's RMSE grows if its tuned parameter changes."""
     return float(np.max(seen.by_parameter[name][1]) / seen.fair[name])
 
 

@@ -38,7 +38,7 @@ PRIORS = 10.0 ** np.arange(-8, 1.25)  # epsilon of ONS, in units of mean y² · 
 
 
 class Row(NamedTuple):
-    """A row of the tables: measures of the errors y − ŷ, of which the last three are quartiles."""
+    """A row of Table 2 or 3: measures of the errors y − ŷ; the last three are quartiles."""
 
     rmse: float
     r2: float
@@ -71,7 +71,7 @@ def _run(y: np.ndarray, predictions: np.ndarray) -> ol.Replay:
 
 
 def apart(printed: str, value: float) -> float:
-    """Return how far a value is from a printed one, in units of the last printed digit.
+    """Return how far a value is from a printed number, in units of the last printed digit.
 
     >>> round(apart("1.19e5", 118_500), 9)
     0.5
@@ -81,12 +81,12 @@ def apart(printed: str, value: float) -> float:
 
 
 def agrees(printed: str, value: float) -> bool:
-    """Return whether a value is within one unit of the last digit of a printed one."""
+    """Return whether a value is within one unit of the last digit of a printed number."""
     return apart(printed, value) <= 1.0
 
 
 def split(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows and labels of the first quarter, and of the rest."""
+    """Return rows and labels of the first quarter of a stream, and of the rest."""
     q = len(y) // 4
     return X[:q], y[:q], X[q:], y[q:]
 
@@ -94,7 +94,7 @@ def split(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 def predicted(
     learners: Sequence[ol.Learner], X: np.ndarray, y: np.ndarray, threads: int | None = 1
 ) -> np.ndarray:
-    """Return the predictions of new copies of the learners, one row each.
+    """Return the predictions of new copies of the learners, one row per learner.
 
     A row that OGD refuses, because its step would overshoot, is predicted but not learnt.
     """
@@ -160,7 +160,7 @@ def printed_beside(
     caption: str,
     within: slice,
 ) -> Table:
-    """Return a table of some measures, the paper's next to those of the run."""
+    """Return a table of some measures, with the paper's numbers next to the numbers of the run."""
     columns = [f"{name}, {whose}" for name in MEASURES[within] for whose in ("paper", "here")]
     rows = []
     for name, values in printed.items():
@@ -171,7 +171,7 @@ def printed_beside(
 
 
 def misprinted(printed: str, value: float) -> bool:
-    """Return whether a value agrees with a printed one except for its sign or a power of ten.
+    """Return whether a value agrees with a printed number except for its sign or a power of ten.
 
     >>> misprinted("2.41e-1", 0.02408), misprinted("2.95e-4", -2.947e-4), misprinted("1.2", 1.4)
     (True, True, False)
@@ -181,7 +181,7 @@ def misprinted(printed: str, value: float) -> bool:
 
 
 def differing(printed: Mapping[str, Sequence[str]], found: Mapping[str, Row]) -> str:
-    """Return, as text, the cells that differ by more than one unit of the last printed digit."""
+    """Return, as text, the cells of a table that differ from print by over one last-digit unit."""
     slips: list[str] = []
     others: list[str] = []
     for name in found:

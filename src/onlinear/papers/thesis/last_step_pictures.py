@@ -14,7 +14,7 @@ LEVEL = 1e-5  # values that differ by less count as equal
 
 
 def surfaces(panels: list[Panel]) -> Figure:
-    """Draw the surface of G over labels and predictions, for each game."""
+    """Draw the regret G(y, ŷ) of the last round over labels y and predictions ŷ, for each game."""
     figure, axes = new(1, 3, 2.5, subplot_kw={"projection": "3d"})
     side = np.linspace(-Y, Y, 21)
     y, predicted = np.meshgrid(side, side)
@@ -40,7 +40,7 @@ def surfaces(panels: list[Panel]) -> Figure:
 
 
 def sections(panels: list[Panel]) -> Figure:
-    """Draw G over the labels for several predictions, for each game."""
+    """Draw the regret G(y, ŷ) over the labels y for several predictions ŷ, for each game."""
     figure, axes = new(1, 3, 2.6)
     for ax, (title, this, best) in zip(axes[0], panels, strict=True):
         far = min(this.bound, 2.2 * Y)
@@ -60,7 +60,7 @@ def sections(panels: list[Panel]) -> Figure:
 
 
 def _dot(ax: Axes, this: Game, prediction: float, far: float, colour: str) -> None:
-    """Mark the maximum of G over the adversary's labels, if it is inside the picture."""
+    """Mark the maximum of G(y, ŷ) over the adversary's labels y, if it is inside the picture."""
     best, most = this.worst(prediction)
     for label in {best, -this.bound, this.bound}:
         if abs(label) <= far and most - this.value(label, prediction) < LEVEL:

@@ -13,7 +13,7 @@ __all__ = ["pictures", "tables"]
 
 
 def tables(of: dict[str, Curves]) -> list[Table]:
-    """Return tables of the bounds and regrets at T, the quantities in them, and one example."""
+    """Return tables of bounds and regrets at T, of the quantities in the bounds, and an example."""
     return [_bounds_table(of), _regrets_table(of), _sizes_table(of), _last_row()]
 
 
@@ -99,6 +99,6 @@ def _regrets_picture(of: dict[str, Curves], rows: int) -> Picture:
 
 
 def _legend(empty: Axes, of: Axes) -> None:
-    """Draw the legend of axes in other axes, which are empty."""
+    """Draw the legend of the axes ``of`` in the axes ``empty``, which show nothing else."""
     empty.set_axis_off()
     empty.legend(*of.get_legend_handles_labels(), loc="center")
