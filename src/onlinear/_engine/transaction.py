@@ -1,12 +1,14 @@
 """Calls that threads may share and that no signal leaves half done.
 
 A guarded object has a lock, which each of its calls holds, and an *undo*: a call that changes
-several things first says how to restore them. If the call fails, they are restored at once. If
-further signals, such as a second Ctrl-C, prevent even that, the undo is still there, and the next
-call begins with it. So callers see the state before a call or after it, never one in between.
+several things first says how to restore them. If the call fails, the undo restores these things at
+once. If further signals, such as a second Ctrl-C, interrupt the undo, it stays stored in the
+object, and the next call begins by running it. So callers see the state before a call or after it,
+never a state in between.
 
-To other threads, a compiled round is a single step, since it holds the GIL. So it takes no lock. It
-only checks a mark, :class:`Busy`, which calls that hold the lock set while they work.
+To other threads, a compiled round is a single step, since it holds the GIL. So a compiled round
+takes no lock. A compiled round only checks a mark, :class:`Busy`, which calls that hold the lock
+set while they work.
 """
 
 import ctypes
@@ -45,7 +47,8 @@ G = TypeVar("G", bound="Guarded | GuardedBy")
 class Busy(bytearray):
     """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
 
-    Byte 7 is 1 then. Compiled rounds read the number at its address.
+    While such a call runs, byte 7 of the number is 1. Compiled rounds read the number at its
+    address in memory.
     """
 
     __slots__ = ("address",)
@@ -66,7 +69,8 @@ class Guarded:
         with self._lock, alone(self, nested):
 
     The lock is compiled code, so no signal can arrive between taking it and entering the block.
-    These attributes are slots: they are no part of the state that is copied, saved or restored.
+    ``_busy``, ``_lock`` and ``_undo`` are slots, so they are no part of the state that is copied,
+    saved or restored.
     """
 
     __slots__ = ("_busy", "_lock", "_undo")
@@ -76,7 +80,7 @@ class Guarded:
     _undo: "Transaction | None"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Create the lock; copies and unpickled objects have their own."""
+        """Create the object's lock; a copy or an unpickled object has a lock of its own."""
         self = super().__new__(cls)
         _set_busy(self, Busy())
         _set_lock(self, threading.RLock())
@@ -88,14 +92,15 @@ class Guarded:
         return self.__dict__.copy()
 
     def _guards(self) -> "tuple[Guarded, ...]":
-        """Return the guarded objects that a snapshot of this one restores."""
+        """Return the guarded objects that a snapshot of this object restores."""
         return (self,)
 
 
 class GuardedBy:
     """An object around a guarded one, such as a learner, that shares its lock and its undo.
 
-    So calls of either wait for each other, and finish what an interrupted call of either has left.
+    So a call of one of the two objects waits for calls of the other, and first finishes what an
+    interrupted call of the other has left.
     """
 
     @property
@@ -120,7 +125,7 @@ class GuardedBy:
         self._guard._undo = undo
 
     def _guards(self) -> tuple[Guarded, ...]:
-        """Return the guarded objects that a snapshot of this one restores."""
+        """Return the guarded objects that a snapshot of this object restores."""
         return self._guard._guards()
 
 
@@ -134,7 +139,7 @@ def _before_fork() -> None:
 
 
 def _free_locks() -> None:
-    """Free all locks in a forked child: the threads that may hold them are not in it."""
+    """Free all locks in a forked child, which lacks the threads that may hold them."""
     if _others_ran:
         frozen = gc.get_freeze_count() > 0
         if frozen:
@@ -151,7 +156,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def share_lock(first: Guarded, second: Guarded) -> None:
-    """Make two objects share one lock, that of the first."""
+    """Make two objects share one lock: the second object gets the lock of the first."""
     _set_lock(second, first._lock)
 
 
@@ -193,9 +198,9 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
 class alone:  # noqa: N801 (used like a function)
     """A block during which other threads' rounds wait; the caller holds the lock.
 
-    ``nested`` says whether the caller held the lock already. The block sets the :class:`Busy` mark
-    and resets it at the end, unless the block is nested or there is an undo. If an interrupt
-    prevents that, the next round takes the lock and resets the mark.
+    ``nested`` says whether the thread already held the lock in an outer call. The block sets the
+    :class:`Busy` mark and resets it at the end, unless the block is nested or there is an undo. If
+    an interrupt prevents the reset, the next round takes the lock and resets the mark.
     """
 
     __slots__ = ("_guarded", "_nested")
@@ -211,9 +216,10 @@ class alone:  # noqa: N801 (used like a function)
 
 
 def renew(guarded: Guarded) -> None:
-    """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old one stays set.
+    """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old mark stays set.
 
-    So a round that another thread has begun with the old arrays or parameters is refused.
+    Because the old mark stays set, a round that another thread has begun with the old arrays or
+    parameters is refused.
     """
     busy = Busy()
     busy[7] = 1
@@ -259,11 +265,11 @@ class Restorable(Protocol):
 
 
 class Transaction:
-    """A ``with`` block; if it fails, ``recover`` runs at once, or else before the next call.
+    """A ``with`` block; if the block fails, ``recover`` runs at once, or else before the next call.
 
     ``recover`` undoes the block, or does the rest of it; calling it twice does no more than calling
-    it once. The caller holds the locks of the guarded objects. If blocks of the same object are
-    nested, the inner one recovers first.
+    it once. The caller holds the locks of the guarded objects. If two ``Transaction`` blocks of the
+    same object are nested, the inner block recovers first.
     """
 
     __slots__ = ("_before", "_done", "_guards", "_recover")
@@ -330,7 +336,7 @@ def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
-    """Make these the only attributes of an object; after an interrupt, call it again."""
+    """Make ``attributes`` the only attributes of an object; after an interrupt, call again."""
     present = thing.__dict__
     present.update(attributes)
     for name in [name for name in present if name not in attributes]:
@@ -340,7 +346,8 @@ def put_back(thing: Any, attributes: dict[str, Any]) -> None:
 def uninterrupted(work: Callable[[], object]) -> None:
     """Do work that restores something; start again whenever Ctrl-C interrupts it.
 
-    An error is already propagating to the caller, so the interrupt need not be raised again.
+    The work follows an error that is already propagating to the caller, so the interrupt need not
+    be raised again.
     """
     while True:
         try:
