@@ -4,8 +4,8 @@ A round is *usual* if its row, its label, the parameters of the step and the sta
 size 1e-50 to 1e50. (For a row, its length counts; for a matrix, its diagonal, which bounds the rest
 of a covariance.) No usual round writes a number that is not finite: what a step writes has at most
 six factors of usual size, or the step itself refuses the row. A round that is not usual keeps a
-copy of the state. If such a round leaves a number above 1e300, or NaN, in the state, the copy is
-put back, and the row is refused with the status OVERFLOW.
+copy of the state. If a round that is not usual leaves a number above 1e300, or NaN, in the state,
+the copy is put back, and the row is refused with the status OVERFLOW.
 
 So one rule holds for every step, even for steps that users write: after a round, the state is
 finite, or the row was refused and nothing has changed. In a usual round, the check that the round
@@ -163,7 +163,7 @@ def usual_numbers(params):
 
 @short(fastmath={"reassoc"})  # the sum is only compared with limits
 def usual_row(x):
-    """Whether the length of a row is of usual size; if some entry is not finite, it is not."""
+    """Whether the length of a row is of usual size, so that all its entries are finite."""
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]

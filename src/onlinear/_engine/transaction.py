@@ -47,7 +47,7 @@ G = TypeVar("G", bound="Guarded | GuardedBy")
 class Busy(bytearray):
     """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
 
-    While such a call runs, byte 7 of the number is 1. Compiled rounds read the number at its
+    While a call holds the lock, byte 7 of the number is 1. Compiled rounds read the number at its
     address in memory.
     """
 
@@ -88,7 +88,7 @@ class Guarded:
         return self
 
     def __getstate__(self) -> Any:
-        """Return the attributes, without lock and undo."""
+        """Return the attributes to copy or pickle, without the lock and the undo."""
         return self.__dict__.copy()
 
     def _guards(self) -> "tuple[Guarded, ...]":
@@ -289,7 +289,7 @@ class Transaction:
         self._leave()
 
     def __call__(self) -> None:
-        """Recover in a later call, because signals prevented it in the call itself."""
+        """Recover in a later call, because signals prevented a recovery in the failed call."""
         self._recover_once()
         self._leave()
 
@@ -309,7 +309,7 @@ class Transaction:
 
 
 def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
-    """Restore the parts if the block raises, also on Ctrl-C; the caller holds their locks.
+    """Restore these objects if the block raises, also on Ctrl-C; the caller holds their locks.
 
     >>> import contextlib
     >>> class Counter:
