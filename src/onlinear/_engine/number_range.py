@@ -92,7 +92,7 @@ def _side(a):
 
 @intrinsic(without_jit=_flat)
 def flat(typing_context, arrays):
-    """Return arrays as vectors, and for each the side of its matrices, 0 if they are not square."""
+    """Return arrays as vectors, and the side of the square matrices in each array, or 0."""
     vector = types.Array(types.float64, 1, "C")
     count = len(arrays)
     kind = types.Tuple((types.UniTuple(vector, count), types.UniTuple(types.int64, count)))

@@ -1,14 +1,12 @@
 """Calls that threads may share and that no signal leaves half done.
 
 A guarded object has a lock, which each of its calls holds, and an *undo*: a call that changes
-several things first says how to restore them. If the call fails, the undo restores these things at
-once. If further signals, such as a second Ctrl-C, interrupt the undo, it stays stored in the
-object, and the next call begins by running it. So callers see the state before a call or after it,
-never a state in between.
+several things first says how to restore them. If the call fails, the undo runs at once. If further
+signals, such as a second Ctrl-C, interrupt the undo, the next call begins by running the undo. So
+callers see the state before a call or after it, never a state in between.
 
-To other threads, a compiled round is a single step, since it holds the GIL. So a compiled round
-takes no lock. A compiled round only checks a mark, :class:`Busy`, which calls that hold the lock
-set while they work.
+A compiled round holds the GIL and is a single step to other threads. So a compiled round takes no
+lock, but checks a mark, :class:`Busy`, which calls that hold the lock set while they work.
 """
 
 import ctypes
@@ -47,8 +45,7 @@ G = TypeVar("G", bound="Guarded | GuardedBy")
 class Busy(bytearray):
     """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
 
-    While a call holds the lock, byte 7 of the number is 1. Compiled rounds read the number at its
-    address in memory.
+    While a call holds the lock, byte 7 is 1. Compiled rounds read the number at its address.
     """
 
     __slots__ = ("address",)
@@ -69,8 +66,7 @@ class Guarded:
         with self._lock, alone(self, nested):
 
     The lock is compiled code, so no signal can arrive between taking it and entering the block.
-    ``_busy``, ``_lock`` and ``_undo`` are slots, so they are no part of the state that is copied,
-    saved or restored.
+    ``_busy``, ``_lock`` and ``_undo`` are slots, which are not copied, saved or restored.
     """
 
     __slots__ = ("_busy", "_lock", "_undo")
@@ -99,8 +95,7 @@ class Guarded:
 class GuardedBy:
     """An object around a guarded one, such as a learner, that shares its lock and its undo.
 
-    So a call of one of the two objects waits for calls of the other, and first finishes what an
-    interrupted call of the other has left.
+    So a call of one of the two objects waits for calls of the other, or finishes their recovery.
     """
 
     @property
@@ -218,8 +213,7 @@ class alone:  # noqa: N801 (used like a function)
 def renew(guarded: Guarded) -> None:
     """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old mark stays set.
 
-    Because the old mark stays set, a round that another thread has begun with the old arrays or
-    parameters is refused.
+    So a round that another thread began with the old arrays or parameters is refused.
     """
     busy = Busy()
     busy[7] = 1
@@ -309,7 +303,7 @@ class Transaction:
 
 
 def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
-    """Restore these objects if the block raises, also on Ctrl-C; the caller holds their locks.
+    """Restore the given objects if the block raises, also on Ctrl-C; the caller holds their locks.
 
     >>> import contextlib
     >>> class Counter:
@@ -346,8 +340,7 @@ def put_back(thing: Any, attributes: dict[str, Any]) -> None:
 def uninterrupted(work: Callable[[], object]) -> None:
     """Do work that restores something; start again whenever Ctrl-C interrupts it.
 
-    The work follows an error that is already propagating to the caller, so the interrupt need not
-    be raised again.
+    An error is already propagating to the caller, so the interrupt need not be raised again.
     """
     while True:
         try:

@@ -211,7 +211,7 @@ def _just_in_time(
 
 
 def compiled_now() -> int:
-    """Return how many functions Numba has compiled in this process; not those from its cache."""
+    """Return how many functions Numba has compiled in this process, not loaded from its cache."""
     return 0 if "numba" not in sys.modules else _numba.announcement.count
 
 
