@@ -2,13 +2,13 @@
 
     python benchmarks/auto.py [--repeats 5] [--data FOLDER]
 
-On the papers' streams, the loss after row 100 is the mean over three streams of 2,000 rows. This
-loss is compared with the losses of the best learner on raw rows and of the best LASER on
-standardized rows, both chosen in hindsight. For the corrupted number, the first 6,000 rows of each
-data set of benchmarks/accuracy.py are used, with one label, or one entry of the first or a middle
-column, multiplied by 10⁶ at one of seven rows. The figure is the largest loss on the other rows,
-from row 100 on, divided by the loss without corruption. This part is skipped if the folder of the
-data sets does not exist.
+On the papers' streams, the loss of Auto after row 100 is the mean over three streams of 2,000 rows.
+The loss of Auto is compared with the losses of the best learner on raw rows and of the best LASER
+on standardized rows, both chosen in hindsight. For the corrupted number, the first 6,000 rows of
+each data set of benchmarks/accuracy.py are used, with one label, or one entry of the first or a
+middle column, multiplied by 10⁶ at one of seven rows. The figure for a corrupted number is the
+largest loss on the other rows, from row 100 on, divided by the loss without corruption. The part on
+corrupted numbers is skipped if the folder of the data sets does not exist.
 """
 
 import warnings

@@ -2,11 +2,11 @@
 
     python benchmarks/speed.py [--d 20 100] [--rows 20000] [--repeats 9]
 
-Everything runs in one thread. --rows is for d = 20; streams of wider rows are shorter. Each figure
-is a typical value over interleaved repeats. Libraries that are not installed are reported as
-missing. Absolute times mean little; the ratios are the result. The loops are those of
-benchmarks/loops.py: straightforward NumPy, optimized NumPy, and compiled. "rank-one" is the engine
-with which a replay takes narrow rows one by one.
+Everything runs in one thread. --rows is the number of rows for d = 20; streams of wider rows are
+shorter. Each figure is a typical value over interleaved repeats. Libraries that are not installed
+are reported as missing. Absolute times depend on the machine and mean little; the ratios of times
+are the result. The loops are those of benchmarks/loops.py: straightforward NumPy, optimized NumPy,
+and compiled. "rank-one" is the engine with which a replay takes narrow rows one by one.
 """
 
 import os
@@ -146,7 +146,7 @@ def contenders(rows: int, d: int) -> dict[str, tuple[int, Run]]:
 def seconds(programs: dict[str, str], repeats: int) -> dict[str, float]:
     """Return the typical time of a new process for each program.
 
-    Bytecode is kept, as it is in an ordinary installation.
+    The processes may write and reuse Python's bytecode files, as in an ordinary installation.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
@@ -172,7 +172,7 @@ def first_call(repeats: int) -> float:
 
 
 def projections(n: int) -> dict[str, tuple[int, Run]]:
-    """Return two functions to time: EG's projection of n weights, and one that sorts them."""
+    """Return two projections of n weights to time: that of EG, and one by sorting."""
     w = np.random.default_rng(0).dirichlet(np.ones(n))
     floor = 0.5 / n
 

@@ -2,11 +2,11 @@
 
     python benchmarks/startup.py [--library FILE] [--repeats 5] [--cold]
 
-The compiled library that wheels contain (``--library``, or that of the installed package) is
-compared with code that Numba compiled before and finds in its cache, and with river. With
-``--cold``, Numba also compiles with an empty cache. Each figure is the median wall time of whole
-processes, and its ratio to the time of starting Python and importing NumPy, which is the least that
-any contender can take.
+The compiled library that wheels contain (the file ``--library``, or the library of the installed
+package) is compared with code that Numba compiled earlier and loads from its cache, and with the
+package river. With ``--cold``, Numba also compiles with an empty cache. Each figure is the median
+wall time of whole processes, and its ratio to the time of starting Python and importing NumPy,
+which is the least that any contender can take.
 """
 
 import argparse
@@ -34,7 +34,7 @@ RIVER = {
 
 
 def seconds(code: str, repeats: int, environment: dict[str, str]) -> float:
-    """Return the median wall time of new processes that run this code."""
+    """Return the median wall time of new processes that run the given code."""
     times = []
     with tempfile.TemporaryDirectory() as folder:  # for the page that the demo writes
         for _ in range(repeats):

@@ -75,7 +75,7 @@ def _record(
 
 @contextmanager
 def recording() -> Iterator[dict[Any, Job]]:
-    """Record what would be compiled; yields the jobs, which are filled while the block runs."""
+    """Record the functions to compile; yield the jobs, a dict to which the ``with`` block adds."""
     jobs: dict[Any, Job] = {}
     before = jit.compiled, jit.Kernel.__call__
     jit.compiled = partial(_record, jobs)

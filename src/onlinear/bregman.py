@@ -4,8 +4,8 @@
     unnormalised_entropy    D(u, w) = Σ u_i ln(u_i/w_i) + w_i − u_i       u, w ≥ 0
     relative_entropy        D(u, w) = Σ u_i ln(u_i/w_i)                   on the simplex
 
-with 0·ln 0 = 0, and ∞ where w_i = 0 < u_i. The projection of w on a set is the set's point nearest
-to w, argmin over v of D(v, w).
+In both entropies, 0·ln 0 = 0, and u_i ln(u_i/w_i) = ∞ where w_i = 0 < u_i. The projection of w on a
+set is the set's point nearest to w, argmin over v of D(v, w).
 """
 
 import math
@@ -102,11 +102,12 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
 def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether w has changed.
 
-    Raising some weights scales the others down, which may bring more of them below α/n: these are
-    raised too, until none is below. Each pass costs O(n), and a few passes suffice, though up to n
-    are possible. Sorting the weights, or taking medians as in Herbster & Warmuth's Figure 3, has a
-    better worst case. ``benchmarks/speed.py`` compares these passes with sorting, which is slower
-    for hundreds of weights and equally fast at a million.
+    Raising some weights scales the others down, which may bring more weights below α/n: these
+    weights are raised in the next pass, until none is below. Each pass over the weights costs O(n),
+    and a few passes suffice, though up to n are possible. Sorting the weights, or taking medians as
+    in Herbster & Warmuth's Figure 3, has a better worst case. ``benchmarks/speed.py`` compares the
+    passes over the weights with sorting them, which is slower for hundreds of weights and equally
+    fast at a million.
     """
     n = w.size
     floor = alpha / n

@@ -91,7 +91,7 @@ def _coloured(svg: str, form: str) -> str:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw in placeholder colours, with no background; the same run gives the same file."""
+    """Draw in colours to be replaced, with no background; the same run gives the same file."""
     settings: dict[Any, Any] = {
         "axes.edgecolor": INK,
         "axes.labelcolor": INK,

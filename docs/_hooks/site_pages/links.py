@@ -2,7 +2,7 @@
 
 A file of ``docs/``, the changelog and CONTRIBUTING.md are pages of the site; a link to the README
 leads to the first page. A link to the source file of an algorithm leads to the page of the
-algorithm. Any other file is shown as it is, on a page under ``source/``.
+algorithm. Any other file of the repository is shown as it is, on a page under ``source/``.
 """
 
 import re

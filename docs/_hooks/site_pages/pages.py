@@ -1,7 +1,8 @@
-"""One page for each algorithm, from its docstrings, and a page that lists them all.
+"""One page for each algorithm, from its docstrings, and a page that lists all algorithms.
 
 The registry of learners and filters says which algorithms there are, ``docs/learners.md`` what each
-is for, and ``docs/guarantees.md`` what is guaranteed. So a new algorithm needs no change here.
+is for, and ``docs/guarantees.md`` what is guaranteed. So a new algorithm needs no change in this
+module.
 """
 
 import inspect

@@ -44,7 +44,7 @@ TEAMS: tuple[tuple[Learner, ...], ...] = (
 
 
 class Stream(NamedTuple):
-    """Rows and labels, with a title and a description."""
+    """A stream of the demo: rows and labels, with a title and a description."""
 
     title: str
     words: str
@@ -113,7 +113,7 @@ def _contests(streams: Sequence[Stream]) -> list[Contest]:
 
 @contextlib.contextmanager
 def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Yield a function that starts a call in another process, or defers it if there is one core."""
+    """Yield a function that starts a call in another process or, on one core, defers the call."""
     if usable_cores() == 1:
         yield functools.partial
         return

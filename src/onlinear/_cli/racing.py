@@ -32,9 +32,9 @@ def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
 class Runner:
     """A learner in the comparison, its loss so far, and the error that stopped it, if any.
 
-    With ``lags`` > 0, the last ``lags`` labels are additional features. The first row has no label
-    before it: it is predicted as 0 and not learnt. In the next rows, labels from before the stream
-    are replaced by the first label.
+    With ``lags`` > 0, the last ``lags`` labels are additional features. With ``lags`` > 0, the
+    first row, which has no label before it, is predicted as 0 and not learnt. If a later row needs
+    labels from before the stream, the first label replaces them.
     """
 
     model: Learner

@@ -98,7 +98,7 @@ class StreamRun:
     # --- the rows of a block ------------------------------------------------------------------
 
     def _take(self, block: SourceBlock, rows: LabelledRows) -> None:
-        """Predict and learn the rows of a block; if bad rows end the run, stop before the first."""
+        """Predict and learn a block's rows, up to the first bad row if bad rows end the run."""
         end = len(rows.y)
         if rows.faults and not self.skips:
             end = min(rows.faults)

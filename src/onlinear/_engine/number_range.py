@@ -3,13 +3,13 @@
 A round is *usual* if its row, its label, the parameters of the step and the state are zero or of
 size 1e-50 to 1e50. (For a row, its length counts; for a matrix, its diagonal, which bounds the rest
 of a covariance.) No usual round writes a number that is not finite: what a step writes has at most
-six such factors, or the step itself refuses the row. Every other round keeps a copy of the state.
-If it ends with a number above 1e300, or NaN, the copy is put back, and the row is refused with
-OVERFLOW.
+six factors of usual size, or the step itself refuses the row. A round that is not usual keeps a
+copy of the state. If a round that is not usual leaves a number above 1e300, or NaN, in the state,
+the copy is put back, and the row is refused with the status OVERFLOW.
 
 So one rule holds for every step, even for steps that users write: after a round, the state is
-finite, or the row was refused and nothing has changed. In a usual round, the check reads only O(d)
-numbers.
+finite, or the row was refused and nothing has changed. In a usual round, the check that the round
+is usual reads only O(d) numbers.
 """
 
 import ctypes
@@ -58,7 +58,7 @@ for _name, _function in ((MALLOC, _malloc), (FREE, _free)):
 
 @intrinsic(without_jit=lambda size: _malloc(int(size)))
 def _allocate(typing_context, size):
-    """Return the address of this many bytes, or 0 if there is no memory."""
+    """Return the address of ``size`` new bytes, or 0 if there is no memory."""
 
     def generate(context, builder, signature, values):
         word = ir.IntType(64)
@@ -92,7 +92,7 @@ def _side(a):
 
 @intrinsic(without_jit=_flat)
 def flat(typing_context, arrays):
-    """Return arrays as vectors, and for each the side of its matrices, 0 if they are not square."""
+    """Return arrays as vectors, and the side of the square matrices in each array, or 0."""
     vector = types.Array(types.float64, 1, "C")
     count = len(arrays)
     kind = types.Tuple((types.UniTuple(vector, count), types.UniTuple(types.int64, count)))
@@ -142,7 +142,7 @@ def _numbers(typing_context, params):
 
 @short
 def usual_number(a):
-    """Whether a number is of usual size, or zero; NaN is not."""
+    """Whether a number is of usual size, or zero; NaN is not of usual size."""
     return (LEAST <= abs(a) <= MOST) or a == 0.0
 
 
@@ -154,7 +154,7 @@ def usual_label(y):
 
 @short
 def usual_numbers(params):
-    """Whether the parameters are of usual size; infinity stands for no limit."""
+    """Whether the parameters are of usual size, or infinite: infinity stands for no limit."""
     odd = 0
     for a in _numbers(params):
         odd += not (usual_number(a) or a == np.inf)
@@ -163,7 +163,7 @@ def usual_numbers(params):
 
 @short(fastmath={"reassoc"})  # the sum is only compared with limits
 def usual_row(x):
-    """Whether the length of a row is of usual size; it is not if some entry is not finite."""
+    """Whether the length of a row is of usual size, so that all its entries are finite."""
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]

@@ -31,7 +31,7 @@ def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def views(record: np.ndarray, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return views of the parts of a record, with the shapes of these arrays."""
+    """Return views of the parts of a record, with the shapes of the given arrays."""
     parts, first = [], 0
     for array in arrays:
         parts.append(record[first : first + array.size].reshape(array.shape))

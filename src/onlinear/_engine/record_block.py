@@ -1,8 +1,8 @@
 """Many records of the same layout in one block of memory, for banks of learners.
 
 A block holds K records of the same arrays, one after another; the first matrix of each is aligned
-to a cache line. Its arrays have the record as a leading axis: ``arrays[j]`` has the shape (K,) +
-shape of the j-th array. In compiled code, the state or parameters of record k are
+to a cache line. The arrays of a block have the record as a leading axis: ``arrays[j]`` has the
+shape (K,) + shape of the j-th array. In compiled code, the state or parameters of record k are
 ``at(arrays, k)``.
 """
 
@@ -22,8 +22,9 @@ NUMBER = 8  # every array begins at a multiple of this many bytes
 class RecordBlock:
     """Room for ``count`` records, each with arrays of the same shapes and types as ``like``.
 
-    There are at least two records, with a gap after each. So views of them are never contiguous,
-    and Numba compiles for one kind of array, whatever the number of records.
+    A block has room for at least two records, with a gap after each. So arrays that view several
+    records are never contiguous, and Numba compiles for one kind of array, whatever the number of
+    records.
     """
 
     def __init__(self, count: int, like: Sequence[np.ndarray]) -> None:

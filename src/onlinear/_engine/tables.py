@@ -1,4 +1,4 @@
-"""Tables as compiled code reads them: dense rows, and sparse ones (CSR)."""
+"""Tables as compiled code reads them: dense rows, and sparse rows (CSR)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +14,8 @@ __all__ = ["Rows", "row_to_read", "to_read"]
 def to_read(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array.
 
-    Compiled code gets all tables as read-only; otherwise it would be compiled twice, for users'
-    arrays that are writable and for those that are not.
+    Compiled code gets all tables as read-only; otherwise the code would be compiled twice, for
+    users' arrays that are writable and for users' arrays that are not.
     """
     array = array.view()
     array.flags.writeable = False
@@ -30,7 +30,8 @@ def _as_it_is(x):
 def row_to_read(typing_context, x):
     """Return a row as a read-only array: the type that rows of a table have.
 
-    So the functions that a step calls are compiled once, for single rows and tables alike.
+    With one type for all rows, the functions that a step calls are compiled once, for single rows
+    and tables alike.
     """
 
     def generate(context, builder, signature, values):
@@ -44,7 +45,8 @@ class Rows:
     """A sparse table (CSR): the entries of row i are at ``indptr[i]:indptr[i+1]``.
 
     In each row the columns increase, without duplicates, and there is at least one entry (a stored
-    zero changes nothing). Compiled code does not check this, so create tables by :meth:`checked`.
+    zero changes nothing). Compiled code does not check the order of columns, so create tables by
+    :meth:`checked`.
     """
 
     data: np.ndarray  # float64
@@ -122,5 +124,5 @@ def _ordered(
 
 
 def _sums(sizes: np.ndarray) -> np.ndarray:
-    """Return where parts of these sizes begin, and where the last one ends."""
+    """Return where consecutive parts of the given sizes begin, and where the last part ends."""
     return np.concatenate([[0], np.cumsum(sizes)])

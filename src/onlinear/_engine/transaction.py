@@ -1,12 +1,12 @@
 """Calls that threads may share and that no signal leaves half done.
 
 A guarded object has a lock, which each of its calls holds, and an *undo*: a call that changes
-several things first says how to restore them. If the call fails, they are restored at once. If
-further signals, such as a second Ctrl-C, prevent even that, the undo is still there, and the next
-call begins with it. So callers see the state before a call or after it, never one in between.
+several things first says how to restore them. If the call fails, the undo runs at once. If further
+signals, such as a second Ctrl-C, interrupt the undo, the next call begins by running the undo. So
+callers see the state before a call or after it, never a state in between.
 
-To other threads, a compiled round is a single step, since it holds the GIL. So it takes no lock. It
-only checks a mark, :class:`Busy`, which calls that hold the lock set while they work.
+A compiled round holds the GIL and is a single step to other threads. So a compiled round takes no
+lock, but checks a mark, :class:`Busy`, which calls that hold the lock set while they work.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ G = TypeVar("G", bound="Guarded | GuardedBy")
 class Busy(bytearray):
     """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
 
-    Byte 7 is 1 then. Compiled rounds read the number at its address.
+    While a call holds the lock, byte 7 is 1. Compiled rounds read the number at its address.
     """
 
     __slots__ = ("address",)
@@ -66,7 +66,7 @@ class Guarded:
         with self._lock, alone(self, nested):
 
     The lock is compiled code, so no signal can arrive between taking it and entering the block.
-    These attributes are slots: they are no part of the state that is copied, saved or restored.
+    ``_busy``, ``_lock`` and ``_undo`` are slots, which are not copied, saved or restored.
     """
 
     __slots__ = ("_busy", "_lock", "_undo")
@@ -76,7 +76,7 @@ class Guarded:
     _undo: "Transaction | None"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Create the lock; copies and unpickled objects have their own."""
+        """Create the object's lock; a copy or an unpickled object has a lock of its own."""
         self = super().__new__(cls)
         _set_busy(self, Busy())
         _set_lock(self, threading.RLock())
@@ -84,18 +84,18 @@ class Guarded:
         return self
 
     def __getstate__(self) -> Any:
-        """Return the attributes, without lock and undo."""
+        """Return the attributes to copy or pickle, without the lock and the undo."""
         return self.__dict__.copy()
 
     def _guards(self) -> "tuple[Guarded, ...]":
-        """Return the guarded objects that a snapshot of this one restores."""
+        """Return the guarded objects that a snapshot of this object restores."""
         return (self,)
 
 
 class GuardedBy:
     """An object around a guarded one, such as a learner, that shares its lock and its undo.
 
-    So calls of either wait for each other, and finish what an interrupted call of either has left.
+    So a call of one of the two objects waits for calls of the other, or finishes their recovery.
     """
 
     @property
@@ -120,7 +120,7 @@ class GuardedBy:
         self._guard._undo = undo
 
     def _guards(self) -> tuple[Guarded, ...]:
-        """Return the guarded objects that a snapshot of this one restores."""
+        """Return the guarded objects that a snapshot of this object restores."""
         return self._guard._guards()
 
 
@@ -134,7 +134,7 @@ def _before_fork() -> None:
 
 
 def _free_locks() -> None:
-    """Free all locks in a forked child: the threads that may hold them are not in it."""
+    """Free all locks in a forked child, which lacks the threads that may hold them."""
     if _others_ran:
         frozen = gc.get_freeze_count() > 0
         if frozen:
@@ -151,7 +151,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def share_lock(first: Guarded, second: Guarded) -> None:
-    """Make two objects share one lock, that of the first."""
+    """Make two objects share one lock: the second object gets the lock of the first."""
     _set_lock(second, first._lock)
 
 
@@ -193,9 +193,9 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
 class alone:  # noqa: N801 (used like a function)
     """A block during which other threads' rounds wait; the caller holds the lock.
 
-    ``nested`` says whether the caller held the lock already. The block sets the :class:`Busy` mark
-    and resets it at the end, unless the block is nested or there is an undo. If an interrupt
-    prevents that, the next round takes the lock and resets the mark.
+    ``nested`` says whether the thread already held the lock in an outer call. The block sets the
+    :class:`Busy` mark and resets it at the end, unless the block is nested or there is an undo. If
+    an interrupt prevents the reset, the next round takes the lock and resets the mark.
     """
 
     __slots__ = ("_guarded", "_nested")
@@ -211,9 +211,9 @@ class alone:  # noqa: N801 (used like a function)
 
 
 def renew(guarded: Guarded) -> None:
-    """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old one stays set.
+    """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old mark stays set.
 
-    So a round that another thread has begun with the old arrays or parameters is refused.
+    So a round that another thread began with the old arrays or parameters is refused.
     """
     busy = Busy()
     busy[7] = 1
@@ -259,11 +259,11 @@ class Restorable(Protocol):
 
 
 class Transaction:
-    """A ``with`` block; if it fails, ``recover`` runs at once, or else before the next call.
+    """A ``with`` block; if the block fails, ``recover`` runs at once, or else before the next call.
 
     ``recover`` undoes the block, or does the rest of it; calling it twice does no more than calling
-    it once. The caller holds the locks of the guarded objects. If blocks of the same object are
-    nested, the inner one recovers first.
+    it once. The caller holds the locks of the guarded objects. If two ``Transaction`` blocks of the
+    same object are nested, the inner block recovers first.
     """
 
     __slots__ = ("_before", "_done", "_guards", "_recover")
@@ -283,7 +283,7 @@ class Transaction:
         self._leave()
 
     def __call__(self) -> None:
-        """Recover in a later call, because signals prevented it in the call itself."""
+        """Recover in a later call, because signals prevented a recovery in the failed call."""
         self._recover_once()
         self._leave()
 
@@ -303,7 +303,7 @@ class Transaction:
 
 
 def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
-    """Restore the parts if the block raises, also on Ctrl-C; the caller holds their locks.
+    """Restore the given objects if the block raises, also on Ctrl-C; the caller holds their locks.
 
     >>> import contextlib
     >>> class Counter:
@@ -330,7 +330,7 @@ def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
-    """Make these the only attributes of an object; after an interrupt, call it again."""
+    """Make ``attributes`` the only attributes of an object; after an interrupt, call again."""
     present = thing.__dict__
     present.update(attributes)
     for name in [name for name in present if name not in attributes]:

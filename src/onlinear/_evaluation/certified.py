@@ -48,9 +48,9 @@ def certificate(
     X, y : array, list of rows or DataFrame; array or Series
         The stream.
     comparator : None, or array of shape (d,) or (rows, d)
-        The weights to compare with. None means the best predictor in hindsight, of the kind in the
-        theorem. A vector is a fixed predictor to compare with. One vector per round is a changing
-        predictor, such as ``hindsight.drifting_path(X, y)`` or
+        The weights to compare with. None means the best predictor in hindsight, of the kind that
+        the learner's theorem is about. A vector is a fixed predictor to compare with. One vector
+        per round is a changing predictor, such as ``hindsight.drifting_path(X, y)`` or
         ``hindsight.best_shifting(X, y, 5).path``; bounds against fixed predictors then do not
         apply.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
@@ -75,15 +75,17 @@ def certificate(
 class Certified(GuardedBy):
     """A learner together with its certificate, updated row by row.
 
-    This object predicts and learns like ``model`` itself. Its figures are those of
-    :func:`certificate` (bit for bit with ``engine="rank-one"``), and are saved with the learner.
-    ``replay`` takes one to two times as long as a replay of the learner alone. Single rows take
-    several times as long as with the learner alone, since the overhead of Python calls dominates.
+    A ``Certified`` object predicts and learns like ``model`` itself. The figures of its certificate
+    are those of :func:`certificate` (bit for bit with ``engine="rank-one"``), and are saved with
+    the learner. ``replay`` takes one to two times as long as a replay of the learner alone.
+    Predicting and learning single rows takes several times as long as with the learner alone, since
+    the overhead of Python calls dominates.
 
     Parameters
     ----------
     model : Learner
-        A learner that has not learnt any row yet; from now on it must learn through this object.
+        A learner that has not learnt any row yet; from now on it must learn through the
+        ``Certified`` object.
 
     Examples
     --------
@@ -121,7 +123,7 @@ class Certified(GuardedBy):
     # --- the round ----------------------------------------------------------------------------
 
     def predict_one(self, x: Any) -> float:
-        """Predict the label of one row; never changes anything."""
+        """Predict the label of one row; change nothing."""
         return self.model.predict_one(x)
 
     @exclusive
@@ -152,8 +154,8 @@ class Certified(GuardedBy):
     def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
         """Replay a stream from the current state; return the certificate of its rounds.
 
-        Losses and ceilings are totals since the first row this object saw. ``engine`` has the same
-        meaning as in :func:`certificate`.
+        Losses and ceilings are totals since the first row that the ``Certified`` object saw.
+        ``engine`` has the same meaning as in :func:`certificate`.
         """
         return self._replay(X, y, None, engine)
 
@@ -194,7 +196,7 @@ class Certified(GuardedBy):
             return accounts.certificate(name, run, tallies, path, learnt, before, first)
 
     def _check_untouched(self) -> None:
-        """Refuse to continue if the learner was changed other than through this object."""
+        """Refuse to continue if the learner was changed other than through this ``Certified``."""
         model = self.model
         if model._call is None or model._call is not self._settings:  # a parameter may have changed
             for name, value in model._plain_params().items():

@@ -46,8 +46,8 @@ class Learner(LearnerState):
     def _local(self) -> bool:
         """Return whether a round uses the state only in the columns where x is not zero.
 
-        The state of such a learner is t and one or two vectors, and it learns sparse rows in
-        O(nnz).
+        If a round uses only the columns where x is not zero, the state is t and one or two vectors,
+        and a sparse row is learnt in time proportional to its number of non-zero entries.
         """
         return False
 
@@ -175,13 +175,13 @@ class Learner(LearnerState):
         """Learn a delayed label, given the array that :meth:`remember` returned for its row.
 
         A learner whose predictions depend on the last labels (Auto) uses the last labels as they
-        were when :meth:`remember` was called. If nothing was learnt in between, the result equals
-        that of :meth:`learn_one`, bit for bit.
+        were when :meth:`remember` was called. If no row was learnt between ``remember`` and
+        ``learn_late``, the result equals that of :meth:`learn_one`, bit for bit.
         """
         self._learn_one(kept, y)
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
-        """Return x as a vector of this shape, an empty array if x is sparse; take no lock."""
+        """Return x as a vector of a given shape, empty if x is sparse; take no lock."""
         row = checks.usual_row(x, shape, self._names)
         if row is not None:
             return row

@@ -79,7 +79,7 @@ class LearnerState(Estimator):
             LearnerState._classes[full_name(cls)] = cls
 
     def _params(self) -> tuple[Any, ...]:
-        """Return the checked parameters as the step takes them."""
+        """Return the checked parameters, in the form that the learner's step takes."""
         raise NotImplementedError(
             f"{type(self).__name__} needs a method _params(self) that returns the numbers its step "
             "takes, () if there are none: see docs/extend.md"
@@ -109,11 +109,11 @@ class LearnerState(Estimator):
         return self.algorithm.step
 
     def _matrices(self) -> int:
-        """Return how many d × d matrices the state and the scratch hold."""
+        """Return how many d × d matrices the state and the step's scratch memory hold."""
         return self._square
 
     def _scratch(self) -> np.ndarray:
-        """Return scratch for the step, for the present state."""
+        """Return scratch memory for the step, as large as the step needs for the present state."""
         return self._step.work(self.n_features_in_)
 
     def _expect(self, rows: int) -> None:

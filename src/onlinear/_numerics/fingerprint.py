@@ -1,4 +1,4 @@
-"""Hash the sources that a compiled function depends on; the hash is part of its name."""
+"""Hash the sources that a compiled function depends on; the hash is part of the function's name."""
 
 import hashlib
 import sys
@@ -33,9 +33,10 @@ def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> st
 
     The sources are the files of the function, of everything it calls, directly or indirectly, of
     the ``others`` that are compiled with it, and this package's numerics and loops. A function
-    typed at a prompt has no file. Numba's disk cache checks only the file of the compiled function;
-    with the hash in its name, the function is also compiled again if a kernel or another file that
-    it depends on is edited, but not if any other file is edited.
+    typed at a prompt has no file, so its sources cannot be found. Numba's disk cache checks only
+    the file of the compiled function; with the hash in its name, the function is also compiled
+    again if a kernel or another file that it depends on is edited, but not if any other file is
+    edited.
     """
     code = function.__code__
     if not Path(code.co_filename).is_file():
@@ -46,8 +47,8 @@ def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> st
 def source_hash(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
     """Hash the sources like :func:`fingerprint`, but no bytecode, which differs between Pythons.
 
-    A function that was compiled when this package was built has this hash in its name. Return None
-    if the function is not part of this package.
+    A function that was compiled when this package was built has its ``source_hash`` in its name.
+    Return None if the function is not part of this package.
     """
     if not all(each.__module__.startswith("onlinear.") for each in (function, *others)):
         return None
@@ -79,7 +80,7 @@ class _Dependencies:
         self._read: set[str] = set()
 
     def visit(self, value: Any) -> None:
-        """Add what a value depends on."""
+        """Add the files and constants that a value depends on to ``found``."""
         value = _source(value)
         if id(value) in self._seen or _foreign(value):
             return

@@ -1,12 +1,12 @@
 """Compilation: steps and kernels become machine code.
 
-Wheels contain the machine code of this package's own functions
-(:mod:`onlinear._numerics.native`). Everything else is compiled by Numba when it is first called:
-your own steps, functions called with arguments of unusual types, and all functions if the package
-was installed without machine code. Numba is imported only when it has to compile; until then, a
-:class:`Kernel` or an :class:`Intrinsic` stands for the compiled function. With
-``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python functions, and each
-:func:`intrinsic`, which generates LLVM code, has a plain Python equivalent.
+Wheels contain the machine code of this package's own functions (:mod:`onlinear._numerics.native`).
+All other functions are compiled by Numba when they are first called: your own steps, functions
+called with arguments of unusual types, and all functions if the package was installed without
+machine code. Numba is imported only when it has to compile; until then, a :class:`Kernel` or an
+:class:`Intrinsic` stands for the compiled function. With ``NUMBA_DISABLE_JIT=1`` nothing is
+compiled: kernels are plain Python functions, and each :func:`intrinsic`, which generates LLVM code,
+has a plain Python equivalent.
 """
 
 import os
@@ -143,7 +143,7 @@ short: Any = partial(kernel, forceinline=True)  # a call would take longer than 
 def within(function: Any) -> Any:
     """Return a kernel that is inlined into its caller: for work that every short round does.
 
-    Other kernels are called, since inlining makes compilation slower.
+    Kernels that are not inlined are called, since inlining makes compilation slower.
     """
     return short(getattr(function, "py_func", function))
 
@@ -167,9 +167,9 @@ def compiled(
 ) -> Any:
     """Compile a template with some of its global names bound to other functions.
 
-    ``sources`` are the functions that the result depends on, with all that they call. Their hash
-    becomes a part of the result's name, by which it is found in the library that comes with the
-    package or in Numba's cache on disk.
+    ``sources`` are the functions that the compiled function depends on, with all that they call. A
+    hash of these functions becomes part of the compiled function's name. By this name, the compiled
+    function is found in the library that comes with the package or in Numba's cache on disk.
     """
     scope = {**template.__globals__, **names}
     own = template.__defaults__, template.__closure__
@@ -190,8 +190,8 @@ def _just_in_time(
     """Return a function that Numba compiles when it is called, and caches on disk.
 
     Numba's cache finds the function by the template's file and a name that contains a hash of the
-    sources (see :func:`fingerprint`). A function without such a hash is compiled again in each
-    process, as all functions are if no cache folder is writable.
+    sources (see :func:`fingerprint`). A function whose sources cannot be hashed is compiled again
+    in each process, as all functions are if no cache folder is writable.
     """
     mark, name = fingerprint(*sources), function.__name__
     function.__name__ = function.__qualname__ = f"{name}_{mark}"
@@ -211,7 +211,7 @@ def _just_in_time(
 
 
 def compiled_now() -> int:
-    """Return how many functions Numba has compiled in this process; not those from its cache."""
+    """Return how many functions Numba has compiled in this process, not loaded from its cache."""
     return 0 if "numba" not in sys.modules else _numba.announcement.count
 
 

@@ -136,7 +136,7 @@ def subtract_square(u, S):
 
 @kernel
 def subtract_square_and_multiply(u, S, x, out):
-    """S ← S − uuᵀ and out ← Sx in one pass, with the same bits as one after the other.
+    """S ← S − uuᵀ, then out ← Sx, in one pass, with the same bits as in two passes.
 
     The number of rows must be a multiple of four.
     """

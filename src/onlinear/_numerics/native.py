@@ -1,12 +1,12 @@
 """Functions that were compiled when the package was built: the library ``onlinear._native``.
 
-Wheels for common machines contain this library; ``native/`` in the source repository builds it. A
-function is found by its name, which contains a hash of its sources, so an edited step never runs
-old code. If the library lacks a function, or lacks it for the types of the arguments, Numba
-compiles it; the numbers are the same to the bit.
+Wheels for common machines contain ``onlinear._native``; the scripts in ``native/`` of the source
+repository build it. A function is found in the library by its name, which contains a hash of its
+sources, so an edited step never runs old code. If the library lacks a function, or lacks it for the
+types of the arguments, Numba compiles the function; its results are the same to the bit.
 
-The environment variable ``ONLINEAR_NATIVE`` may name the path of another library, or be 0 to use
-none. ``ONLINEAR_NATIVE_LEVEL=2`` uses the code for processors without AVX2.
+The environment variable ``ONLINEAR_NATIVE`` may be the path of another library, or 0 to use no
+library. ``ONLINEAR_NATIVE_LEVEL=2`` uses the code for processors without AVX2.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ __all__ = ["function", "tell_blas", "there"]
 
 @cache
 def _library() -> Any:
-    """Return the library, a module, or None if there is none for this machine."""
+    """Return the library of compiled functions, a module, or None if this machine has none."""
     path = os.environ.get("ONLINEAR_NATIVE", "")
     if path == "0":
         return None
@@ -47,7 +47,7 @@ def _library() -> Any:
 
 
 def there() -> bool:
-    """Whether this installation has a library that runs on this machine."""
+    """Whether this installation has a library of compiled functions that runs on this machine."""
     return _library() is not None and _level() > 0
 
 
@@ -59,9 +59,10 @@ def _level() -> int:
 
 
 def function(name: str, make: Callable[[], Any]) -> Any:
-    """Return the function of a name, or None if the library has none.
+    """Return the library's function of a name, or None if the library has none of this name.
 
-    If its arguments have other types than it was compiled for, it calls what ``make`` returns.
+    If the function is called with arguments of types that it was not compiled for, it calls the
+    function that ``make`` returns.
     """
     library = _library()
     entries = library.find(name, _level())

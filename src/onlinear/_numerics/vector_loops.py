@@ -2,9 +2,9 @@
 
 A rule gives the result for one element, such as ``y + a * x``; :func:`along` turns it into a loop
 over whole vectors, for compiled code. The compiler's own loops process 16 numbers at a time and the
-rest one by one, which is most of the work for a vector of eight or twenty. These loops process
-eight at a time, then four, two and one. No sum changes its order, so the bits are those of a plain
-loop.
+rest one by one; for a vector of eight or twenty, the rest is most of the work. The loops of this
+module process eight numbers at a time, then four, two and one. No sum changes its order, so the
+results are those of a plain loop, to the bit.
 """
 
 import inspect
@@ -21,9 +21,9 @@ WIDTHS = (8, 4, 2, 1)
 def along(rule: Callable[..., Any]) -> Any:
     """Return a loop over whole vectors, from a rule for one element of each.
 
-    The rule returns one or several numbers, which are written to the last vectors. The length is
-    that of the first vector; scalars come before vectors. Two vectors must be the same, or must not
-    overlap.
+    The rule returns one or several numbers, which are written to the last vectors. The loop is as
+    long as the first vector; among the arguments, scalars come before vectors. Any two vectors must
+    be the same vector, or must not overlap.
     """
     names = list(inspect.signature(rule).parameters)
 
@@ -102,7 +102,7 @@ class _Loop:
     def _some(
         self, builder: Any, scalars: Sequence[Any], vectors: Sequence[Any], j: Any, w: int
     ) -> None:
-        """Apply the rule to elements j, j + 1, …, one register of them."""
+        """Apply the rule to the w elements j, j + 1, … of each vector, in one SIMD register."""
         places = [_place(builder, vector, j, w) for vector in vectors]
         numbers = [builder.load(place, align=8) for place in places]
         new = _several(self._rule(*(Lanes(builder, value) for value in (*scalars, *numbers))))

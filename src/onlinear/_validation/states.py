@@ -1,7 +1,7 @@
 """Refuse states that no sequence of rounds can lead to, before saving and after reading them.
 
-A check takes the arrays of several states, stacked along the first axis. So the million models of a
-``Keyed`` object can be checked some thousands at a time.
+A check takes the arrays of several states, stacked along the first axis. With their states stacked,
+the million models of a ``Keyed`` object can be checked some thousands at a time.
 
 A covariance matrix Σ may have lost its positive definiteness to rounding. Σ is accepted if
 D^{−½}ΣD^{−½} + εI has a Cholesky factor, where D is the diagonal of Σ. If a round divides Σ_ii by

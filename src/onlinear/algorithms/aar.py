@@ -4,8 +4,8 @@
     w and Σ as in online ridge regression
 
 AAR predicts what ridge regression would predict after learning the present row with the label 0.
-This prediction is that of Forster's last-step min-max forecaster. ``clip=Y`` clips the prediction
-to [−Y, Y], and does not affect the learning.
+The prediction of AAR is that of Forster's last-step min-max forecaster. ``clip=Y`` clips the
+prediction to [−Y, Y], and does not affect the learning.
 
 Vovk, COLT 1998; Forster, FCT 1999; Moroshko, thesis Table 3.1.
 """

@@ -4,10 +4,10 @@
     w_t as in CIRR
 
 The weights are those of CIRR, but OSLOG predicts with the weights of the round before. In Jamil &
-Bouchachia's paper, the first prediction is w₀ᵀx₁, made before anything was learnt. This prediction
-alone spoils the paper's own results on the data sets ISE and F-16. Here the first prediction is 0
-unless ``first="w0"``. Predictions can be clipped to the range of the labels, which the logarithmic
-bound needs.
+Bouchachia's paper, the first prediction is w₀ᵀx₁, made before anything was learnt. The first
+prediction alone spoils the paper's own results on the data sets ISE and F-16. In this library, the
+first prediction is 0 unless ``first="w0"``. Predictions can be clipped to the range of the labels,
+which the logarithmic bound needs.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 """
@@ -106,7 +106,7 @@ def bound(state, params, x, y, work):
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
     D and S are those of CIRR, and L is the sum of squared errors. So L is at most (1 + max χ) times
     the right side of the bound. With predictions and labels in [−Y, Y], L is at most the right side
-    plus Σ (|y_t| + Y)²·χ/(1+χ).
+    of the bound plus Σ (|y_t| + Y)²·χ/(1+χ).
 
     Written without cancellation, the right side grows in each round by e²/(1+χ) plus
     the excess of w_t over the minimum under D_{t−2}, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −

@@ -39,7 +39,7 @@ def toss(seed: Seed, t: int) -> float:
 
 
 def plain(seed: Seed) -> int:
-    """Return the seed for a state file; refuse a function."""
+    """Return the seed for a state file; refuse a seed that is a function."""
     if callable(seed):
         raise ValueError(f"a filter needs a seed that is a number to be saved, got seed={seed!r}")
     return int(seed)

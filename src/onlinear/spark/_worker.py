@@ -19,7 +19,7 @@ __all__ = ["KeyTask", "over_partition", "over_stream", "over_table", "run_rounds
 
 @dataclass(frozen=True)
 class KeyTask:
-    """Predicts and learns the rows of one key at a time."""
+    """A task for Spark's workers: predict and learn the rows of one key at a time."""
 
     form: StateForm
     columns: Columns

@@ -18,8 +18,8 @@ IN_MEMORY = 1 << 22  # most bytes in memory; more copies go to a temporary file
 class UndoLog:
     """A copy of each record that a run changes, made before its first change.
 
-    The temporary file is kept for the next run, since overwriting it is much faster than writing a
-    new one. A forked child process makes its own file.
+    The temporary file of a large log is kept for the next run, since overwriting a file is much
+    faster than writing a new one. A forked child process makes its own temporary file.
     """
 
     def __init__(self, folder: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Outliers in x: a single extreme value is replaced, repeated ones are accepted.
+"""Outliers in x: a single extreme value is replaced, repeated extreme values are accepted.
 
 An entry is an outlier if it is more than 20 standard deviations from its column's mean, and outside
 the range of the column's earlier values by more than the width of that range. In a column that has
@@ -8,14 +8,14 @@ times the constant's size.
 An outlier is replaced by the column's mean. However, an outlier is learnt if the column had another
 outlier within the last few thousand rows and the new one is at most four times as far from the
 mean. An outlier that is learnt is clipped to 40 standard deviations (the next one to 80) and widens
-the range. In this way, genuine level shifts and recurring events are still learned. For the
-prediction of its row, even such an outlier is replaced by the mean, since the learnt weights are
-unreliable so far from earlier rows.
+the range. Because repeated outliers are learnt, genuine level shifts and recurring events are
+learnt too. To predict its row, even an outlier that is learnt is replaced by the mean, since the
+learnt weights are unreliable so far from earlier rows.
 
-In the first ten rows, standard deviations mean little. So in these rows, one value of a column is
-replaced by the median if it is more than 50 times as far from the median as all other values. If
-all other values are equal, the value is replaced if its distance from the median is more than a
-thousand times the median.
+In the first ten rows, standard deviations mean little. So in the first ten rows, one value of a
+column is replaced by the median if it is more than 50 times as far from the median as all other
+values. If all other values are equal, the value is replaced if its distance from the median is more
+than a thousand times the median.
 """
 
 import math
@@ -44,7 +44,7 @@ def clean(x, n, mean, spread, seen, absurd, last, learning, out):
     """Write x, with outliers replaced, to ``out``.
 
     n rows were seen so far, and ``seen`` holds the range of each column. ``absurd`` is the decaying
-    count of outliers per column, ``last`` the distance of the last one from the mean. With
+    count of outliers per column, ``last`` the distance of the last outlier from the mean. With
     ``learning``, outliers that :func:`believable` accepts are only clipped.
     """
     for j in range(x.size):

@@ -6,9 +6,9 @@
     b ← b + yx
     w ← Ab
 
-With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a these learners would be online ridge regression and AAR. The
-wrong learners are not for use, but show where the printed numbers come from. They are written as
-learners so that :func:`onlinear.replay` can run them.
+With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a, the learners of this module would be online ridge regression
+and AAR. The wrong learners are not for use, but show where Jamil & Bouchachia's printed numbers
+come from. The wrong formulas are written as learners so that :func:`onlinear.replay` can run them.
 
 In the turned form, B = A⁻¹ is stored as well, so that a round costs O(d²). A and B swap their
 roles in every round, A ← B − Bxxᵀ B / (1 + xᵀBx), B ← A + xxᵀ.

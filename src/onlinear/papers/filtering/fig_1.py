@@ -4,52 +4,54 @@ The claim
 ---------
 The data are the first 70,000 stories of Reuters Corpus Volume 1 (RCV1). Each of the 34 topics that
 1 to 5 % of the stories have is a filtering task. RIDGE-FIL, which sees the label of a story only if
-it forwards the story, has an average F-measure of .59. RIDGE-FULL, which uses the same margin
-without a threshold and sees every label, has .68: "hence the threshold compensates pretty well the
-partial feedback". The Perceptron, which sees every label too, has .61. Precision and recall of
-RIDGE-FULL are balanced, and the recall of RIDGE-FIL is higher than its precision. In some cases the
-F-measure of RIDGE-FIL is slightly better than that of RIDGE-FULL. STAP, the apple tasting rule on
-top of RIDGE-FULL, performs poorly and is not in the plot.
+it forwards the story, has an average F-measure of .59. RIDGE-FULL, which uses the margin of
+RIDGE-FIL without a threshold and sees every label, has an average F-measure of .68: "hence the
+threshold compensates pretty well the partial feedback". The Perceptron, which also sees every
+label, has an average F-measure of .61. Precision and recall of RIDGE-FULL are balanced, and the
+recall of RIDGE-FIL is higher than its precision. In some cases the F-measure of RIDGE-FIL is
+slightly better than that of RIDGE-FULL. STAP, the apple tasting rule on top of RIDGE-FULL, performs
+poorly and is not in the plot.
 
 What is run
 -----------
 RCV1 is used if scikit-learn has stored it (sklearn.datasets.fetch_rcv1); it is never downloaded
 from here. Without RCV1, and in a quick run, the data are those of Reuters-21578: the title and body
 of all its stories, in the order of their dates. Each topic that 1 to 5 % of the stories have is a
-task. A story is a TF-IDF vector of length 1, with the weights (1 + ln TF) ln(N/DF). Only words that
-occur in three or more stories count; stop words are left out, and all digits are replaced by the
-same character.
+filtering task. A story is a TF-IDF vector of length 1, with the weights (1 + ln TF) ln(N/DF). Only
+words that occur in three or more stories count; stop words are left out, and all digits are
+replaced by the same character.
 
 RIDGE-FULL is RidgeFilter(c=0, feedback="full"), RIDGE-FIL is RidgeFilter() with the paper's c = 5,
 and STAP is AppleTasting(RidgeFilter(c=0)) with the number of stories known. Only STAP decides by
 chance, so only STAP is repeated. F-measure, precision and recall are taken over all decisions of a
-stream, from the first on. The results for the second half of the stream are from the same runs.
-Averages are over topics, ± the standard error over topics.
+stream, from the first on. The results for the second half of a stream are from the same runs as
+those for the whole stream. Averages are over topics, ± the standard error over topics.
 
-A second table has the same results, without STAP, for only those stories that have a topic, as
-every story of RCV1 has.
+A second table has the results of all filters but STAP on those stories of Reuters-21578 that have a
+topic, as every story of RCV1 has.
 
 The reading
 -----------
-Reuters-21578 is not RCV1. Reuters-21578 has less than a third of the stories, so that a topic has a
-few hundred relevant stories, where the paper's topics have 700 to 3,500. About half of the stories
-of Reuters-21578 have no topic. These differences are likely to decide the result of RIDGE-FIL: its
-threshold −√(5 ln t/N), with N labels seen after t stories, comes close to 0 only as it forwards
-stories, and most of its false alarms are in the first half. On a longer stream the false alarms
-should weigh less, as the second half and the curve of the F-measure over time suggest. Only RCV1
-can tell whether the false alarms would weigh as little as in the paper.
+Reuters-21578 is not RCV1. Reuters-21578 has less than a third of the stories of the paper, so that
+a topic has a few hundred relevant stories, where the paper's topics have 700 to 3,500. About half
+of the stories of Reuters-21578 have no topic. The differences between Reuters-21578 and RCV1 are
+likely to decide the result of RIDGE-FIL: its threshold −√(5 ln t/N), with N labels seen after t
+stories, comes close to 0 only as it forwards stories, and most of its false alarms are in the first
+half. On a longer stream the false alarms of RIDGE-FIL should weigh less, as the second half and the
+curve of the F-measure over time suggest. Only a run on RCV1 can tell whether the false alarms would
+weigh as little as in the paper.
 
 That RIDGE-FIL compensates "pretty well" is taken to mean that it has at least four fifths of the
 F-measure of RIDGE-FULL (the paper has .59/.68 = 87 %). "Balanced" is taken to mean averages less
 than .1 apart, and "poor" to mean below RIDGE-FIL.
 
-The text does not say how topics are ordered in the figure: here the most frequent comes first.
-Words are not lemmatised here, although they were for the paper. RCV1 as scikit-learn has it is
-stemmed, has weights from its first 23,149 stories, and is in the order of its identifiers, which is
-nearly the order of the dates. RIDGE-FULL keeps n²/2 numbers for n stories and takes time in
+The paper does not say how topics are ordered in its figure: here the most frequent topic comes
+first. Words are not lemmatised here, although they were for the paper. RCV1 as scikit-learn has it
+is stemmed, has weights from its first 23,149 stories, and is in the order of its identifiers, which
+is nearly the order of the dates. RIDGE-FULL keeps n²/2 numbers for n stories and takes time in
 proportion to n³. For 70,000 stories, RIDGE-FULL needs 20 GB, more than thirty times the time of
-Reuters-21578, and a machine with twice that memory. On a machine with less memory, only as many of
-the first stories are run as fit into half of the memory.
+Reuters-21578, and a machine with twice that memory. On a machine with too little memory for all
+stories, only as many of the first stories are run as fit into half of the memory.
 
 The paper's Figure 2 is pseudo-code and has no numbers. The errors in Figure 2, Theorem 1 and Lemma
 2 of the paper are among the errata of the documentation.
@@ -82,7 +84,7 @@ BALANCED = 0.1  # largest difference of precision and recall
 
 
 def run(study: Study) -> Outcome:
-    """Run the filters on every task, on RCV1 or its substitute."""
+    """Run the filters on every task, on RCV1 or its substitute, Reuters-21578."""
     source = _source(study)
     fewer = source._replace(labelled=True)
     twice = source.name == "reuters21578" and not study.quick
@@ -110,7 +112,7 @@ def run(study: Study) -> Outcome:
 
 
 def _source(study: Study) -> NewsSource:
-    """Return RCV1 if it is available, else its substitute."""
+    """Return RCV1 if it is available, else its substitute, Reuters-21578."""
     if not study.quick:
         source = NewsSource("rcv1", study.folder)
         try:

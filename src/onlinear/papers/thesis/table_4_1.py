@@ -2,7 +2,7 @@
 
 The claim
 ---------
-The table has six bounds on the regret against any fixed u, for rows with ‖x‖ ≤ 1. The bounds of
+Table 4.1 has six bounds on the regret against any fixed u, for rows with ‖x‖ ≤ 1. The bounds of
 Vovk and of Forster have the factor Y², the largest squared label. The bound of Crammer et al. for
 AROWR has the factor A, the learner's largest loss. The bound of Orabona et al. has the factor
 (U + Y)², for ‖u‖ ≤ U. The bounds of WEMM, Theorems 5 and 6, have the factor S, the largest loss of
@@ -34,15 +34,15 @@ b.
 The reading
 -----------
 The last row of the table lacks the "1 +" that Theorem 6 has in the text, and is not a bound: with
-d = T = 1 and u the best in hindsight, the regret exceeds it for all b < 1/ln 2. For b ≥ 3 the last
-row is a bound, since ln(1 + ⌈L/S⌉/(d(b − 1))) in place of its logarithm can be proved, and
-⌈L/S⌉ ≤ 2L/S. The printed proof of Theorem 6 has gaps (Lemma 8 and (4.6) are false). Theorem 6 as in
-the text is violated nowhere here, which is no proof.
+d = T = 1 and u the best in hindsight, the regret exceeds the last row for all b < 1/ln 2. For b ≥ 3
+the last row is a bound, since the bound with ln(1 + ⌈L/S⌉/(d(b − 1))) in place of the printed
+logarithm can be proved, and ⌈L/S⌉ ≤ 2L/S. The printed proof of Theorem 6 has gaps (Lemma 8 and
+(4.6) are false). Theorem 6 as in the text is violated in none of the runs, which is no proof.
 
 S < A does not make Theorem 5 the better bound: Theorem 5 has a factor b/(b − 1), and b − 1 where
 Crammer's bound has rb. With r = 1, Theorem 5 is the smaller bound if
-S·b/(b − 1)·ln(1 + T/(d(b − 1))) is less than A·ln(1 + T/(drb)). With a larger b the factor is
-nearer 1, and b‖u‖² larger.
+S·b/(b − 1)·ln(1 + T/(d(b − 1))) is less than A·ln(1 + T/(drb)). With a larger b, the factor
+b/(b − 1) of Theorem 5 is nearer 1, and its term b‖u‖² is larger.
 
 "Often" is taken to mean in more than half of the runs, and "better" to mean smaller at T in every
 run. "Logarithmic" is taken to mean a rise by 10 % or more from T/10 to T, and "sub-logarithmic" at

@@ -16,10 +16,11 @@ the set is affine.
 What is run
 -----------
 Figures 2 and 4 are drawn with onlinear.bregman. Fig 2, which the paper has for the ball, is drawn
-for the other two sets too, and Fig 4 for all three functions. The statements are tested on random
-points w outside the set and u inside, with 2 to 20 coordinates. The sets are the ball of radius 1,
-and the box and the simplex with α = 0.3. The affine set is a hyperplane through u in a random
-direction; the projection on it is found by a search for the multiplier of the paper's (57).
+for the box and the simplex too, and Fig 4 for the convex functions of all three divergences. The
+statements about divergences and projections are tested on random points w outside the set and u
+inside, with 2 to 20 coordinates. The sets to project on are the ball of radius 1, and the box and
+the simplex with α = 0.3. The affine set is a hyperplane through u in a random direction; the
+projection on it is found by a search for the multiplier of the paper's (57).
 
 The algorithm of Fig 3 is transcribed line by line, once as printed, and once with the denominators
 of Claim 1 in lines 8 and 15. Random weights of 2 to 40 coordinates come from three Dirichlet
@@ -28,16 +29,17 @@ large ones); α is uniform on (0, 1).
 
 The reading
 -----------
-Everything but Fig 3 holds as printed, up to rounding. In Fig 3 the denominators of lines 8 and 15
-have an α/n too many: they should be the mass of the weights that are not raised, 1 − (C% + L%) and
-1 − C%, as in Claim 1 in the proof of Theorem 7. With Fig 3 as printed, the result does not sum to
-1, or line 11 looks for the smallest of no weights at all. The result of Fig 3 as printed is right
-only where no weight has to change. How often this is the case depends on how weights and α are
-drawn, which is why there are three distributions.
+All statements tested here but Fig 3 hold as printed, up to rounding. In Fig 3 the denominators of
+lines 8 and 15 have an α/n too many: they should be the mass of the weights that are not raised,
+1 − (C% + L%) and 1 − C%, as in Claim 1 in the proof of Theorem 7. With Fig 3 as printed, the result
+does not sum to 1, or line 11 looks for the smallest of no weights at all. The result of Fig 3 as
+printed is right only where no weight has to change. How often no weight has to change depends on
+how weights and α are drawn, which is why weights are drawn from three distributions.
 
-That a point is the projection is also tested directly: points of the set on the line from it to u
-have to be farther from w. For the simplex the projection is computed in two ways: by Fig 3 with the
-right denominators, and by the library, which raises weights until none is below the lower limit.
+That a point is the projection is also tested directly: points of the set on the line from the
+projection to u have to be farther from w. For the simplex the projection is computed in two ways:
+by Fig 3 with the right denominators, and by the library, which raises weights until none is below
+the lower limit.
 """
 
 from functools import partial
