@@ -183,7 +183,7 @@ def replay(step: Step, model: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.nd
 
 
 def one_round(name: str, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest difference of textbook weights, one round after the same state."""
+    """Return the largest difference of the learner's weights from the textbook's after a round."""
     learner: Any = ol.LEARNERS[name]
     model, worst = learner(a=1.0), 0.0
     model._begin(X.shape[1])

@@ -28,13 +28,16 @@ class Follows(NamedTuple):
 
     ``fresh(state)``
         The number that a new column has in an initial state, such as its prior variance.
-    The arrays of the state that a conversion changes, each flat. ``rescale(state, i, g, h)``
+    ``parts(state)``
+        The arrays of the state that a conversion changes, each flat.
+    ``rescale(state, i, g, h)``
         Column i of every row seen becomes g times itself plus h times column 0.
     ``awaken(state, i, fresh)``
         Give column i, which has been 0 in every row seen, the prior it began with.
     ``reweigh(state, params, i, fresh, share, scratch)``
         Add ``share`` times the prior precision of column i; a negative ``share`` subtracts it.
-    Finish the conversion of the state, after the scaling of the columns has changed.
+    ``adapt(state, params, work)``
+        Finish the conversion of the state, after the scaling of the columns has changed.
     """
 
     fresh: Callable[..., float]

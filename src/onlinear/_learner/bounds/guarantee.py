@@ -205,7 +205,7 @@ def _belief(state):
 
 
 def _turn(params, j, m, chi, y):
-    """Return 0, factors h and k of a row's updates of the comparator, and True (take the row).
+    """Return 0, factors h and k of a row's updates of the comparator, and True: the block goes on.
 
     When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
