@@ -144,7 +144,7 @@ def same(keyed: ol.Keyed, keys: np.ndarray, X: np.ndarray, y: np.ndarray) -> boo
 def limited(
     keys: np.ndarray, X: np.ndarray, y: np.ndarray, all_of_it: ol.Keyed
 ) -> tuple[float, bool, float]:
-    """Learn with a tenth of the memory; return events/s, whether bits agree, share of memory."""
+    """Learn with a tenth of the memory; return events/s, whether models agree, memory share."""
     keyed = ol.Keyed(model(), memory_limit=all_of_it.nbytes // 10)
     began = time.perf_counter()
     for few in parts(len(X), SPILLED):

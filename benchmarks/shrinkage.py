@@ -124,7 +124,7 @@ def textbook_oslog(state: Any, params: Any, x: Any, y: float, work: Any) -> tupl
 
 
 def by_lapack(name: str, model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the predictions of a learner, with its rounds in NumPy and LAPACK."""
+    """Return the predictions of a learner whose rounds are computed with NumPy and LAPACK."""
     n, out = X.shape[1], np.empty(len(X))
     w, S, b, first = np.ones(n), np.zeros((n, n)), np.zeros(n), True
     for t, (x, label) in enumerate(zip(X, y, strict=True)):
@@ -183,7 +183,7 @@ def replay(step: Step, model: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.nd
 
 
 def one_round(name: str, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest difference of the weights after one round from the same state."""
+    """Return the largest difference of the learner's weights from the textbook's after a round."""
     learner: Any = ol.LEARNERS[name]
     model, worst = learner(a=1.0), 0.0
     model._begin(X.shape[1])

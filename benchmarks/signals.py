@@ -4,9 +4,9 @@
 
 A timer interrupts learning, replays, saving, models by key (also spilled to disk) and delayed
 labels, with one, two or three signals some microseconds apart, each of which raises
-KeyboardInterrupt. Afterwards the object must be as before the call, or as after a complete call,
-and a file must hold one of these two states. The script exits with 1 if an object or a file is in
-any other state.
+KeyboardInterrupt. After the signals, the object must be as before the call, or as after a complete
+call, and a file must hold the object in one of these two states. The script exits with 1 if an
+object or a file is in neither of these two states.
 """
 
 import argparse
@@ -31,7 +31,7 @@ KEYS = [f"k{i % 40}" if i % 3 else i % 150 for i in range(3000)]
 
 
 class Case(NamedTuple):
-    """An object, and a call of it; ``tell`` returns the complete state of the object."""
+    """A test case: an object, a call of it, and ``tell``, which returns the object's state."""
 
     name: str
     make: Callable[[], Any]
@@ -150,7 +150,7 @@ class Interrupter:
 def try_case(
     case: Case, interrupter: Interrupter, rng: np.random.Generator, runs: int
 ) -> Counter[str]:
-    """Run a case ``runs`` times; return how many calls were done, not begun, or neither."""
+    """Run a case ``runs`` times; count the calls that were complete, without effect, or neither."""
     start = case.make()
     case.act(copy.deepcopy(start))  # compile
     start.save("kept.onl")

@@ -3,8 +3,9 @@
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \
         examples/spark_kafka.py BROKERS CHECKPOINT
 
-The version at the end of the package's name is that of Spark. Messages of the topic "events" are
-JSON, with the sensor as message key, so that the events of a sensor are in one partition, in order:
+The version at the end of the Kafka package's name (``4.3.0``) is the version of Spark. Messages of
+the topic "events" are JSON, with the sensor as message key, so that the events of a sensor are in
+one partition, in order:
 
     {"sensor": "north", "a": 0.3, "b": -1.2, "c": 0.0, "y": 1.7}
 

@@ -1,8 +1,8 @@
 """Put the library that ``ONLINEAR_LIBRARY`` names into a wheel; without it, the wheel is pure.
 
-``native/build.py`` builds the library; ``just wheels`` runs it and then builds the wheel. A pure
-wheel runs everywhere and needs no compiler to install: Numba compiles when a function is first
-called.
+``native/build.py`` builds the library; ``just wheels`` runs ``native/build.py`` and then builds the
+wheel. A pure wheel runs everywhere and needs no compiler to install: Numba compiles when a function
+is first called.
 """
 
 import os
@@ -15,10 +15,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class LibraryHook(BuildHookInterface):
-    """What hatchling calls before it builds a wheel."""
+    """The build hook that hatchling calls before it builds a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the library, and say for which machines the wheel is."""
+        """Add the compiled library to the wheel, and say for which machines the wheel is."""
         library = os.environ.get("ONLINEAR_LIBRARY")
         if not library or version == "editable":
             return

@@ -6,7 +6,8 @@
 
 A custom kernel is any function ``K(Z, x)`` that takes stored rows Z, shape (n, d), and one row x,
 and returns the n values K(z_i, x). A custom kernel is called from Python once per round (twice by
-``KernelGD`` once its budget is full); the three kernels above are compiled.
+``KernelGD`` once its budget is full); the kernels ``Linear``, ``Polynomial`` and ``RBF`` are
+compiled.
 """
 
 import math
@@ -190,8 +191,8 @@ _registered: dict[str, RowKernel] = {}
 def register(function: RowKernel) -> RowKernel:
     """Register a custom kernel, as a decorator, so that its learners can be saved and loaded.
 
-    A kernel is registered by its module and name. State files contain only this name, and loading
-    uses only kernels that are registered in this process.
+    A kernel is registered by its module and name. State files contain only the module and name of a
+    kernel, and loading uses only kernels that are registered in this process.
 
     >>> import numpy as np
     >>> from onlinear import kernels

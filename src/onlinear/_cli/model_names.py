@@ -39,7 +39,7 @@ def learner(
 ) -> Learner:
     """Return a new learner, after checking its parameters.
 
-    With ``standardize=None``, its features are standardized if the learner supports that.
+    With ``standardize=None``, the learner's features are standardized if the learner supports that.
     """
     kind = KINDS.get(name.lower())
     if kind is None:
@@ -96,7 +96,7 @@ def model(name: str, params: Iterable[str] = (), standardize: bool | None = None
 
 
 def readings(name: str, params: Iterable[str], standardize: bool | None) -> list[Learner]:
-    """Return the learner that a name means now, and the one it meant before release 0.11."""
+    """Return the learners that a name stands for now and that it stood for before release 0.11."""
     params = list(params)
     now = model(name, params, standardize)
     if is_state_file(name):

@@ -42,7 +42,7 @@ class WeightSamples:
     def pass_rows(self, rows: int, last: int, model: Learner) -> None:
         """Count ``rows`` more rows, at most :meth:`ahead`; if a sample is due, take it.
 
-        ``last`` is the number of the last of these rows in the stream.
+        ``last`` is the number, in the stream, of the last row counted.
         """
         seen = self.kept.seen + rows
         places = [seen] if rows == self.ahead() and _has_effects(model, self.columns) else []
@@ -77,8 +77,9 @@ def _has_effects(model: Learner, columns: int) -> bool:
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
     """Return lines of text on the weights that moved most; none if there are too few samples.
 
-    The first numbers of each sample are the weights. A run with a report takes more samples than a
-    run without one; only the samples that both runs would take are used, so both print the same.
+    The first numbers of each sample in ``kept`` are the learner's weights. A run with a report
+    takes more samples than a run without one; only the samples that both runs would take are used,
+    so both print the same.
 
     A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
     the rows. The weights with the largest difference between two tenths are listed.

@@ -15,7 +15,7 @@ __all__ = ["Plain", "Telling"]
 class Telling(Protocol):
     """The protocol of an object that predicts and learns rows, and may record them for a report.
 
-    :class:`onlinear._evaluation.report.resumable_recorder.Story` is such an object that records
+    :class:`onlinear._evaluation.report.resumable_recorder.Story` has this protocol and records
     rows.
     """
 

@@ -89,7 +89,7 @@ def _inputs(options: RunOptions) -> list[tuple[str, str]]:
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
-    """Return the saved run to resume, or None if there is none or the user starts over."""
+    """Return the saved run to resume; None if none is saved or the user starts over."""
     if options.state is None:
         if options.resume:
             raise UsageError("--resume needs --state, the file to continue from")
@@ -106,7 +106,7 @@ def _kept(options: RunOptions) -> SavedRun | None:
 
 
 def _agree(options: RunOptions, kept: SavedRun) -> None:
-    """Refuse to resume a run with settings other than those it began with."""
+    """Refuse to resume a run with settings other than those with which the run began."""
     columns, out = kept.columns, or_standard_output(options.out)
     one_hot = encoded(options.one_hot, columns.categories)
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [

@@ -66,7 +66,7 @@ class CompiledStep:
         bulk: Bulk | None = None,
         vital: Callable[..., Any] = loops.vital,
     ) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step that needs another amount of scratch.
+        """Decorate a step that needs ``scratch`` rows of scratch instead of the default.
 
         ``vital`` returns the arrays that decide whether the state is of usual size, if only some
         of them do (:mod:`onlinear._engine.number_range`).
@@ -98,7 +98,7 @@ class CompiledStep:
 
     @property
     def _round(self) -> Callable[..., Any]:
-        """One round, as a template; a user's step is watched: a prediction must change no state."""
+        """One round as a template; in a user's step, checks that a prediction changes no state."""
         ours = self.function.__module__.startswith("onlinear.")
         return bound(
             loops.one,
@@ -111,15 +111,16 @@ class CompiledStep:
 
     @cached_property
     def _called_round(self) -> Any:
-        """One round, for loops that call it: it is compiled once for all of them."""
+        """One round for loops that call it as a function: compiled once for all these loops."""
         return kernel(self._round)
 
     @cached_property
     def _looped_round(self) -> Any:
-        """One round, for loops over many rows.
+        """One round, compiled for loops over many rows.
 
         Steps that can run in bulk are short: LLVM makes them a part of the loop, since calling them
-        would take a tenth of their time. For others, a call is quick, and compiles faster.
+        would take a tenth of their time. Longer steps are called as functions: then the call costs
+        little, and the loop compiles faster.
         """
         return short(self._round) if self.in_bulk else self._called_round
 
@@ -127,7 +128,7 @@ class CompiledStep:
     def one(self) -> Any:
         """The compiled round: ``one(state, params, x, y, work, labelled, busy) -> (value, rule)``.
 
-        It is short and holds the GIL, so threads may share its scratch.
+        The round ``one`` is short and holds the GIL, so threads may share its scratch.
         """
         settle = inlined(self.settle)
         return self._compiled(loops.single, {}, one=self._called_round, settle=settle)
@@ -173,7 +174,7 @@ class CompiledStep:
     def each(self) -> Any:
         """The compiled round of stacked models; see :func:`loops.each`.
 
-        It holds the GIL, like ``one``.
+        The compiled round ``each`` holds the GIL, like ``one``.
         """
         names = {"one": self._called_round, "settle": inlined(self.settle)}
         single = FunctionType(loops.single.__code__, {**loops.single.__globals__, **names})

@@ -7,7 +7,8 @@ A step is a plain function of one round,
 where ``state`` is a tuple of float64 arrays changed in place, ``params`` a tuple of numbers (or
 arrays), and ``work`` holds scratch rows as wide as x. ``y = nan`` means that there is no label yet:
 the step predicts and changes nothing. A step returns the prediction and FINE, or the offending
-number and the rule that the row breaks. A step checks the rules before it writes anything.
+number and the rule that the row breaks. A step checks that a row breaks no rule before the step
+writes anything.
 
 The loops over single rows are in :mod:`onlinear._engine.loops`, the loops over blocks of rows in
 :mod:`onlinear._engine.bulk`; :mod:`onlinear._engine.compiled_step` compiles the step into them.
@@ -75,7 +76,7 @@ class Step(CompiledStep):
         ), X
 
     def takes_bulk(self, X: np.ndarray | Rows, engine: str, owner: str) -> bool:
-        """Whether to run a table in bulk; ``engine`` may require it or forbid it."""
+        """Whether to run a table in bulk (in blocks); ``engine`` may require or forbid bulk."""
         if engine not in ENGINES:
             raise ValueError(f"replay needs engine to be one of {ENGINES}, got {engine!r}")
         if self.in_bulk is None or not isinstance(X, np.ndarray):
@@ -122,11 +123,12 @@ class Step(CompiledStep):
     ) -> np.ndarray:
         """Run the rounds of a table, in blocks short enough that Ctrl-C takes effect quickly.
 
-        ``refused`` is called with a row that broke a rule. It raises, or returns to have the row
-        skipped; a skipped row is still predicted if it can be, else its prediction is NaN. A step
-        is ``local`` if it reads and writes the state only in the columns where x is not zero. With
-        ``in_bulk``, rows of a dense table are taken in blocks. ``room`` is called when the state is
-        full; it returns a state with more room, and scratch for it.
+        ``refused`` is called with a row that broke a rule of the learner. The function ``refused``
+        raises an error, or returns to have the row skipped; a skipped row is still predicted if
+        possible, else its prediction is NaN. A step is ``local`` if it reads and writes the state
+        only in the columns where x is not zero. With ``in_bulk``, rows of a dense table are taken
+        in blocks. ``room`` is called when the state is full; ``room`` returns a larger state and
+        scratch for it.
         """
         rows = X.shape[0]
         (rounds, table), y = self._over(X, local, in_bulk), to_read(y)
@@ -172,8 +174,9 @@ class Tally(Step):
 class InTurn(Tally):
     """A tally in several parts; in bulk, each part runs all rows before the next part begins.
 
-    So a block of one part need not end where a block of another does. The parts share the state,
-    and each records its own entries. Row by row, the step does what the parts do in sequence.
+    So a block of rows of one part need not end where a block of another part does. The parts of a
+    tally share the state, and each part records its own entries. Without bulk, the step runs all
+    parts in sequence for each row.
     """
 
     def __init__(self, function: Callable[..., Any], parts: Sequence[Tally]) -> None:
@@ -183,7 +186,7 @@ class InTurn(Tally):
 
     @classmethod
     def of(cls, *parts: Tally) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step that is made of these parts."""
+        """Decorate a step whose tally consists of the given ``parts``."""
         return lambda function: cls(function, parts)
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:

@@ -107,7 +107,7 @@ class Accounts:
 
         ``tallies`` has the figures of the bound after each learnt row. ``before`` has the
         comparator's loss and the ceiling before the first row. ``first`` is the number of rows
-        learnt before the replay, or None if the bound no longer applied then.
+        learnt before the replay, or None if the bound no longer applied when the replay began.
         """
         guarantee, ended = self.guarantee, self._end(learnt, first)
         failed = self.failed

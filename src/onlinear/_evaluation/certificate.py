@@ -77,7 +77,7 @@ class Certificate:
     def holds(self) -> np.ndarray:
         """Whether the loss is at most the ceiling, up to rounding; False where no bound applies.
 
-        If this is False where a bound applies, the implementation has a bug.
+        If ``holds`` is False where a bound applies, the implementation has a bug.
         """
         squares = self.run.labels**2
         squares[self.run.bad_rows] = 0.0

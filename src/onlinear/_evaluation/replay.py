@@ -43,10 +43,10 @@ def replay(
         One label per row.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         "rank-one" works row by row, and gives the same bits as single calls. "bulk" works on blocks
-        of rows with matrix products, for second-order learners and dense rows. Its predictions
-        equal those of "rank-one" to within 1e-10 of the largest prediction, unless the stream is so
-        ill-conditioned that rounding of the rows matters more. "auto" is "bulk" where that is
-        faster (from 64 columns), else "rank-one".
+        of rows with matrix products, for second-order learners and dense rows. The predictions of
+        "bulk" equal those of "rank-one" to within 1e-10 of the largest prediction, unless the
+        stream is so ill-conditioned that rounding of the rows matters more. "auto" is "bulk" where
+        bulk is faster (from 64 columns), else "rank-one".
 
     Examples
     --------

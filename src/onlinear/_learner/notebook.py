@@ -240,7 +240,7 @@ def _chart(paths: str, top: str, ends: tuple[str, str], what: str) -> str:
 
 
 def _runs(known: np.ndarray) -> list[slice]:
-    """Return the slices of consecutive points that are known.
+    """Return the slices of consecutive points whose values are known.
 
     >>> _runs(np.array([True, True, False, True]))
     [slice(0, 2, None), slice(3, 4, None)]

@@ -123,7 +123,7 @@ class Replay:
         return measures.quartiles_of_error(*self._scored)
 
     def __repr__(self) -> str:
-        """Show the size and the loss."""
+        """Show the number of rows and the mean squared error."""
         skipped = self.bad_rows.size
         note = f", {skipped} skipped" if skipped else ""
         mean = "of no row" if np.isnan(self.mse) else f"{self.mse:.6g}"
@@ -252,7 +252,7 @@ class BankReplay:
         return np.array(self._each(lambda run: run.error_quartiles)).reshape(-1, 3)
 
     def __repr__(self) -> str:
-        """Show the size and the least loss."""
+        """Show the number of rows and of learners, and the least loss."""
         (rows, learners), skipped = self.predictions.shape, int(self.skipped.sum())
         note = f", {skipped} skipped" if skipped else ""
         least = "of no row"
@@ -276,7 +276,7 @@ class BankReplay:
 
 
 def _several(index: Any, what: str) -> Any:
-    """Return an index that selects several items; raise with an example otherwise."""
+    """Return an index if it selects several items; otherwise raise an error with the index."""
     if isinstance(index, slice):
         return index
     array = np.asarray(index)

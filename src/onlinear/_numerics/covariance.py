@@ -29,7 +29,7 @@ ROUNDING = 1e-15  # relative error of a sum of products per term: five to ten un
 
 @along
 def _gained(gain, root, v, u):
-    """Return v times the gain, and u = v times the root of the gain."""
+    """Return v times the gain, and v times the root of the gain (the new u)."""
     return gain * v, root * v
 
 
@@ -39,9 +39,10 @@ def observe(S, x, v, chi, r, u):
 
     The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and Σ is no longer
     positive definite once χ/r nears 1e16. An observation of weight one is the same as several whose
-    weights sum to one, so a large one is split into parts, each with χ/r ≤ 1e4. Once χ has shrunk
-    to its own rounding error, Σ is as small in that direction as floating point can express next to
-    its other entries; it is left there, so that it stays positive definite. ``u`` is scratch.
+    weights sum to one, so an observation with large χ/r is split into parts, each with χ/r ≤ 1e4.
+    Once χ has shrunk to its own rounding error, Σ is as small in the direction of x as floating
+    point can express next to its other entries; then Σ is not reduced further, so that it stays
+    positive definite. ``u`` is scratch.
     """
     observe_given(S, x, v, chi, r, rounding_of(S, x), u)
 
@@ -55,7 +56,7 @@ def observe_given(S, x, v, chi, r, rough, u):
 
 @short
 def observe_later(S, x, v, chi, r, rough, u):
-    """Do as :func:`observe_given`, but if this returns True, the caller has to do Σ ← Σ − uuᵀ."""
+    """Do as :func:`observe_given`, but if True is returned, the caller has to do Σ ← Σ − uuᵀ."""
     if clear(chi, r, rough):
         _weigh(v, chi, r, 1.0, u)
         return True
@@ -65,7 +66,7 @@ def observe_later(S, x, v, chi, r, rough, u):
 
 @kernel(inline="always")
 def clear(chi, r, rough):
-    """Whether one step is enough: χ/r is not too large, and the new χ is not rounding error.
+    """Whether one rank-one step is enough: χ/r is not too large, and new χ is not rounding error.
 
     (A χ that is rounding error may be negative, and below −r.)
     """
@@ -80,9 +81,9 @@ def _observe_in_parts(S, x, v, chi, r, u):
     All floats lie within 1e±324, so 160 parts take χ from the largest float to below the least one
     times r: the limit is never reached unless χ is only rounding error.
 
-    The rounding errors of the subtraction are a small share of the old Σ. If Σ shrinks by more than
-    seven digits, that share is added to its diagonal, to keep it positive definite. If Σ shrinks by
-    more than ten digits, Σ is also mended afterwards (:func:`_mend`).
+    The rounding errors of the subtraction Σ − uuᵀ are a small share of the old Σ. If Σ shrinks by
+    more than seven digits, this share of the old Σ is added to its diagonal, to keep Σ positive
+    definite. If Σ shrinks by more than ten digits, Σ is also mended afterwards (:func:`_mend`).
     """
     vague = chi > VAGUE * r
     if chi > UNSURE * r:
@@ -123,9 +124,9 @@ def _mend(S, diagonal):
     """Make Σ positive definite where rounding errors of a much larger Σ have made it indefinite.
 
     The Cholesky factor L is computed in the lower triangle. A pivot that is not above LEAST_PIVOT
-    times its diagonal entry is raised to that, and the column of L below it is set to 0. Then Σ
-    becomes LLᵀ; if no pivot is raised, Σ does not change. ``diagonal`` is scratch; NaN marks a
-    column that is 0.
+    times its diagonal entry is raised to this least value, and the column of L below the pivot is
+    set to 0. After the factorisation, Σ becomes LLᵀ; if no pivot was raised, Σ does not change.
+    ``diagonal`` is scratch; a NaN in it marks a column of L that is set to 0.
     """
     n = S.shape[0]
     raised = False

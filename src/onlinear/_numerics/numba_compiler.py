@@ -72,21 +72,22 @@ class _Announcement(event.Listener):
 class _PausedCollector(event.Listener):
     """Pauses Python's garbage collector during compilation, which then takes a sixth less time.
 
-    Compiling creates many objects that live long, and the collector looks at them again and again.
+    Compiling creates many objects that live long, and the garbage collector looks at them again and
+    again.
     """
 
     def __init__(self) -> None:
         self._depth, self._resume = 0, False
 
     def on_start(self, event: Any) -> None:
-        """Pause the collector when the outermost function is compiled."""
+        """Pause Python's garbage collector when the outermost function is compiled."""
         if self._depth == 0:
             self._resume = gc.isenabled()
             gc.disable()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Let the collector go on if it was on before."""
+        """Turn Python's garbage collector on again if it was on before the compilation."""
         self._depth -= 1
         if self._depth == 0 and self._resume:
             gc.enable()
@@ -115,7 +116,7 @@ def part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def type_of(made: Any) -> Any:
-    """Return Numba's type of a part or an intrinsic; the type does not keep ``made`` alive."""
+    """Return Numba's type of ``made``, a compiled part or intrinsic, without keeping it alive."""
     context = cpu_target.typing_context
     context.refresh()
     return context.resolve_value_type(made)

@@ -29,7 +29,7 @@ class Follows(NamedTuple):
     ``fresh(state)``
         The number that a new column has in an initial state, such as its prior variance.
     ``parts(state)``
-        The arrays that change, each flat.
+        The arrays of the state that a conversion changes, each flat.
     ``rescale(state, i, g, h)``
         Column i of every row seen becomes g times itself plus h times column 0.
     ``awaken(state, i, fresh)``
@@ -37,7 +37,7 @@ class Follows(NamedTuple):
     ``reweigh(state, params, i, fresh, share, scratch)``
         Add ``share`` times the prior precision of column i; a negative ``share`` subtracts it.
     ``adapt(state, params, work)``
-        Finish the conversion, after the scaling of the columns has changed.
+        Finish the conversion of the state, after the scaling of the columns has changed.
     """
 
     fresh: Callable[..., float]
@@ -110,7 +110,7 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
 
 @kernel
 def reweigh_if_more(state, params, i, fresh, share, scratch):
-    """Reweigh only if ``share`` is positive, for learners that forget their prior over time."""
+    """Add prior precision only if ``share`` is positive, for learners that forget their prior."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 

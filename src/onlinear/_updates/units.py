@@ -9,17 +9,17 @@ learner's state is converted exactly: column i of every row seen, u_i, becomes g
     A ← MAMᵀ,  b ← Mb                      of sums A = Σuuᵀ, b = Σyu, M being that map of u
 
 in O(d) per column. So all past rows have the present scaling, and terms that a learner adds in
-every round, such as drift, are isotropic in this scaling. Only the prior is not converted. When the
-variance s² of a column has changed by some factor since its prior was set, the prior is set again
-by a rank-one update,
+every round, such as drift, are isotropic in this scaling. Only the prior of a column is not
+converted when the scaling changes. When the variance s² of a column has changed by some factor
+since its prior was set, the prior is set again by a rank-one update,
 
     Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ     p the precision of the prior, s₀² the variance then
 
-A column that has been constant is inert: u_i = 0, and it gets a prior when it first changes. If a
-column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the prior replaces
-all that was known of w_i: w_i and its covariances become 0, and the other weights become their
-estimates under the condition w_i = 0. Beyond a factor of 1e60, Σ_ii/g² might overflow, and these
-limits are set directly.
+A column that has been constant is inert: u_i = 0, and the column gets a prior when its value first
+changes. If a column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the
+prior replaces all that was known of w_i: w_i and its covariances become 0, and the other weights
+become their estimates under the condition w_i = 0. Beyond a factor of 1e60, Σ_ii/g² might overflow,
+so the limits (w_i = 0 and zero covariances) are set directly.
 
 Scaling a column by a power of two changes no prediction; other factors, and shifts, change only the
 rounding.
@@ -102,7 +102,7 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
     """Refuse means, variances and scalings that no rows can produce.
 
     After every row, a column is inert (constant so far), or its scaling is near its mean and
-    variance. ``begun`` says for each state whether t > 0.
+    variance. ``begun`` says for each state whether rows have been learnt (t > 0).
     """
     for name in ("spread", "scale", "prior"):
         check_range(name, getattr(stack, name), 0)

@@ -48,7 +48,7 @@ def init(params: AROWRParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+    """Return a row's prediction, factors h and k of its updates, and True: the block goes on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """

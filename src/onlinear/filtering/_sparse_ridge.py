@@ -206,7 +206,7 @@ class SparseRidge:
     def _solved_all(self, Q: np.ndarray, n: int) -> np.ndarray:
         """Replace Q by L⁻¹Q, using the first n rows of L, and return it.
 
-        The rows of L are used in panels, one matrix product for each.
+        The rows of L are used in panels (blocks of rows), with one matrix product for each panel.
         """
         panel = np.empty((PANEL, n))
         for first in range(0, n, PANEL):
@@ -312,8 +312,8 @@ class SparseRidge:
     def _check(self) -> None:
         """Refuse a factor L that does not belong to the rows, or labels other than −1 and +1.
 
-        The test is LLᵀv = v + SSᵀv/a for one random v, up to rounding. A wrong L passes with
-        probability 0.
+        The factor L is tested by the equation LLᵀv = v + SSᵀv/a for one random v, up to rounding. A
+        wrong L passes this test with probability 0.
         """
         n, L, starts = self.n, self.L, self.starts
         check_factor(L, n, NOISE)

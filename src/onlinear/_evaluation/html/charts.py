@@ -1,7 +1,7 @@
 """Charts as Plotly data, safe to show: names are escaped, numbers are finite or null.
 
-Plotly interprets some HTML in any text, and ``%{…}`` in templates. So every text goes through
-:func:`literal`, and there are no templates.
+Plotly interprets some HTML in any text, and ``%{…}`` in templates. So every text for Plotly goes
+through :func:`literal`, and no Plotly templates are used.
 """
 
 import math
@@ -144,8 +144,8 @@ def scaled(
     """Return a Plotly layout: axis titles, which axes are logarithmic, and the height.
 
     An axis in ``log`` is logarithmic if most values of the first trace are positive. A logarithmic
-    axis shows values from 1e-5 times the largest value of that trace (smaller ones are mostly
-    rounding) up to a thousand times the largest.
+    axis shows values from 1e-5 times the largest value of the first trace (smaller ones are mostly
+    rounding) up to a thousand times that value.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):

@@ -9,7 +9,7 @@ array that holds the comparator, factor and extra of a bound, and is updated wit
 depends on the rows and labels only, never on the learner's state or predictions. (The update of a
 tally uses the same compiled functions as the learner; tests compare these functions with textbook
 formulas.) A tally accepts every row that the learner accepts. If the limits of floating point are
-reached, this is noted, and the tally is NaN from there on.
+reached, the tally notes the row, and is NaN from that row on.
 """
 
 import math
@@ -82,7 +82,7 @@ LARGEST = sys.float_info.max
 class Path:
     """Comparators u_t given by the user (one per round, or one for all), with rows and labels.
 
-    The properties are arrays with one entry per round, or a single entry for all rounds.
+    The properties of a path are arrays with one entry per round, or a single entry for all rounds.
     """
 
     X: np.ndarray
@@ -141,8 +141,8 @@ class Guarantee(NamedTuple):
     ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's
     comparators, both in words. ``account`` computes the tally of the bound. ``price`` takes the
     user's comparators and the tally of each round. ``price`` returns the bound on the loss in each
-    round, and in which rounds the theorem does not allow these comparators. ``paths`` says in words
-    which comparators the theorem allows.
+    round, and in which rounds the theorem does not allow the user's comparators. ``paths`` says in
+    words which comparators the theorem allows.
     """
 
     statement: str
@@ -171,7 +171,8 @@ def competitor(d: int, b: float, extra: int = 0) -> tuple[np.ndarray, ...]:
 def compete(state, c, x, y, work):
     """Add a row to the minimum over u of b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)².
 
-    Return e²/(1 + χ), by which the row raises the minimum, then χ, and FINE or the rule it breaks.
+    Return e²/(1 + χ), by which the row raises this minimum, then χ, and FINE or the rule that the
+    row breaks.
     """
     v = work[0]
     chi, drift = look(state, c, x, v)
@@ -204,7 +205,7 @@ def _belief(state):
 
 
 def _turn(params, j, m, chi, y):
-    """Return 0, the factors h and k of a row's updates of the comparator, and True (go on).
+    """Return 0, factors h and k of a row's updates of the comparator, and True: the block goes on.
 
     When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
@@ -228,7 +229,7 @@ def broke(notes, hypothesis, value):
 
 @kernel(inline="always")
 def enter(tally, notes, comparator, factor, extra):
-    """Record comparator, factor and extra of the bound after a row; return 0 and FINE."""
+    """Record comparator, factor and extra of a bound after a row; return 0 and FINE (no error)."""
     if not math.isfinite(comparator + extra) or notes[LOST] > 0.0:
         return lose(tally, notes, OVERFLOW, comparator)
     tally[COMPARATOR] = comparator
@@ -257,7 +258,7 @@ def lose(tally, notes, rule, value):
 
 @kernel(inline="always")
 def inside_ball(least, squares, w, radius):
-    """Return the penalised loss of w scaled into the ball; w itself has the least loss, ``least``.
+    """Return the penalised loss of w scaled to a norm ≤ ``radius``; that of w itself is ``least``.
 
     With Σy² = ``squares`` the penalised loss of s·w is Σy² − (2s − s²)(Σy² − least).
     """
@@ -276,7 +277,7 @@ def cut_to(radius: float) -> str:
 
 
 def _regret(state, params, x, y, m, beside):
-    """Add a row of a block to the least-squares problem of the comparator; return TAKE."""
+    """Add a row of a block to the comparator's least-squares problem; return TAKE (go on)."""
     tally, notes = state[0], state[1]
     gain = (y - m) * (y - m) / (1.0 + beside[0])
     enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
@@ -297,7 +298,7 @@ def regret(state, params, x, y, work):
 def surprise(u, share):
     """Return the relative entropy Σ u_i ln(u_i/share) − u_i + share ≥ 0.
 
-    The result is accurate even where u_i is close to ``share``.
+    The entropy is accurate even where u_i is close to ``share``.
     """
     total = 0.0
     for i in range(u.size):

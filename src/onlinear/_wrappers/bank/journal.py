@@ -1,9 +1,9 @@
 """Undo one row of a bank without copying all states at every row.
 
-If one learner refuses a row, the learners that have already learnt it must be restored. Copying all
-states at every row would cost as much as learning the row. So the states are copied every 64
-rows, and the rows learnt since the last copy are kept. To undo a row, the copy is restored and the
-kept rows are learnt again, which gives the same states to the bit.
+If one learner refuses a row, the learners that have already learnt this row must be restored.
+Copying all states at every row would cost as much as learning the row. So the states are copied
+every 64 rows, and the rows learnt since the last copy are kept. To undo a row, the copy is restored
+and the kept rows are learnt again, which gives the same states to the bit.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ ROWS = 64  # rows between two copies of the states
 
 
 class Journal:
-    """A recent copy of the states, and the rows learnt since the copy was made."""
+    """A recent copy of the learners' states, and the rows learnt since the copy was made."""
 
     def __init__(self, memories: list[np.ndarray]) -> None:
         self._memories = memories
@@ -39,8 +39,8 @@ class Journal:
     ) -> Callable[[], None]:
         """Return a function that undoes the current row: it calls ``restore`` and :meth:`go_back`.
 
-        If the row has been entered before the function is called, the row stays learnt, and
-        ``restore`` is not called.
+        If the row has been entered before the returned function is called, the row stays learnt,
+        and ``restore`` is not called.
         """
         kept, rows = self._kept, len(self._kept[1])
 
@@ -54,7 +54,7 @@ class Journal:
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
         """Restore the states as they were after the last entered row; ``learn`` learns one row.
 
-        If this method is interrupted, it can be called again.
+        If ``go_back`` is interrupted, it can be called again.
         """
         copies, since = self._kept
         for memory, copy in zip(self._memories, copies, strict=True):

@@ -61,7 +61,7 @@ class LateLabels:
         return known or waited > 0
 
     def expire(self) -> int:
-        """Expire waiting rows that are too old; return how many."""
+        """Expire waiting rows that are too old; return how many rows expired."""
         with Transaction(self._models._guards(), self.pending.mend):
             return self.pending.expire()
 

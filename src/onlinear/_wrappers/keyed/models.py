@@ -30,15 +30,15 @@ class EventCounts(NamedTuple):
     stamp: float
 
     def plus(self, events: int, skipped: int) -> "EventCounts":
-        """Return the counts after more events."""
+        """Return the counts after ``events`` more events, ``skipped`` of them skipped."""
         return self._replace(events=self.events + events, skipped=self.skipped + skipped)
 
 
 class Models(Guarded):
     """The models of all keys, which start as copies of one learner; runs one event at a time.
 
-    The store of models is created when the first row shows how many columns there are. Callers must
-    hold the lock of this object.
+    The store of models is created at the first row, which shows how many columns rows have. Callers
+    of these methods must hold the lock of this object.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Models(Guarded):
         return self.store
 
     def forget_width(self) -> None:
-        """Drop the store if ``initial`` is new, so that a later row fixes the width of rows."""
+        """Drop the store if ``initial`` has learnt no row, so that a later row sets the width."""
         if self.initial._state is None:
             self.store = None
 
@@ -145,13 +145,13 @@ class Models(Guarded):
         return not bad
 
     def _event(self, key: Hashable) -> Transaction:
-        """Return a transaction in which one row of a key is learnt and counted, or neither."""
+        """Return a transaction: one row of a key is learnt and counted, or nothing changes."""
         counts, store = self.counts, self.store
         new = store is not None and store.cache.keys.slot(key) == FREE  # new, or on disk
         kept = None if store is None else (store.cache.count, store.start)
 
         def recover() -> None:
-            """Remove the key if it is new; count the event if its record has learnt it."""
+            """Remove a new key; count the event if the key's record shows that it was learnt."""
             if store is None or kept is None:
                 self.forget_width()
                 self.counts = counts

@@ -30,7 +30,7 @@ class SpillStore:
     """Records of ``size`` numbers by key, in a file in ``folder`` (None: the temporary folder).
 
     The file only extends the memory: it is removed when this object is deleted or the process ends.
-    To keep models, save a state file.
+    To keep the models after the process ends, save a state file.
     """
 
     def __init__(self, size: int, folder: str | None) -> None:
@@ -70,14 +70,14 @@ class SpillStore:
             )
 
     def begin(self) -> None:
-        """Begin a run, which may be rolled back."""
+        """Begin a run, a transaction that is later committed or rolled back."""
         self._undo()  # a transaction that an interrupt left open
         self._run = (self._run + 1) % RUNS
         self._base.execute("BEGIN")
         self._running = True
 
     def commit(self) -> None:
-        """Make the changes of the run permanent."""
+        """Make all changes since :meth:`begin` permanent."""
         self._base.execute(f"PRAGMA user_version = {self._run}")  # part of the transaction
         self._base.execute("COMMIT")
         self._running = False
@@ -89,7 +89,7 @@ class SpillStore:
         return bool(last == self._run) and not (self._running and self._base.in_transaction)
 
     def rollback(self) -> None:
-        """Undo the changes of the run."""
+        """Undo all changes since :meth:`begin`."""
         self._undo()
         self._running = False
 
@@ -111,7 +111,7 @@ class SpillStore:
         return _Transaction(self._base, self._running)
 
     def read(self, keys: KeyBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of the keys that are on disk, and their records."""
+        """Return which of the keys are on disk, as positions in ``keys``, and their records."""
         found: list[int] = []
         records: list[bytes] = []
         for table, names, where in _tables(keys):

@@ -23,13 +23,14 @@ class LateCounts(NamedTuple):
 
     ``waiting``, ``learnt``, ``expired``
         How many remembered rows still wait for their label, were learnt, or expired (because of
-        their age, or to make room). Every remembered row is one of the three.
+        their age, or to make room). Every remembered row is counted in exactly one of ``waiting``,
+        ``learnt`` and ``expired``.
     ``too_late``
         How many labels arrived for rows that had expired.
     ``duplicate_labels``, ``duplicate_rows``
         How many labels arrived for rows that had already been learnt; how many rows arrived with
-        the id of a row that waited, was learnt or had expired. These labels and rows are not
-        learnt.
+        the id of a row that waited, was learnt or had expired. Duplicate labels and duplicate rows
+        are not learnt.
     ``unknown``
         How many labels arrived with an id that belongs to no known row.
     ``left_out``
@@ -62,8 +63,8 @@ class Pending:
         last ``limit`` settled rows (learnt or expired) are remembered too.
     expire_after : int, timedelta or None
         The age at which a row expires: after more than this many later rows, or more than this time
-        by the clock. With None, rows do not expire by age. Rows expire in the order in which they
-        arrived.
+        by the clock. With ``expire_after=None``, rows do not expire by age. Rows expire in the
+        order in which they arrived.
     clock : callable
         Returns the time in seconds. Times must be comparable after a restart, so ``time.monotonic``
         cannot be used.
@@ -139,7 +140,8 @@ class Pending:
     def find(self, id: Any) -> WaitingRow | None:
         """Return the waiting row that a label is for; it keeps waiting until :meth:`settle`.
 
-        If no row waits, return None and count the label as a duplicate, too late or unknown.
+        If no row waits under the id, return None and count the label as a duplicate, too late or
+        unknown.
         """
         id = key_codec.canonical(id)
         self._expire_by_time()
@@ -158,13 +160,13 @@ class Pending:
         self._remove(id, slot, LEARNT)
 
     def expire(self) -> int:
-        """Expire the rows that are too old; return how many."""
+        """Expire the rows that are too old; return how many rows expired."""
         before = self._settled[EXPIRED]
         self._expire_by_time()
         return self._settled[EXPIRED] - before
 
     def expire_key(self, key: Hashable) -> int:
-        """Expire all rows of a key; return how many."""
+        """Expire all rows of a key; return how many rows expired."""
         pairs = enumerate(zip(self._rows.ids, self._rows.keys, strict=True))
         rows = [(id, slot) for slot, (id, own) in pairs if own == key and id is not None]
         for row in rows:
@@ -213,7 +215,7 @@ class Pending:
         return now
 
     def _expire_surplus(self) -> None:
-        """Expire the oldest row while too many rows wait, or too many have arrived after it."""
+        """Expire the oldest row while too many rows wait, or too many arrived after the oldest."""
         rows = self._rows
         last = rows.count + self._settled[LEARNT] + self._settled[EXPIRED]  # youngest row's number
         while rows.count > self.limit or (
@@ -303,7 +305,7 @@ class Pending:
     def rebuilt(
         cls, header: dict[str, Any], arrays: dict[str, np.ndarray], *, owner: str = "Late"
     ) -> Self:
-        """Return the ``Pending`` object that a header and arrays describe, or refuse them."""
+        """Return the ``Pending`` object that a header and arrays describe; refuse bad arrays."""
         table = cls(header["limit"], state_file.read_age(header["expire_after"]), owner=owner)
         counts = {name: model_codec.count(header["counts"][name]) for name in LateCounts._fields}
         contents = state_file.from_arrays(arrays, timed=table._timed)

@@ -17,7 +17,7 @@ FORMS = ("o", "s", "D", "^")
 
 
 def _dots(ax: Axes, series: Series) -> None:
-    """Draw the values of each learner on one line; the first series as rings."""
+    """Draw the values of each learner on one line, and draw the first series as rings."""
     at = {name: len(LEARNERS) - 1 - k for k, name in enumerate(LEARNERS)}
     for k, (label, values) in enumerate(series.items()):
         shown = [name for name in LEARNERS if name in values]
@@ -45,7 +45,7 @@ def _below(figure: Figure, ax: Axes, columns: int) -> None:
 
 
 def _powers(axis: str, ax: Axes, *ticks: float) -> None:
-    """Make an axis logarithmic; ``ticks``, if given, are the labelled ones."""
+    """Make an axis logarithmic; ``ticks``, if given, are the only ticks with labels."""
     ax.set(**{f"{axis}scale": "log"})
     if ticks:
         of = ax.xaxis if axis == "x" else ax.yaxis
@@ -56,7 +56,7 @@ def _powers(axis: str, ax: Axes, *ticks: float) -> None:
 
 
 def near_and_far(series: Series) -> Figure:
-    """Draw all values in one panel, and the values near the smallest in another."""
+    """Draw all values in one panel, and the values near the smallest value in another panel."""
     figure, ((far, near),) = new(1, 2, 3.1)
     for ax in (far, near):
         _dots(ax, series)
