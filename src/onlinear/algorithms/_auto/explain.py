@@ -47,7 +47,7 @@ def _memory(memories: list[float], overall: np.ndarray) -> float:
     An expert of memory m gives a row of age a the weight e^{−a/m}/m. The result is the geometric
     mean of the ages between the quartiles of the combined weights. Unlike the memory of the leading
     expert alone, this mean changes little when the experts' weights change. The result is NaN if
-    the experts on unscaled columns have more weight than the experts on scaled columns.
+    the experts on unscaled columns have more weight than the experts of positive, finite memory.
     """
     known = np.isfinite(memories) & (np.array(memories) > 0.0)
     weights, given = overall[known], overall[np.isnan(memories)]
