@@ -60,7 +60,7 @@ class FeatureMap(MapState):
         return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn, 0)
 
     def _map(self, X: np.ndarray | Rows, out: np.ndarray, *, learn: bool) -> tuple[int, int, float]:
-        """Write φ of the rows to ``out``; return the last row tried, its rule and value."""
+        """Write φ of the rows to ``out``; return where the loop ended: row, rule and value."""
         state, params = self._call or self._prepare()
         phi = np.empty(out.shape[1])
         row, rule, value = self._step.over((phi, *state), params, X, learn, out)
