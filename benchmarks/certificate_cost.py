@@ -2,12 +2,13 @@
 
     python benchmarks/certificate_cost.py [--rows 20000] [--repeats 20] [LEARNER ...]
 
-Streams have d = 20 columns, and d = 100 with a quarter of the rows. Learners that cost O(d³) per
-round get a quarter of these rows, and learners that cost O(d) five times as many. Each figure is
-the median of the ratios of consecutive runs. The time of a certificate includes the time of its
-replay. With a second core, the bound is computed in another thread; "one core" is measured without
-the second core. Learners of O(d) per round are also timed with a given comparator, since finding
-the best one in hindsight costs O(d²) per round for any learner.
+Streams have d = 20 columns, and d = 100 with a quarter of the rows. Learners that cost O(d²) per
+round run on all rows of a stream, learners that cost O(d³) on a quarter as many, and learners that
+cost O(d) on five times as many. Each figure is the median, over consecutive runs, of the ratio of a
+certificate's time to a replay's. The time of a certificate includes the time of its replay. With a
+second core, the bound is computed in another thread; "one core" is measured without the second
+core. Learners of O(d) per round are also timed with a given comparator, since finding the best one
+in hindsight costs O(d²) per round for any learner.
 """
 
 import os

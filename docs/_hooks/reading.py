@@ -1,9 +1,9 @@
 """An extension of Griffe, with which mkdocstrings reads the sources.
 
 The parameters of a learner or a feature map are attributes of its class. The base class
-``Parameters`` makes the constructor from them at run time, as NamedTuple does, so the source has no
-constructor that Griffe could find. Short docstrings have an example without a heading, which is
-added here.
+``Parameters`` makes the constructor from these attributes at run time, as NamedTuple does, so the
+source has no constructor that Griffe could find. Short docstrings have an example without a
+heading; this extension adds the heading.
 """
 
 import inspect

@@ -63,8 +63,9 @@ class Batches:
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
         """Yield blocks of the rows after the first ``row`` rows, each in a pair with the number 0.
 
-        For a text file, the pair would have the position after the block, in bytes. Parquet and
-        Arrow files have no such positions, so the argument ``byte`` is not used either.
+        The reader of text files yields, in place of 0, the position after the block in bytes.
+        Parquet and Arrow files have no positions in bytes, so the argument ``byte`` is not used
+        here either.
         """
         most = max(min(ROWS, NUMBERS // len(types)), 1)
         for batch in self._batches(list(types), row):

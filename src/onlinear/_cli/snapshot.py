@@ -1,7 +1,7 @@
 """Snapshots of a run: one state file with the model and everything needed to resume.
 
-The file is an ordinary state file: :func:`onlinear.load` returns the model. The data of the run are
-in the header, under ``run``.
+A snapshot is an ordinary state file: :func:`onlinear.load` returns the model. What is needed to
+resume the run is in the header of the file, under ``run``.
 """
 
 import dataclasses

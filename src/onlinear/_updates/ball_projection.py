@@ -2,8 +2,9 @@
 
     argmin over ‖u‖ ≤ R of (u − w)ᵀΣ⁻¹(u − w)  =  (I + αΣ)⁻¹w  with α such that ‖·‖ = R
 
-1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's iteration on it rises to the root from α = 0 without
-overshooting. A factorisation of I + αΣ for each Newton step would cost O(d³). Lanczos' recursion
+The function 1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's iteration on this function rises to the
+root from α = 0 without overshooting. A factorisation of I + αΣ for each Newton step would cost
+O(d³). Lanczos' recursion
 
     β_k q_{k+1} = Σq_k − α_k q_k − β_{k−1}q_{k−1},   q_0 = w/‖w‖
 
@@ -15,10 +16,11 @@ in O(k) each. The residual ‖(I + αΣ)u − w‖ = R·α·β_k|y_k| bounds the
 For a given α, u is the iterate of conjugate gradients, whose length increases with k (Steihaug): so
 the root increases with k, and Newton's steps continue from the last α.
 
-The q_k do not stay orthogonal in floating point. The formula of the residual does not need
-orthogonality: the recursion holds up to rounding (Paige). Functions of T keep the moments of Σ, so
-that ‖Qy‖ = ‖y‖ nonetheless (Druskin & Knizhnerman), which is checked. The loss of orthogonality
-costs a few more vectors q_k, possibly more than d, but less than reorthogonalising them would.
+Lanczos' vectors q_k do not stay orthogonal in floating point. The formula of the residual does not
+need orthogonal q_k: Lanczos' recursion holds up to rounding (Paige). Functions of T keep the
+moments of Σ, so that ‖Qy‖ = ‖y‖ even if the q_k are not orthogonal (Druskin & Knizhnerman); the
+code checks this equality. The loss of orthogonality costs a few more vectors q_k, possibly more
+than d, but less than reorthogonalising them would.
 
 Paige, Linear Algebra Appl. 34, 1980; Druskin & Knizhnerman, Comput. Math. Math. Phys. 31, 1991;
 Steihaug, SIAM J. Numer. Anal. 20, 1983.
@@ -156,7 +158,7 @@ def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
 def solve(diagonal, beside, k, pivot, below, forward, y):
     """Compute y = (I + αT)⁻¹f_0e₁ = L⁻ᵀD⁻¹f; return ‖y‖ and a derivative for Newton's method.
 
-    The derivative, in α, is ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖².
+    The returned derivative is that of 1/‖y‖ in α, times ‖y‖: ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖².
     """
     y[k] = forward[k] * pivot[k]
     squares = y[k] * y[k]

@@ -199,9 +199,10 @@ def width(x: Any) -> int:
 
 
 def usual_row(x: Any, shape: tuple[int], names: list[str] | None) -> np.ndarray | None:
-    """Return a list, tuple, array or Series of numbers as a float64 vector of this shape.
+    """Return a list, tuple, array or Series of numbers as a float64 vector of shape ``shape``.
 
-    Return None for anything else: :func:`row` converts it, or refuses it with a reason.
+    For any other kind of row the result is None: :func:`row` converts such a row, or refuses it
+    with a reason.
     """
     kind = x.__class__
     if kind is not np.ndarray:

@@ -46,7 +46,7 @@ def plan(state, params, X, y, start, rows):
 
 
 def close(state, params, X, start, rows):
-    """Finish a block of rows: apply the forgetting factors to Σ, and reset Σ if it is due."""
+    """Finish a block of rows: apply the forgetting factors to Σ, and reset Σ if a reset is due."""
     forgetting, reset_every = params
     fade(state, forgetting, X, start, rows)
     if rows > 0 and state[0][0] % reset_every == 0.0:

@@ -4,10 +4,10 @@
     w_i ← w_i exp(−2η (xᵀw − y) x_i) / Z       normalised to Σw_i = 1
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
 
-The state holds ln w, shifted so that its maximum is 0. So no weight can underflow to zero and
-remain zero. Misprint resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor
-2 of the gradient, which their Lemma 13 lacks. Lemma 13 needs max_i x_i − min_i x_i ≤ X in each row,
-which is checked.
+The state holds ln w, shifted so that its maximum is 0. With ln w stored, no weight can underflow to
+zero and remain zero. Misprint resolved: the update in Figure 1 of Herbster & Warmuth rightly has
+the factor 2 of the gradient, which their Lemma 13 lacks. The learner checks that max_i x_i − min_i
+x_i ≤ X in each row, which Lemma 13 needs.
 
 Hoeffding's inequality for the exponential extends Herbster & Warmuth's Theorem 16 to every rate
 with ηX² < 8/3.
@@ -140,11 +140,11 @@ def bound(state, params, x, y, work):
 
         L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s))
 
-    s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's inequality gives
-    η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where D is the relative entropy
-    and w' are the weights after the step. With k = 2/3 and EG's η = 2/(3X²), the factor is 3/2 as
-    in Herbster & Warmuth's Theorem 16. With k = 1/3 and EG±'s η = 1/(3U²X²), the factor is 3. The
-    rows of EG± have the range 2U max|x_i|.
+    In this bound, s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's
+    inequality gives η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where D is the
+    relative entropy and w' are the weights after the step. With k = 2/3 and EG's η = 2/(3X²), the
+    factor of L(u) is 3/2 as in Herbster & Warmuth's Theorem 16. With k = 1/3 and EG±'s η =
+    1/(3U²X²), the factor of L(u) is 3. The rows of EG± have the range 2U max|x_i|.
     """
     tally, notes, A, b, p = state
     eta, alpha, U, k, search = params

@@ -6,10 +6,10 @@
 
 Without a radius, a step with η‖x‖² > 1 overshoots: the prediction is farther from the label after
 the step than before, and a few such steps in succession diverge. A row with η‖x‖² > 1 is therefore
-refused. With a radius the weights cannot diverge.
+refused. With a radius, the weights cannot diverge, and no row is refused for its length.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 14; their rate is η = 1/(4X²) for ‖x‖ ≤ X.
-Their Lemma 11 holds, and its proof gives a bound for every rate below 3/(4X²).
+Herbster & Warmuth's Lemma 11 holds, and its proof gives a bound for every rate below 3/(4X²).
 """
 
 import math
@@ -103,9 +103,9 @@ def bound(state, params, x, y, work):
 
         L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η))
 
-    Herbster & Warmuth's Lemma 11 extends to any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) is at most
-    ½‖u − w‖² − ½‖u − w'‖², where w' are the weights after the step. At η = 1/(4X²) the factor of
-    the bound is 2, as in their Theorem 14.
+    Herbster & Warmuth's Lemma 11 extends to any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) is at most ½‖u
+    − w‖² − ½‖u − w'‖², where w' are the weights after the step. At η = 1/(4X²) the factor of the
+    bound is 2, as in Herbster & Warmuth's Theorem 14.
     """
     tally, notes, t, w, S, sums = state
     eta, radius, search = params

@@ -9,8 +9,9 @@ With n = ε + ‖x‖², any u, and w' for the weights after the step, expanding
 
     η(2 − η)/4 · (y − xᵀw)²/n − η/(2 − η) · (y − xᵀu)²/n ≤ ½‖u − w‖² − ½‖u − w'‖²
 
-for every η in (0, 2). Summed over all rounds, this inequality bounds the normalised loss and, with
-the largest n, the loss itself; at η = 1 the factor is 4.
+for every η in (0, 2). The sum of these inequalities over all rounds bounds the normalised loss
+Σ (y − xᵀw)²/n and, with the largest n, the loss itself; at η = 1 the factor of the comparator's
+loss is 4.
 
 Bershad, IEEE Trans. ASSP 1986; Bitmead & Anderson 1980.
 """

@@ -53,14 +53,14 @@ class FeatureMap(MapState):
         return checks.row(x, d, self._names)
 
     def _look(self, x: np.ndarray, *, learn: bool = False) -> tuple[np.ndarray, float, int]:
-        """Return φ(x), and the value and the rule of the step; with ``learn``, learn from x."""
+        """Return φ(x), the step's value, and FINE or the broken rule; if ``learn``, learn x."""
         state, params = self._call or self._prepare()
         phi, step = np.empty(self._width()), self._step
         label = 0.0 if learn else nan
         return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn, 0)
 
     def _map(self, X: np.ndarray | Rows, out: np.ndarray, *, learn: bool) -> tuple[int, int, float]:
-        """Write φ of the rows to ``out``; return the row where it stopped, its rule and value."""
+        """Write φ of the rows to ``out``; return where the loop ended: row, rule and value."""
         state, params = self._call or self._prepare()
         phi = np.empty(out.shape[1])
         row, rule, value = self._step.over((phi, *state), params, X, learn, out)

@@ -35,7 +35,7 @@ class FilterReplay:
     expected: np.ndarray | None = None
 
     def __getitem__(self, rounds: slice) -> "FilterReplay":
-        """Return the decisions in some of the rounds."""
+        """Return the part of the replay in a slice of its rounds."""
         expected = None if self.expected is None else self.expected[rounds]
         return FilterReplay(self.decisions[rounds], self.labels[rounds], expected)
 
@@ -83,7 +83,7 @@ class FilterReplay:
 
         In the model of Cesa-Bianchi, Conconi & Gentile (NIPS 2003), a label is +1 with probability
         (1 + uᵀx)/2, and a decision against the sign of uᵀx costs |uᵀx| expected mistakes more
-        (their eq. (1)). The replay must have been given ``u``.
+        (their eq. (1)). The regret is known only if ``filter_replay`` was given ``u``.
         """
         if self.expected is None:
             raise ValueError("regret needs u: filter_replay(f, X, y, u=u)")
@@ -91,7 +91,7 @@ class FilterReplay:
         return np.cumsum(np.abs(self.expected) * wrong)
 
     def __repr__(self) -> str:
-        """Show the size and the rates."""
+        """Show the numbers of rows, forwarded rows and mistakes, and precision, recall and F."""
         return (
             f"<FilterReplay of {len(self)} rows: {int(self.decisions.sum())} forwarded, "
             f"F {self.f_measure:.3f} (precision {self.precision:.3f}, recall {self.recall:.3f}), "

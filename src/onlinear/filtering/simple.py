@@ -4,8 +4,8 @@
     τ_t = −√(c ln t / N)
     forward iff δ̂ ≥ τ_t; also if N = 0
 
-The threshold is negative and approaches zero as N grows: rows that seem irrelevant are forwarded
-as long as there are too few labels for the number of rows seen.
+The threshold τ_t is negative and approaches zero as N grows: rows that seem irrelevant are
+forwarded as long as there are too few labels for the number of rows seen.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 3, with c = 4.
 """

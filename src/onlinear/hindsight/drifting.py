@@ -118,7 +118,7 @@ def forward(state, params, x, y, work):
 def backward(state, params, row, y, work):
     """Run one round of the backward recursion, r ← x·y + r − x(kᵀr).
 
-    The row holds x and k, and the label is y = e/(1 + χ).
+    ``row`` holds x and then the gain k = Σx/(1 + χ) of the forward recursion; y is e/(1 + χ).
     """
     (r,) = state
     d = r.size

@@ -2,11 +2,11 @@
 
     best_k(t) = min over s ≤ t of  best_{k−1}(s − 1) + cost(s, t)
 
-by dynamic programming, cost(s, t) being the least-squares loss of rows s..t. The starts s are
-visited in order, and cost(s, t) for all t comes from one run of the best fixed predictor. So the
-computation takes O(T²·(d² + k)) time and O(T·k) memory.
+The recursion is computed by dynamic programming; cost(s, t) is the least-squares loss of rows s..t.
+The starts s are visited in order, and cost(s, t) for all t comes from one run of the best fixed
+predictor. Finding the best sequence takes O(T²·(d² + k)) time and O(T·k) memory.
 
-Bellman 1961; Herbster & Warmuth, JMLR 2001 compare with such sequences.
+Bellman 1961; Herbster & Warmuth, JMLR 2001, who compare learners with shifting sequences.
 """
 
 from typing import Any, NamedTuple

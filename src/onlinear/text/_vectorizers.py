@@ -4,13 +4,13 @@
 
 TF_i is how often word i occurs in the document, DF_i how many of the N documents contain it. Words
 in fewer than three documents are left out; a word in every document has weight ln 1 = 0. A document
-without any remaining word is a row of zeros. Rows are in CSR form, with sorted columns and no
-stored zeros.
+is a row of zeros if all its words are left out or have weight 0. Rows are in CSR form, with sorted
+columns and no stored zeros.
 
 Cesa-Bianchi, Conconi & Gentile, Margin-based algorithms for information filtering, NIPS 2003,
-section 4.1. There are two deviations from the paper. The paper leaves out words that "did not occur
-at least three times in the corpus"; here, at least three documents must contain a word. The paper
-lemmatises words; :func:`words` does not (pass an ``analyzer`` that does).
+section 4.1. The vectors here differ from those of the paper in two ways. The paper leaves out words
+that "did not occur at least three times in the corpus"; here, at least three documents must contain
+a word. The paper lemmatises words; :func:`words` does not (pass an ``analyzer`` that does).
 """
 
 import copy
@@ -104,7 +104,7 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
         return np.array(list(self._fitted()), dtype=object)
 
     def _fit(self, documents: Iterable[str]) -> csr_array:
-        """Learn words and document frequencies; return the counts of the remaining words."""
+        """Learn words and document frequencies; return the counts of the words that are kept."""
         least = whole(self, "min_documents", least=1)
         counter = CountVectorizer(analyzer=list)
         counts = csr_array(counter.fit_transform(tokens(self, documents)))
@@ -141,8 +141,8 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
 
     A document is counted before it is weighted, so that each of its words occurs in at least one of
     the documents seen. Words in fewer than ``min_documents`` documents so far have weight 0, and so
-    have words in all documents so far. So the first rows are zeros; ``X[np.diff(X.indptr) > 0]``
-    selects the other rows.
+    have words in all documents so far. The rows of the first documents are therefore zeros;
+    ``X[np.diff(X.indptr) > 0]`` selects the rows that are not zero.
 
     Parameters
     ----------

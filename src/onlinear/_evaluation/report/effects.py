@@ -2,11 +2,11 @@
 
 The effect of a column is how much one standard deviation of it changes the prediction, w_j·sd_j.
 The best drifting predictor is a path of weights: :func:`onlinear.hindsight.drifting_path` of the
-rows that the recorder kept, every k-th row. The columns are divided by their standard deviations,
-and there is an intercept if the learner has one. The penalty c on drift is chosen so that the path
-up to each kept row best predicts the next kept row. If the kept rows are too few to follow fast
-drift, the path's error exceeds the error of the learner, which sees all rows. The path is then
-meaningless and left out.
+rows that the recorder kept, every k-th row. For this path, the columns are divided by their
+standard deviations, and there is an intercept if the learner has one. The penalty c on drift is
+chosen so that the path up to each kept row best predicts the next kept row. If the kept rows are
+too few to follow fast drift, the path's error exceeds the error of the learner, which sees all
+rows. A path whose error is clearly larger than the learner's is meaningless and left out.
 """
 
 from dataclasses import dataclass
@@ -116,9 +116,10 @@ def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
 def speeds(told: Effects) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return rows, and the speed of drift of the learner and of the best path at these rows.
 
-    The speed is the norm of the change of all effects since the previous returned row, divided by
-    the number of rows in between. Both speeds are taken over the same intervals, since the shorter
-    the intervals, the more noise adds to the speed.
+    The speed of drift is the norm of the change of all effects since the previous returned row,
+    divided by the number of rows in between. The speeds of the learner and of the best path are
+    taken over the same intervals, since the shorter the intervals, the more noise adds to the
+    speed.
     """
     known = np.isfinite(told.effects).all(axis=1)
     rows, own = told.rows[known], told.effects[known]

@@ -1,7 +1,7 @@
 """Cumulative losses of the learner, of the running mean, and of the best fixed predictor.
 
-The sums are the same to the bit however the stream is split into calls. The public functions change
-no argument in place.
+The sums are the same to the bit however the stream is split into calls. The public functions of
+this module change no argument in place.
 """
 
 from typing import NamedTuple
@@ -68,8 +68,8 @@ def best_fixed(
 ) -> tuple[Ledger | None, np.ndarray]:
     """Add rows to a copy of ``accounts``; return the copy and the best fixed predictor's losses.
 
-    If numbers overflow, the copy is None, and the losses are NaN from that row on. A row that was
-    not learnt does not change the loss.
+    If numbers overflow in a row, the returned copy is None, and the losses are NaN from that row
+    on. A row that was not learnt does not change the best fixed predictor's loss.
     """
     if accounts is None:
         return None, np.full(learnt.size, np.nan)

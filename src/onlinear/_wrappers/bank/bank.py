@@ -256,7 +256,7 @@ class Bank(Guarded):
         """Run one round of every learner; return how many learners refuse the row.
 
         The result of learner k goes to ``values[k]``: its prediction, or the value that broke a
-        rule. The broken rule, or FINE, goes to ``rules[k]``.
+        rule. The rule that learner k broke, or FINE, goes to ``rules[k]``.
         """
         refused = 0
         for each, state, params, work, where in self._calls:

@@ -34,8 +34,9 @@ def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, ev
     ``start``. A row without a slot is predicted with the ``spare`` record, whose state is ``own``.
     ``kept`` has the arrays for the results: predictions, bad rows and the undo log. Unless its
     arrays are empty, the undo log gets a copy of each record before the first change, and the slot
-    of the record. A new record is not logged, since undoing the run removes its key. Return the
-    fields of an :class:`Outcome`, which say where the loop ended, and how many records were logged.
+    of the record. A new record is not copied to the undo log, since undoing the run removes its
+    key. Return the fields of an :class:`Outcome`, which say where the loop ended, and how many
+    records were logged.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept

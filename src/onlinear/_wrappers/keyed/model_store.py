@@ -65,7 +65,7 @@ class ModelStore:
     # --- one round ------------------------------------------------------------------------------
 
     def row(self, x: Any) -> np.ndarray:
-        """Return a row as an array; refuse a row with other columns."""
+        """Return a row as an array; refuse a row whose columns are not those of the models."""
         if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == self.shape:
             return np.ascontiguousarray(x)
         if checks.sparse(x):
@@ -170,7 +170,7 @@ class ModelStore:
     def forget_new(self, key: Hashable, count: int, start: np.ndarray) -> None:
         """Remove a key if it is new, so that there are ``count`` keys again.
 
-        ``start`` becomes again the record that new keys start with.
+        The record that new keys start with becomes ``start`` again.
         """
         self.start = start
         slot = self.cache.keys.slot(key)

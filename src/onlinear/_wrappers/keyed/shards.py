@@ -86,7 +86,7 @@ def _merge_key(
 
 
 def _put(store: ModelStore, key: Any, model: Learner, other: np.ndarray) -> None:
-    """Store a merged model for a key, and add the counts of the other record."""
+    """Store a merged model for a key, and add the counts of the other shard's record."""
     keys = one_key(key)
     own = store.cache.read(keys)[0]
     own[0, LEARNT:KEY] += other[LEARNT:KEY]

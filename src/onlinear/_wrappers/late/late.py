@@ -32,10 +32,10 @@ class Late(GuardedBy):
 
     ``predict_one(x, id=...)`` predicts a row and remembers it; ``learn_one(id=..., y=...)`` learns
     it when its label arrives, in any order. No row is learnt twice. Labels that arrive twice, too
-    late, or with an unknown id are counted in ``counts_`` and otherwise ignored. The overhead is
-    O(1) per row. A waiting row takes 8 bytes for each number that is stored for it (its features; a
-    few more for Auto), and 140 to 300 bytes in addition, including the ids of rows that were learnt
-    or expired.
+    late, or with an unknown id are counted in ``counts_`` and otherwise ignored. ``Late`` adds O(1)
+    time per row to that of the learner. A waiting row takes 8 bytes for each number that is stored
+    for it (its features; a few more for Auto), and 140 to 300 bytes in addition, including the ids
+    of rows that were learnt or expired.
 
     If a label is refused, or the learner skips it (``on_bad="skip"``), the row keeps waiting for a
     valid label. A row that cannot be predicted is not remembered.
@@ -164,7 +164,7 @@ class Late(GuardedBy):
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many.
 
-        Every new row and every label expires such rows too.
+        Rows that are too old also expire whenever a new row or a label arrives.
         """
         with Transaction(self._guards(), self._pending.mend):
             return self._pending.expire()

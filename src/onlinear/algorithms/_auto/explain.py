@@ -18,10 +18,10 @@ AGES = np.geomspace(0.3, 2e5, 300)  # ages, in rows, among which these quantiles
 class Beliefs(NamedTuple):
     """What ``explain`` shows: each expert's name, memory, error and weight; counts of outliers.
 
-    ``errors`` are root mean squares of recent errors, ``losses`` sums of squares over all rows.
-    ``weights`` are the experts' weights in the prediction. ``past`` are the weights of past labels
-    and errors, in the order label, error, label, error. ``overall`` are the experts' weights in the
-    best fixed combination over all rows.
+    ``errors`` are root mean squares of recent errors; ``losses`` are sums of squared errors over
+    all rows. ``weights`` are the experts' weights in the prediction. ``past`` are the weights of
+    past labels and errors, in the order label, error, label, error. ``overall`` are the experts'
+    weights in the best fixed combination over all rows.
     """
 
     rows: int
@@ -42,12 +42,12 @@ class Beliefs(NamedTuple):
 
 
 def _memory(memories: list[float], overall: np.ndarray) -> float:
-    """Return how many rows back the combination looks, given the experts' weights in it.
+    """Return how many rows back a combination of experts looks, given the experts' weights.
 
     An expert of memory m gives a row of age a the weight e^{−a/m}/m. The result is the geometric
     mean of the ages between the quartiles of the combined weights. Unlike the memory of the leading
-    expert alone, the result changes little when the weights change. The result is NaN if the
-    experts on unscaled columns have more weight than the others.
+    expert alone, this mean changes little when the experts' weights change. The result is NaN if
+    the experts on unscaled columns have more weight than the experts of positive, finite memory.
     """
     known = np.isfinite(memories) & (np.array(memories) > 0.0)
     weights, given = overall[known], overall[np.isnan(memories)]

@@ -1,6 +1,7 @@
 """Label statistics of Auto: range, noise, outliers, and which expert leads.
 
-The statistics are stored in one array. Labels in this array are stored minus the first label y₁.
+All label statistics of one ``Auto`` are stored in one array. The array of label statistics holds
+labels minus the first label y₁.
 """
 
 import math

@@ -1,93 +1,94 @@
 """Jamil & Bouchachia, Table 3: CIRR and OSLOG on the Istanbul Stock Exchange and an F-16.
 
-The claim
----------
-The data set ISE has 536 days and 8 stock indices (the Bovespa index is named twice), from which the
-index of Istanbul in dollars is predicted. The data set F-16 has 13,750 observations of 40
-attributes, from which the ailerons' control is predicted. Parameters are tuned on the first
-quarter, and the table has the errors on the rest. All algorithms except CIRR fail to perform well
-on ISE (RMSE: CIRR .0063, OSLOG .0105, AAR .0187, OGD and ONS .019, ORR .0567). On F-16 CIRR is the
-best too (CIRR 1.97·10⁻⁴, OGD 5.32·10⁻⁴, AAR .761, OSLOG 2.81, ONS 2.73·10⁵, ORR 2.58·10⁷). OSLOG,
-AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR.
+The claim --------- The data set ISE has 536 days and 8 stock indices (the Bovespa index is named
+twice), from which the index of Istanbul in dollars is predicted. The data set F-16 has 13,750
+observations of 40 attributes, from which the ailerons' control is predicted. Parameters are tuned
+on the first quarter of the rows, and the table has the errors on the rest. All algorithms except
+CIRR fail to perform well on ISE (RMSE: CIRR .0063, OSLOG .0105, AAR .0187, OGD and ONS .019, ORR
+.0567). On F-16, too, CIRR has the least RMSE (CIRR 1.97·10⁻⁴, OGD 5.32·10⁻⁴, AAR .761, OSLOG 2.81,
+ONS 2.73·10⁵, ORR 2.58·10⁷). OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter
+than CIRR.
 
 CIRR and OSLOG select attributes: during tuning they set the weight of the Nikkei index to 0, and on
-F-16 all weights but those of attributes 1 to 10 and 39. The attributes with weight 0 are removed.
-The other algorithms shrink far less: AAR and ORR give near zero weight to attributes 26, 30, 32 and
-34 of F-16, which are removed for them, OGD and ONS to none. CIRR and OSLOG also have better
-computational efficiency than ORR, ONS, OGD and AAR.
+F-16 all weights but those of attributes 1 to 10 and 39. The attributes with weight 0 are removed
+for CIRR and OSLOG. The other algorithms shrink far less. AAR and ORR give near zero weight to
+attributes 26, 30, 32 and 34 of F-16, which are removed for AAR and ORR; OGD and ONS give near zero
+weight to no attribute. CIRR and OSLOG also have better computational efficiency than ORR, ONS, OGD
+and AAR.
 
-What is run
------------
-First the paper's protocol is run. Learners start anew on the last three quarters, with a = 10⁻⁵.
-CIRR and OSLOG are given only the attributes that they selected, their matrix D has no positive
-lower limit (floor), and OSLOG's first prediction is w₀ᵀx₁. BLUE is least squares with an intercept,
-fitted to the rows that it is scored on; R² is the squared correlation of y and ŷ. The paper does
-not give the parameters of OGD and ONS. On ISE OGD has η = 10⁻⁵, the same as a. On F-16 OGD's η =
-1.55·10⁻⁶ was searched for so that the printed row comes out; the agreement of this row therefore
-says little. Steps of this size are too long for some rows of F-16, which are predicted here and not
-learnt. The rows of ONS are left out.
+What is run ----------- First the paper's protocol is run. Learners start anew on the last three
+quarters, with a = 10⁻⁵. CIRR and OSLOG are given only the attributes that they selected, their
+matrix D has no positive lower limit (floor), and OSLOG's first prediction is w₀ᵀx₁. BLUE is least
+squares with an intercept, fitted to the rows that it is scored on; R² is the squared correlation of
+y and ŷ. The paper does not give the parameters of OGD and ONS. On ISE, OGD has η = 10⁻⁵, the value
+of the parameter a of other learners. On F-16, OGD's η = 1.55·10⁻⁶ was chosen by a search so that
+the result equals OGD's printed row; the agreement of this row therefore says little. With η =
+1.55·10⁻⁶, OGD's steps overshoot in some rows of F-16, which are predicted here and not learnt. The
+printed rows of ONS are not reproduced, since its parameters are unknown.
 
-Attributes 26, 30, 32 and 34 are not removed for AAR and ORR. In the first quarter attributes 26,
-28, 30, 32 and 34 are 0 in every row. So the weights of these attributes are 0 for any learner,
-which says nothing about shrinkage, and removing the attributes changes nothing in the first
-quarter. Later they are not 0 in a few rows; the claim on shrinkage says what removing them changes
-then.
+In our runs, attributes 26, 30, 32 and 34 of F-16 are not removed for AAR and ORR. In the first
+quarter of F-16, attributes 26, 28, 30, 32 and 34 are 0 in every row. That every learner gives
+attributes 26, 28, 30, 32 and 34 the weight 0 on the first quarter therefore says nothing about
+shrinkage, and removing these attributes changes nothing there. After the first quarter, attributes
+26, 30, 32 and 34 are not 0 in a few rows; the claim on shrinkage says how removing these attributes
+changes the RMSE.
 
 Then the protocol is run with AAR and ORR as they are defined, OSLOG's first prediction 0, a floor
-of 10⁻¹² in D and no attribute removed. These runs are repeated with every learner tuned, by the
-least loss on the first quarter out of a grid from 10⁻⁸ to 100 for a (and grids of η, and of γ and
-ε). Tuned learners are also run without starting anew after the first quarter, as one would do in
-practice; and without the index of Istanbul in lira. With a large ε and a small γ ONS becomes OGD;
-the grid of ONS ends before that. A tuned value at an end of its grid would be marked in the table.
+of 10⁻¹² in D and no attribute removed. The runs without programming errors are repeated with every
+learner tuned: its parameter is the one with the least loss on the first quarter, out of a grid from
+10⁻⁸ to 100 for a (and grids of η, and of γ and ε). Tuned learners are also run without starting
+anew after the first quarter, as one would do in practice, and, on ISE, without the index of
+Istanbul in lira. With a large ε and a small γ, ONS becomes OGD; the grid of ONS excludes such large
+ε and small γ. A tuned value at an end of its grid would be marked in the table.
 
 The selection of attributes is run as the paper did it, with a = 10⁻⁵ and no floor, on the first
-quarter. Then the selection is run on the first quarter starting at each of its first 40 rows in
-turn, and with its rows shuffled.
+quarter. Then the selection of attributes is repeated on the first quarter, starting at each of the
+first 40 rows in turn, and with the rows of the first quarter shuffled.
 
 Sensitivity is how many times a learner's RMSE on the last three quarters grows, at most, if its
 parameter is changed from the tuned value to between a hundredth and a hundred times this value, in
 steps of half a power of ten (ε of ONS is not changed). Time is the best of three replays of the
 F-16 rows by the library's learners.
 
-The reading
------------
-The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are reproduced within one unit of the
-last printed digit in RMSE and R²; the attributes that are left to CIRR and OSLOG are taken from the
-text. OGD's row is reproduced on ISE. On F-16 OGD's RMSE is reproduced but its R² not quite, since
-the library leaves out rows that overshoot. The rows of F-16 come from 7,154 observations, not from
-13,750.
+The reading ----------- The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are
+reproduced within one unit of the last printed digit in RMSE and R²; the attributes that are left to
+CIRR and OSLOG are taken from the paper's text. OGD's row is reproduced on ISE. On F-16 OGD's RMSE
+is reproduced but its R² not quite, since the library's OGD does not learn rows in which its step
+would overshoot. The printed rows of F-16 come from 7,154 observations, not from 13,750.
 
 The printed rows of AAR and ORR are not results of AAR and ORR. ORR's row comes from the programming
 error of Table 2, A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. AAR's row comes from another error:
-ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never inverted. With these errors, the printed rows
-of AAR and ORR are reproduced. ORR's error is in a version of R/ORR.R in the repository that the
-paper names, github.com/JamilWaqas/CR. AAR's error was found by trying about twenty wrong updates
-until one gave the rows of ISE and F-16, and it is not the one that gives the row of Table 2.
-OSLOG's rows are ruined by their first prediction alone, w₀ᵀx₁ with w₀ = 1, made before anything was
-learnt; the paper's Remark 3 says that the first prediction is 0.
+ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never inverted. With the two programming errors,
+the printed rows of AAR and ORR are reproduced. ORR's error is in a version of R/ORR.R in the
+repository that the paper names, github.com/JamilWaqas/CR. AAR's error was found by trying about
+twenty wrong updates until one gave AAR's rows on ISE and F-16; AAR's row in Table 2 comes from a
+different error. OSLOG's printed errors are large because of the first prediction alone, w₀ᵀx₁ with
+w₀ = 1, made before anything was learnt; the paper's Remark 3 says that the first prediction is 0.
 
 Without the programming errors, OGD fails on F-16, and ONS fails on F-16 if it starts anew: the
 units of the attributes differ by orders of magnitude, and the attributes are not scaled. OSLOG is a
-little better than ORR on F-16. Superiority is taken to mean 5 % less RMSE after proper tuning. The
-other learners differ mostly in the first rounds: learners that start anew pay for these rounds, and
-hardly differ if they go on from the first quarter.
+little better than ORR on F-16. Superiority is taken to mean 5 % less RMSE after proper tuning.
+Apart from OGD and ONS, the learners differ mostly in the first rounds: learners that start anew pay
+for these rounds, and hardly differ if they go on from the first quarter.
 
 The selections on ISE and on F-16 come out as in the paper, and both depend on the first row. The
 Nikkei index is not found to be irrelevant: it is 0 on the first day, so its weight is 0 after the
-first round, and with no floor a weight of 0 never returns. If the run begins on another day, the
-indices that are 0 on that day are lost, mostly none. The same holds for attributes 1 to 10 and 39
-of F-16: if the run begins at another row, those that are 0 in that row are lost, and in another
-order of the rows other attributes are selected. The claims say how often the selection changes.
+first round, and with no floor a weight of 0 never returns. If the run on ISE begins on another day,
+the indices that are 0 on that day get weight 0 instead; on most days, no index is 0. Likewise, if
+the run on F-16 begins at another row, those of the attributes 1 to 10 and 39 that are 0 in that row
+are not selected, and in another order of the rows other attributes are selected. The claims about
+the selection say how often it changes.
 
-Shrinkage is counted by weights that are exactly 0, with no floor, as the paper ran it. If weights
-with next to no effect are counted, with the floor, the lead of CIRR and OSLOG is smaller: OGD has
-such weights too, of attributes so small that its steps have not reached them. OGD's weights that
-are exactly 0 are those of attributes that are 0 except in rows it skipped. The counts with and
-without the floor are given.
+Shrinkage is the number of weights that are exactly 0 in runs with no floor in D, as in the paper.
+If weights with next to no effect are counted instead, in runs with the floor, the lead of CIRR and
+OSLOG is smaller: OGD has weights with next to no effect too, because some attributes are so small
+that OGD's steps hardly change their weights. OGD's weights that are exactly 0 are those of
+attributes that are 0 except in rows it skipped. The claim on shrinkage gives the counts of weights
+with and without the floor.
 
-The list of ISE's inputs names the Bovespa index twice. One of the eight columns is actually the
-index of Istanbul in lira, which is the label up to the exchange rate of the day. Without this
-column the error about doubles for all learners, and none is clearly better than the others.
+The list of ISE's inputs names the Bovespa index twice. One of the eight columns of ISE is actually
+the index of Istanbul in lira, which is the label up to the exchange rate of the day. Without the
+index in lira, the error about doubles for all learners, and none is clearly better than the others.
 """
 
 from collections.abc import Mapping
@@ -133,7 +134,7 @@ CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the
 
 
 def run(study: Study) -> Outcome:
-    """Compute the table as the paper ran it and corrected, and the selected attributes."""
+    """Compute the table with and without the paper's errors, and the selected attributes."""
     every = 2 if study.quick else 1
     data = {
         "ISE": load("istanbul_stock_exchange", study.folder, study.download),
@@ -185,7 +186,7 @@ def _values(seen: Mapping[str, SetSeen], hidden: Mapping[str, float]) -> list[Cl
 
 
 def _printed_rows(seen: Mapping[str, SetSeen]) -> list[Claim]:
-    """Return the claims about the rows expected as printed."""
+    """Return the claims about the rows that should equal the printed ones."""
     same = {
         which: all(
             agrees(PRINTED[which][name][k], each.paper[name][k]) for name in SAME for k in (0, 1)
@@ -306,7 +307,7 @@ def _no_label_in_disguise(ise: SetSeen, hidden: Mapping[str, float]) -> Claim:
 
 
 def _selected(which: str, data: Data, study: Study) -> list[Claim]:
-    """Return the claims about the selection on the first quarter, and its stability."""
+    """Return the claims about the attributes selected on the first quarter, and their stability."""
     X, y = split(data.X, data.y)[:2]
     said = set(KEPT[which])
     cirr, oslog = ol.CIRR(a=A, floor=0.0), ol.OSLOG(a=A, floor=0.0)

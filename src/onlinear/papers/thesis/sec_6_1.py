@@ -1,23 +1,21 @@
 """Moroshko (2013), sec 6.1: the bounds of LASER and ARCOR, for two kinds of drift.
 
-The claim
----------
-LASER's bound (6.9) is of the order T^{2/3}V^{1/3}, where V is the sum of the squared steps of the
-comparator. So LASER's average loss comes close to that of the best sequence if V is sublinear.
-ARCOR's bound is of the order √(TV′)·log T, where V′ is the sum of the steps. The two bounds are
-compared on two examples.
+The claim --------- LASER's bound (6.9) is of the order T^{2/3}V^{1/3}, where V is the sum of the
+squared steps of the comparator. According to this bound, LASER's average loss comes close to that
+of the best sequence if V is sublinear in T. ARCOR's bound is of the order √(TV′)·log T, where V′ is
+the sum of the lengths of the comparator's steps. The bounds of LASER and ARCOR are compared for two
+kinds of drift.
 
 Constant drift, steps of length ν: the bounds are ν^{2/3}T for LASER and ν^{1/2}T log T for ARCOR,
 and ARCOR's is the larger if (log T)⁶ > ν. Polynomial decay, steps of length t^−κ:
 V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for κ ≠ 1 and V′ ≤ log(T−1) + 1 for κ = 1, and V has the same bounds
 with 2κ. Asymptotically LASER outperforms ARCOR about when κ < .7.
 
-What is run
------------
-First the formulas of the section are checked numerically. The closed forms are compared with the
-sums, the two orders are compared for constant drift, and the κ at which they cross is computed for
-T from 10⁸ to 10^100000. Then (6.8), which gives the drift penalty c with which (6.9) is to hold, is
-tried on d = 1, x = 1, and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
+What is run ----------- First the formulas of section 6.1 are checked numerically. The closed forms
+of V and V′ are compared with the sums of steps, the orders of the two bounds are compared for
+constant drift, and the κ at which the two orders cross is computed for T from 10⁸ to 10^100000.
+Then (6.8), which gives the drift penalty c with which (6.9) is to hold, is tried on d = 1, x = 1,
+and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
 
 Then the bounds of LASER and ARCOR are computed on streams. Rows are uniform on the unit circle. The
 true weights have length 1 and turn so that their steps are exactly ν or t^−κ. Labels are y = uᵀx +
@@ -27,21 +25,21 @@ LASER.from_drift is given T, V and the largest label, ARCOR.from_drift T, V′ a
 and with all constants. A certificate bounds the learner's loss minus the loss of the true weights
 from above.
 
-The reading
------------
-(log T)⁶ > ν is right as an inequality between the two orders. But inside a ball of radius 1 a step
-ν is at most 2, so from T = 4 on the inequality always holds. The opposite case, (log T)⁶ < ν, needs
-a ball of radius ½(log T)⁶; then R_B and Y, which the orders leave out, are as large as this radius.
+The reading ----------- The condition (log T)⁶ > ν, under which ARCOR's order is larger than
+LASER's, is right. But inside a ball of radius 1 a step ν is at most 2, so from T = 4 on (log T)⁶ >
+ν always holds. The opposite case, (log T)⁶ < ν, needs a ball of radius ½(log T)⁶; then R_B and Y,
+which the orders leave out, are as large as this radius.
 
-The crossover is at κ = 2/3, where the powers of T in T^{2/3} and T^{1−κ/2} agree. To one digit 2/3
-is .7, so the thesis' "about .7" is taken to be right. Because of the logarithm, the crossover
-matters only for very long streams: up to some ten million rounds LASER's order is the smaller for
-every κ.
+The orders of LASER's and ARCOR's bounds cross at κ = 2/3, where the powers of T in T^{2/3} and
+T^{1−κ/2} agree. To one digit 2/3 is .7, so the thesis' "about .7" is taken to be right. Because of
+the factor log T in ARCOR's order, the crossover matters only for very long streams: up to some ten
+million rounds LASER's order is the smaller for every κ.
 
-The closed form lacks the + 1 of the line it comes from; ((T−1)^{1−κ} − κ)/(1 − κ) is right. In
-(6.8) the exponent 2/3 belongs to the whole fraction: as printed, c is too large, and (6.9) is false
-with this c. Bounds are compared at T in every run. The section's last paragraph, on bounds of other
-authors, has nothing to run.
+The closed form of the bound on V′ for κ ≠ 1 lacks the + 1 of the line that it is derived from;
+((T−1)^{1−κ} − κ)/(1 − κ) is right. In (6.8) the exponent 2/3 belongs to the whole fraction: as
+printed, c is too large, and (6.9) is false with this c. The bounds of LASER and ARCOR are compared
+after all T rounds of every run. The section's last paragraph, on bounds of other authors, has
+nothing to run.
 """
 
 import numpy as np

@@ -145,8 +145,9 @@ def projected(geometry: Geometry, rng: Random) -> Projected:
 def figure_3(w: Vector, alpha: float, *, printed: bool) -> tuple[Vector, int]:
     """Return the result v* of Figure 3, and how many components its medians looked at.
 
-    Lines 8 and 15 are as printed, or without the α/n in the denominator, as in Claim 1. As printed,
-    line 11 may take the minimum of an empty set, which raises a ValueError.
+    If ``printed``, lines 8 and 15 of Figure 3 are as printed, else without the α/n in the
+    denominator, as in Claim 1. With lines 8 and 15 as printed, line 11 may take the minimum of an
+    empty set, which raises a ValueError.
     """
     floor = alpha / w.size
     below = floor if printed else 1.0

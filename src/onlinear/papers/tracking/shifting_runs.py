@@ -119,8 +119,8 @@ class Priced(NamedTuple):
 def priced(seed: int, lengths: Sequence[int]) -> Priced:
     """Return the cost of a shift of the true weights, after each of ``lengths`` rounds.
 
-    The cost is the loss after the shift minus that of a new learner that starts there. Rows after
-    the shift are the same for all lengths.
+    The cost of a shift is the learner's loss after the shift minus the loss of a new learner that
+    starts at the shift. The rows after the shift are the same, however many rounds precede it.
     """
     longest = max(lengths)
     prices = np.empty((len(LEARNERS), len(PASTS), len(lengths), 2))
