@@ -6,7 +6,7 @@ A round is, apart from each learner's own scalars and prediction,
     w ← w + e·v / (r + χ)
     Σ ← Σ − vvᵀ / (r + χ)
 
-and, for a drifting target, Σ ← Σ + I/c before every round but the first.
+If the target drifts, the update Σ ← Σ + I/c comes before every round but the first.
 
 Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
 """

@@ -18,7 +18,7 @@ __all__ = ["Seen", "bounds", "printed"]
 
 
 class Seen(NamedTuple):
-    """The quantities in the bounds, after some rounds."""
+    """The quantities in the bounds of Table 4.1, after some rounds."""
 
     losses: np.ndarray  # the losses of u, round by round
     norm: float  # ‖u‖, which is also taken for U
