@@ -166,7 +166,7 @@ def learn_leaf(state, params, y, out, start, done, taken, space):
 
 
 def block(state, params, table, y, out, start, rows, space):
-    """Run up to ``rows`` rows as a block; return how many ran, and if the step runs the next."""
+    """Run up to ``rows`` rows as a block; return how many, and if the step runs the next row."""
     X, W, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     matrices, count = others(state, params)

@@ -52,7 +52,7 @@ WATCHED = False  # whether to make sure that the step changes nothing when it on
 
 
 def step(state, params, x, y, work):
-    """Placeholder for the learner's step in the templates below."""
+    """Placeholder for a learner's step, which is compiled into the loops of this module."""
     raise NotImplementedError
 
 
@@ -171,7 +171,8 @@ def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
 def gathered(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of sparse rows by a local step, on the nonzero columns only.
 
-    The state of a local step is the number of rounds t and one or two vectors as wide as x.
+    A local step reads and writes its state only in the columns where x is not 0. The state of a
+    local step is the number of rounds t and one or two vectors as wide as x.
     """
     data, indices, indptr, parts = X
     for i in range(start, stop):

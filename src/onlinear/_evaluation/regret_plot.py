@@ -42,8 +42,8 @@ def regret_plot(
     Parameters
     ----------
     models : Learner, Certificate, or several of them
-        What to plot. Each learner or certificate has three curves: its loss (solid), its comparator
-        (dotted) and its ceiling (dashed).
+        The learners or certificates to plot. Each learner or certificate has three curves: its loss
+        (solid), its comparator (dotted) and its ceiling (dashed).
     X, y : arrays or DataFrames, optional
         The stream on which learners are replayed. If X and y are given, the best fixed predictor
         (least squares) is drawn too.

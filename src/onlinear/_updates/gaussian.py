@@ -107,8 +107,8 @@ def covariance_times(state, x, work):
 def learn_later(state, x, e, chi, r, work):
     """Learn the residual e at x like :func:`learn`, but defer the update of a large Σ.
 
-    :func:`covariance_times` has computed Σx before. The next round makes the deferred update in one
-    pass with its own Σx; after the last round, :func:`settle` makes it.
+    :func:`covariance_times` has computed Σx before. The next round makes the deferred update of Σ
+    in one pass with its own Σx; after the last round, :func:`settle` makes the deferred update.
     """
     if not math.isfinite(chi * e):
         return OVERFLOW

@@ -9,11 +9,11 @@
 Columns are standardized by :mod:`onlinear._updates.units`, experts combined by
 :mod:`onlinear.algorithms._auto.combination`, and outlying entries of x replaced by
 :mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the prediction is
-clipped to that distance, where σ² is a running mean of squared errors, and m counts how many such
-labels came without a break. As the clipping distance doubles with every clipped label, genuine
-level shifts are still learned. A label far outside the range seen so far is skipped, unless there
-was another such label recently. If one of the first ten labels is an extreme outlier, the learner
-starts over and learns the other nine. One round is implemented in
+clipped to that distance, where σ² is a running mean of squared errors, and m counts how many labels
+were clipped without a break. As the clipping distance doubles with every clipped label, genuine
+level shifts are still learned. A label far outside the range of labels seen so far is skipped,
+unless another label was far outside the range recently. If one of the first ten labels is an
+extreme outlier, the learner starts over and learns the other nine. One round is implemented in
 :mod:`onlinear.algorithms._auto.rounds`.
 
 Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
@@ -215,7 +215,8 @@ class Auto(Learner):
     def _for_tables(self) -> Self:
         """Return a copy of the learner in which past labels and errors have the weight 0.
 
-        Past labels and errors belong to the last rows learnt, and say nothing about other rows.
+        Past labels and errors belong to the last rows learnt, and say nothing about the rows of a
+        table.
         """
         if not self._learnt().past.size:
             return self

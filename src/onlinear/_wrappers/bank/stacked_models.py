@@ -1,9 +1,9 @@
 """Stacks: a stack holds the states of models with the same step function, side by side.
 
-A bank consists of a few stacks. The loops over rows and models are the engine's
-(:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module calls them for blocks of rows,
-and divides the models among threads. Models share only the rows, so the results are the same to
-the bit for any number of threads.
+The learners of a bank are divided into a few stacks. The loops over rows and models are the
+engine's (:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module calls them for blocks of
+rows, and divides the models among threads. The models of a bank share only the rows, so the results
+are the same to the bit for any number of threads.
 """
 
 import time
@@ -121,7 +121,7 @@ class StackSlice(NamedTuple):
 
 
 def _divided(slices: list[StackSlice], seconds: list[float], number: int) -> list[StackSlice]:
-    """Return slices that take about the same time, given the times of the current slices."""
+    """Return slices of models that take equal times, given the times of the current slices."""
     share = sum(seconds) / number
     smaller = []
     for (stack, first, last, work), took in zip(slices, seconds, strict=True):

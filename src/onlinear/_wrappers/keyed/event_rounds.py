@@ -83,7 +83,7 @@ class _SlotRange(NamedTuple):
     high: int
 
     def select(self, slots: np.ndarray, events: np.ndarray) -> np.ndarray:
-        """Return the events in this range of slots, in order."""
+        """Return the events whose records are in the range of slots, in order."""
         chosen = np.empty_like(events)
         return chosen[: _select(slots, events, *self, chosen)]
 
@@ -126,7 +126,7 @@ class _Rounds:
         self._stopped = True
 
     def run(self, worker: WorkRecord, rows: np.ndarray, progress: Callable[[int], None]) -> Outcome:
-        """Run the events of the given rows in one thread; return the outcome."""
+        """Run the events of the given rows in one thread; return the outcome of the run."""
         segments, slots, _ = self._events
         most = min(LARGEST_BLOCK, rows.size)
         log = worker.undo_log.buffers(most if self._undoable else 0, segments.size)

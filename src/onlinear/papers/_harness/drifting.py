@@ -129,8 +129,8 @@ def spread(losses: np.ndarray) -> float:
 def below(curves: LossCurves, one: str, *others: str) -> bool:
     """Return whether one learner's mean loss is significantly lower than that of all others.
 
-    Losses are compared stream by stream: the 95 % confidence interval of the mean difference must
-    lie above 0.
+    Losses are compared stream by stream: the 95 % confidence interval of the mean difference from
+    every other learner must lie above 0.
     """
     apart = [curves.losses[other] - curves.losses[one] for other in others]
     return all(each[:, -1].mean() > spread(each) for each in apart)
