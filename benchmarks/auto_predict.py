@@ -2,11 +2,12 @@
 
     python benchmarks/auto_predict.py [--data FOLDER]
 
-The first 20,000 rows of each data set are used. The first figures are the median and the mean over
-the sets of R² on the second half after ``fit`` on the first; in the mean, R² counts as −1 if it is
-lower. The other figures are the squared errors of the next 1, 10, 100 and 1,000 rows, predicted at
-40 places (20 in sets of at most 2,500 rows) and divided by the variance of y, as geometric means
-over the sets. The sets are described in benchmarks/accuracy.py, except the last eight of NAMES.
+The first 20,000 rows of each data set are used. The first figures are the median and the mean, over
+the data sets, of R² on the second half of the rows after ``fit`` on the first half; in the mean, an
+R² below −1 counts as −1. The other figures are the squared errors of the next 1, 10, 100 and 1,000
+rows, predicted at 40 places (20 in sets of at most 2,500 rows) and divided by the variance of y, as
+geometric means over the data sets. The data sets are described in benchmarks/accuracy.py, except
+the last eight of NAMES.
 """
 
 import argparse

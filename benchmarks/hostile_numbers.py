@@ -6,11 +6,12 @@ Every stream has a learner with parameters of any admitted size, alone or in a w
 rows of one family: subnormal numbers, 1e±154, 1e±300, likelihoods, columns that are constant at
 first, sentinels, alternating scales, tiny and huge labels. Every round must end within 100 times
 its usual time. A round must leave a finite state with a positive definite Σ, or refuse the row with
-an error message. A state file must restore the same bits. One stream in a hundred tests Auto: its
-squared error after a hostile row must be at most 1.2 times that of a copy that never saw the row
-(hostile labels are at least 30, a hundred σ of the noise, and rows below 1e3 have their true
-label). The tolerance for rounding errors of Σ is a share of the largest variances that Σ has had. A
-stream that does not end is reported and abandoned. ``--only SEED`` runs one stream in this process.
+an error message. Saving a learner to a state file and loading it must restore the same bits. One
+stream in a hundred tests Auto: its squared error after a hostile row must be at most 1.2 times that
+of a copy that never saw the row (hostile labels are at least 30, a hundred σ of the noise, and rows
+below 1e3 have their true label). The tolerance for rounding errors of Σ is a share of the largest
+variances that Σ has had. A stream that does not end is reported and abandoned. ``--only SEED`` runs
+one stream in this process.
 """
 
 import argparse

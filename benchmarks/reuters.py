@@ -3,8 +3,8 @@
     python benchmarks/reuters.py [--data FOLDER]
 
 The stories, topics and filters are those of ``onlinear paper filtering-fig-1``, whose page has the
-F-measures. The stories are looked for in the folder, then by ``onlinear.streams.load``, which
-downloads them if necessary.
+F-measures. The stories are looked for in the folder of ``--data``, then by
+``onlinear.streams.load``, which downloads them if necessary.
 """
 
 import argparse

@@ -8,12 +8,12 @@ Then
 
     ‖u − w‖² − ‖u − w'‖² = η(2 − η‖x‖²) e² − 2η ev ≥ η(2 − η‖x‖² − a) e² − η v²/a
 
-for every a > 0, since 2ev ≤ ae² + v²/a. Let R be the largest η‖x‖² and a = (2 − R)/2. Summing over
-all rows, the left side is at most ‖u‖², so
+The inequality holds for every a > 0, since 2ev ≤ ae² + v²/a. Let R be the largest η‖x‖² and
+a = (2 − R)/2. Summing over all rows, the left side is at most ‖u‖², so
 
     Σ e² ≤ 4/(2 − R)² · (Σ v² + (2 − R)/(2η)·‖u‖²) ≤ 4/(2 − R)² · (Σ v² + ‖u‖²/η)
 
-Widrow & Hoff, 1960. The same learner is in the package as ``GD(eta=η/2)``.
+Widrow & Hoff, 1960. The least mean squares filter is in the package as ``GD(eta=η/2)``.
 
     python examples/own_learner.py
 """

@@ -1,7 +1,7 @@
-"""Calls of the public API with the usual kinds of input; what these calls compile is in wheels.
+"""Calls of the public API with the usual kinds of input; wheels contain what they compile.
 
-Only types matter here, not numbers, so streams are short. A test
-(``tests/native/test_library.py``) fails if an example of the documents compiles anything.
+What is compiled depends on the types of the input, not on the numbers, so streams are short. A test
+(``tests/native/test_library.py``) fails if an example of the documentation still compiles anything.
 """
 
 import tempfile
@@ -39,7 +39,7 @@ def _stream(rows: int, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
 
 
 def workload() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield a name and a function without arguments for each call."""
+    """Yield a name and a function without arguments for each call of the workload."""
     for name in ol.LEARNERS:
         for k, make in enumerate(_models(name)):
             for way in WAYS[:-2] if name.startswith("Kernel") else WAYS:

@@ -37,7 +37,7 @@ class River(GuardedBy, base.Regressor):
     Parameters
     ----------
     model
-        The learner; it is copied, and the copy learns.
+        The learner to wrap; it is copied, and the copy learns.
 
     Examples
     --------
@@ -76,13 +76,13 @@ class River(GuardedBy, base.Regressor):
 
     @atomic
     def predict_one(self, x: Mapping[Hashable, float]) -> float:
-        """Predict the label of one row; never changes the model."""
+        """Predict the label of one row, without changing the model."""
         learner, columns = self._with(x)
         return learner.predict_one(_row(x, columns))
 
     @atomic
     def learn_one(self, x: Mapping[Hashable, float], y: float) -> None:
-        """Learn the label of one row, with whatever features it has."""
+        """Learn the label of one row, which may have any features, known or new."""
         learner, columns = self._with(x)
         skipped = learner.n_skipped_
         learner.learn_one(_row(x, columns), y)
@@ -92,7 +92,7 @@ class River(GuardedBy, base.Regressor):
             self.__dict__.update(learner=learner, _columns=columns)  # both or neither
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
-        """Return the learner and its columns; if x has new features, a copy with more columns."""
+        """Return the learner, or a copy with columns for new features of x, and its columns."""
         if not isinstance(x, Mapping):
             hint = "; onlinear.replay takes sparse rows" if checks.sparse(x) else ""
             raise TypeError(f"River needs a row as a dict, got {type(x).__name__}{hint}")

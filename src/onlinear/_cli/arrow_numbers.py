@@ -1,7 +1,7 @@
-"""Numbers between Arrow and NumPy, by their memory.
+"""Conversion of numbers between Arrow and NumPy through their memory buffers.
 
-pyarrow's own conversions import pandas wherever it is installed, which takes a third of the time of
-a run on a small file.
+pyarrow's own conversions import pandas wherever pandas is installed, which takes a third of the
+time of a run on a small file.
 """
 
 import numpy as np

@@ -31,8 +31,8 @@ def check_outputs(
     """Refuse outputs that would overwrite an input or each other, or that cannot be written.
 
     ``inputs`` are pairs of a description and a path ("-" is standard input). ``outputs`` maps
-    options to paths ("-" is standard output). Standard output is always checked, as the summary is
-    printed there.
+    options to paths ("-" is standard output). Standard output is always checked, as the command
+    prints its summary there.
     """
     files = {option: path for option, path in outputs.items() if path is not None and path != "-"}
     taken = {

@@ -6,7 +6,7 @@ __all__ = ["Fault", "Faults"]
 
 
 class Fault(NamedTuple):
-    """Why a row is bad: the reason, and the column and value if it is due to one column."""
+    """Why a row is bad: the reason, and the column and value if one column is at fault."""
 
     rule: str
     column: str | None = None
@@ -14,7 +14,7 @@ class Fault(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The reason and the column without the value; bad rows are counted for each kind."""
+        """The kind of fault, by which bad rows are counted: the reason and the column."""
         return self.rule if self.column is None else f"{self.rule} in column {self.column!r}"
 
     def __str__(self) -> str:

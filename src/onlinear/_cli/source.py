@@ -23,8 +23,8 @@ class Place(NamedTuple):
     """A position in a stream of rows, from which a run can be resumed.
 
     ``file`` is the number of the file and ``byte`` the position in it at which a block of rows
-    begins (text files only). ``row`` and ``total`` count the rows before the block, in the file and
-    in the stream; ``skip`` counts rows within the block.
+    begins (text files only). ``row`` and ``total`` count the rows before the block, ``row`` in the
+    file and ``total`` in the stream; ``skip`` counts the rows of the block before the place.
     """
 
     file: int = 0
@@ -159,7 +159,7 @@ class Source:
             )
 
     def mark(self, place: Place) -> str:
-        """Return a fingerprint of the file up to a place, by which a resumed run recognizes it."""
+        """Return a fingerprint of the file up to a place, by which a resumed run knows the file."""
         if self.piped:
             return ""
         before = [str(Path(path).stat().st_size) for path in self.paths[: place.file]]

@@ -31,7 +31,7 @@ class Records:
 
     @cached_property
     def _begun(self) -> tuple[CSV | Lines, bytes, int]:
-        """The parser, the first records, and the byte where they begin."""
+        """The parser of the file, the first records, and the byte where the first records begin."""
         data = self.text.first(2 if self.kind == "csv" and not self.names else 1)
         start = len(BOM) if data.startswith(BOM) else 0
         self._refuse_other(data[start:])
@@ -61,7 +61,7 @@ class Records:
             raise DataError(f"{self.name} looks like JSON lines: use --format jsonl")
 
     def _header(self, line: bytes) -> list[str]:
-        """Return the column names in the first record."""
+        """Return the column names in the first record of a CSV file."""
         try:
             options = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
             read = pa.csv.ReadOptions(autogenerate_column_names=True)
@@ -126,7 +126,8 @@ class Records:
     def mark(self, byte: int, row: int) -> str:
         """Return a fingerprint of the first ``byte`` bytes, or of a whole compressed file.
 
-        An uncompressed file may have grown when the run is resumed.
+        Bytes of an uncompressed file after ``byte`` are left out, since the file may have grown
+        when a run is resumed.
         """
         if self.text.piped:
             return ""

@@ -1,8 +1,8 @@
 """One block of rows by matrix products, with the results of single rounds; see :mod:`.bulk`.
 
-A block is processed in leaves of a few rows. ``numbers`` has a column for each row of the block:
-xᵀw before the row is learnt, the prediction to return, how far the row moves the weights, xᵀΣ₀x,
-and a bound on the rounding error of that.
+A block of rows is processed in leaves, which are groups of a few rows. ``numbers`` has a column for
+each row of the block: xᵀw before the row is learnt, the prediction to return, how far the row moves
+the weights, xᵀΣ₀x, and a bound on the rounding error of xᵀΣ₀x.
 
 The functions without a decorator are templates: ``turn``, ``accept`` and the other functions of a
 learner (:class:`onlinear._engine.bulk.Bulk`) are bound when the templates are compiled.
@@ -70,7 +70,7 @@ def _copy(x, diagonal, a, copy, p):
 
 @kernel
 def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
-    """Copy rows to X, set P to what drift adds; return how many have numbers of usual size."""
+    """Copy rows to X, set P to what drift adds to Σx; return how many rows have usual numbers."""
     d = S.shape[0]
     for i in range(d):
         diagonal[i] = S[i, i]
@@ -138,7 +138,7 @@ def decide_leaf(params, y, start, done, n, count, space):
 
 
 def learn_leaf(state, params, y, out, start, done, taken, space):
-    """Update the weights row by row; return how many rows are taken, and the fate of the last."""
+    """Update the weights row by row; return how many rows are learnt, and the last row's fate."""
     X, _, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     d, weights = S.shape[0], w.size
@@ -166,7 +166,7 @@ def learn_leaf(state, params, y, out, start, done, taken, space):
 
 
 def block(state, params, table, y, out, start, rows, space):
-    """Run up to ``rows`` rows as a block; return how many, and whether the step takes the next."""
+    """Run up to ``rows`` rows as a block; return how many, and if the step runs the next row."""
     X, W, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     matrices, count = others(state, params)

@@ -2,7 +2,7 @@
 
 ``step``, ``settle``, ``keep``, ``vital`` and the flags ``GUARDED`` and ``WATCHED`` are placeholders
 for what a step declares; :class:`onlinear._engine.step.Step` replaces them. The loop over blocks of
-rows is in :mod:`onlinear._engine.bulk`, that over many keys in
+rows is in :mod:`onlinear._engine.bulk`, the loop over many keys in
 :mod:`onlinear._wrappers.keyed.event_loop`.
 """
 
@@ -52,7 +52,7 @@ WATCHED = False  # whether to make sure that the step changes nothing when it on
 
 
 def step(state, params, x, y, work):
-    """Placeholder for the learner's step in the templates below."""
+    """Placeholder for a learner's step, which is compiled into the loops of this module."""
     raise NotImplementedError
 
 
@@ -68,8 +68,9 @@ def vital(state):
 def one(state, params, x, y, work, labelled):
     """One round: predict x, and learn y if it is labelled.
 
-    Before a round with very large or very small numbers, the state is copied. If a number is not
-    finite afterwards, the round is undone; see :mod:`onlinear._engine.number_range`.
+    Before a round with very large or very small numbers, the state is copied. If a number of the
+    state is not finite after the round, the round is undone; see
+    :mod:`onlinear._engine.number_range`.
     """
     usual = usual_row(x)
     if not usual:
@@ -101,7 +102,7 @@ def one(state, params, x, y, work, labelled):
 
 @kernel
 def judged(parts, copy, rule, labelled):
-    """Return the rule that a round breaks, given its step's answer; if any, restore the state."""
+    """Return the rule that a round breaks, or FINE; if a rule is broken, restore the state."""
     if not labelled and (rule == OVERFLOW or not same(parts, copy)):
         rule = NOT_ONLY_PREDICTED
     elif not sound(parts):
@@ -150,9 +151,9 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
 
 
 def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
-    """Run rounds start..stop of sparse rows, converted to dense ones, as many at a time as fit.
+    """Run rounds start..stop of sparse rows, made dense, as many rows at a time as fit in ``room``.
 
-    This loop is not compiled; ``chunk`` is.
+    The loop in ``spread`` is not compiled; the function ``chunk`` that it calls is.
     """
     while start < stop:
         end = min(stop, start + len(room))
@@ -170,7 +171,8 @@ def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
 def gathered(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of sparse rows by a local step, on the nonzero columns only.
 
-    The state is t and one or two vectors as wide as x.
+    A local step reads and writes its state only in the columns where x is not 0. The state of a
+    local step is the number of rounds t and one or two vectors as wide as x.
     """
     data, indices, indptr, parts = X
     for i in range(start, stop):
@@ -214,10 +216,11 @@ def each(state, params, x, y, work, labelled, where, values, rules):
 def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, last, start, stop):
     """Run rounds start..stop of the models first..last of a stack, model by model.
 
-    Model k writes its predictions in row where[k] of ``out``. A row that breaks a rule is marked in
-    ``bad`` if the model skips it, and still predicted if it can be, else its prediction is NaN. If
-    the model does not skip it, the models after it stop before that row. Return row, model, rule
-    and value of the earliest such row.
+    Model k writes its predictions in row where[k] of ``out``. If a model that skips bad rows
+    refuses a row, the row is marked in ``bad``, and still predicted if possible; otherwise its
+    prediction is NaN. If a model that does not skip bad rows refuses a row, the models after this
+    model stop before that row. Return the earliest row that was refused and not skipped, its model,
+    the rule broken, and the value that broke the rule.
     """
     who, broken, by = 0, FINE, 0.0
     for k in range(first, last):

@@ -50,7 +50,7 @@ class Crew:
         meanwhile: Callable[[], None] | None = None,
         stop: Callable[[], None] | None = None,
     ) -> list[T]:
-        """Run the calls and return their results; none still runs when this returns or raises.
+        """Run calls and return their results; no call still runs when ``run`` returns or raises.
 
         ``meanwhile`` is called from time to time while the calls run. After an error, ``stop`` is
         called to end the other calls early.
@@ -91,11 +91,11 @@ _held = False  # whether BLAS is limited to one thread
 
 @contextlib.contextmanager
 def blas_threads(d: int) -> Iterator[None]:
-    """Limit BLAS to one thread for blocks of rows of width d, if more would slow it down.
+    """Limit BLAS to one thread for blocks of rows of width d, if more threads would be slower.
 
-    Only the main thread sets the limit, since OpenBLAS does not always obey other threads. Inside
-    the context, the limit holds for all threads. (The context manager is a generator, so that the
-    limit is removed after any interrupt.)
+    Only the main thread limits the threads of BLAS, since OpenBLAS does not always obey other
+    threads. Inside the context, the limit holds for all threads. (The context manager is a
+    generator, so that the limit is removed after any interrupt.)
     """
     global _held
     if d >= BLAS_THREADS_PAY or _held or threading.current_thread() is not threading.main_thread():
@@ -113,8 +113,9 @@ def blas_threads(d: int) -> Iterator[None]:
 def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T]]:
     """Run a call in a thread while the ``with`` block runs.
 
-    The call is given a function to report the row it has reached. Once the block has ended without
-    needing the result, that function raises, which ends the call.
+    The call is given a function with which it reports the row that it has reached. Once the
+    ``with`` block has ended without needing the result of the call, the function that reports the
+    row raises an error, which ends the call.
     """
     ended = threading.Event()
 

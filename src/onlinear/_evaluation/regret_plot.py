@@ -35,15 +35,15 @@ def regret_plot(
 ) -> "Axes":
     """Plot the cumulative loss of learners, the best loss in hindsight, and the upper bounds.
 
-    Learners are replayed on X and y; certificates need neither. A cross marks where a bound ends
-    because a hypothesis of its theorem fails. A notebook shows the figure below the cell.
-    Elsewhere, ``plt.show()`` shows the figure if pyplot was imported before the call.
+    Learners are replayed on X and y; certificates need neither X nor y. A cross marks where a bound
+    ends because a hypothesis of its theorem fails. A notebook shows the figure below the cell.
+    Outside of notebooks, ``plt.show()`` shows the figure if pyplot was imported before the call.
 
     Parameters
     ----------
     models : Learner, Certificate, or several of them
-        What to plot. Each learner or certificate has three curves: its loss (solid), its comparator
-        (dotted) and its ceiling (dashed).
+        The learners or certificates to plot. Each learner or certificate has three curves: its loss
+        (solid), its comparator (dotted) and its ceiling (dashed).
     X, y : arrays or DataFrames, optional
         The stream on which learners are replayed. If X and y are given, the best fixed predictor
         (least squares) is drawn too.
@@ -103,7 +103,7 @@ def regret_plot(
 
 
 def _axes() -> "Axes":
-    """Return the axes of a new figure, made with pyplot if that is imported or in a notebook."""
+    """Return the axes of a new figure, made with pyplot in notebooks or if pyplot is imported."""
     if "ipykernel" in sys.modules:  # its backend shows each figure of pyplot once, below the cell
         import matplotlib.pyplot  # noqa: F401
     pyplot = sys.modules.get("matplotlib.pyplot")

@@ -24,7 +24,8 @@ def load(path: str | os.PathLike[str], *, spill: str | os.PathLike[str] | None =
         The state file, which must be a regular file.
     spill : path or None, default None
         The folder in which a :class:`onlinear.Keyed` keeps models that do not fit in memory; None
-        means the folder for temporary files. This folder is never taken from the state file.
+        means the folder for temporary files. The folder ``spill`` is never taken from the state
+        file.
     """
     if spill is not None and not Path(spill).is_dir():
         raise ValueError(f"load needs spill to be a folder that exists, got {spill!r}")

@@ -31,7 +31,7 @@ def _scaled(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
 
 
 def _times(value: float, k: int) -> float:
-    """Return value · 2^k, or infinity if that is too large."""
+    """Return value · 2^k, or infinity if the product is too large for a float."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.ldexp(value, k))
 

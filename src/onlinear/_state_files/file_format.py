@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
 def write(
     path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, np.ndarray | Pieces]
 ) -> None:
-    """Write a state file: all of it, or nothing."""
+    """Write a whole state file, or leave the old file as it is."""
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     kinds = {name: _kind(array) for name, array in arrays.items() if _kind(array) != "f8"}
     about = {**header, **({"kinds": kinds} if kinds else {}), "arrays": shapes}
@@ -90,7 +90,7 @@ def replace(
     """Write a file so that a reader sees either the old or the new content, also after a crash.
 
     ``check`` is called with the new file, before the new file replaces the old one. If ``check``
-    raises, the old file stays.
+    raises an error, the old file stays.
     """
     if path.exists():
         regular(path.stat().st_mode, path)

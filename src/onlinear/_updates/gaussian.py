@@ -6,7 +6,7 @@ A round is, apart from each learner's own scalars and prediction,
     w ← w + e·v / (r + χ)
     Σ ← Σ − vvᵀ / (r + χ)
 
-and, for a drifting target, Σ ← Σ + I/c before every round but the first.
+If the target drifts, the update Σ ← Σ + I/c comes before every round but the first.
 
 Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
 """
@@ -107,8 +107,8 @@ def covariance_times(state, x, work):
 def learn_later(state, x, e, chi, r, work):
     """Learn the residual e at x like :func:`learn`, but defer the update of a large Σ.
 
-    :func:`covariance_times` has computed Σx before. The next round makes the deferred update in one
-    pass with its own Σx; after the last round, :func:`settle` makes it.
+    :func:`covariance_times` has computed Σx before. The next round makes the deferred update of Σ
+    in one pass with its own Σx; after the last round, :func:`settle` makes the deferred update.
     """
     if not math.isfinite(chi * e):
         return OVERFLOW

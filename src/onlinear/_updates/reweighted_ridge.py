@@ -2,10 +2,10 @@
 
     v = Mb,    M = (aD⁻¹ + S)⁻¹ = √D B⁻¹ √D,    B = aI + √D S √D,    S = A + xxᵀ
 
-D is diagonal and holds |w_i|, or a floor if that is larger. All of D changes in every round, but
-most of its entries do not matter: the smaller D_i S_ii is relative to a, the less weight i
-interacts with the others. Let s be the set of small weights, D_i S_ii ≤ a·``small``, and r the set
-of the other k weights. Only B_rr is factorised; v_r and v_s are computed alternately,
+D is diagonal, and its entry D_i is the larger of |w_i| and a floor. All of D changes in every
+round, but most of its entries do not matter: the smaller D_i S_ii is relative to a, the less weight
+i interacts with the others. Let s be the set of small weights, D_i S_ii ≤ a·``small``, and r the
+set of the other k weights. Only B_rr is factorised; v_r and v_s are computed alternately,
 
     v_r = M_rr (b_r − S_rs v_s),    M_rr = (aD_r⁻¹ + S_rr)⁻¹ by the factor
     v_i = D_i (b_i − Σ_{j≠i} S_ij v_j) / (a + D_i S_ii)    for every i in s
@@ -13,15 +13,15 @@ of the other k weights. Only B_rr is factorised; v_r and v_s are computed altern
 With z = D^{−½}v, an iteration that moves z_s by δ leaves the residual −Fδ in the system Bz = √D b,
 F being the columns s of √D S √D without its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most
 n·small. In the norm of M⁻¹, the squared error of v is δᵀFᵀB⁻¹Fδ. As √D S √D is positive
-semi-definite and B = aI + √D S √D, FᵀB⁻¹F is at most aE(1 + √E)². So in this norm the error of v is
-at most about √(aE)‖δ‖, whatever the data. The iterations end when this bound is only rounding error
-compared with √(bᵀMb), the norm of v itself. The next iteration moves z_s by at most E‖δ‖, so two to
-four iterations are enough. If the iterations do not converge, or if too few weights are small, all
-weights count as large.
+semi-definite and B = aI + √D S √D, FᵀB⁻¹F is at most aE(1 + √E)². So in the norm of M⁻¹ the error
+of v is at most about √(aE)‖δ‖ for any data. The iterations end when the bound √(aE)‖δ‖ on the error
+of v is only rounding error compared with √(bᵀMb), the norm of v itself. The next iteration moves
+z_s by at most E‖δ‖, so two to four iterations are enough. If the iterations do not converge, or if
+too few weights are small, all weights count as large.
 
 An iteration costs n² + 2k² operations, the factorisation k³/3. A weight at the floor of 1e-12
 belongs to the small weights s, which are not factorised, so a round costs O(n²) if few inputs
-matter. Nothing is kept from one round to the next.
+matter. No factor and no solution is kept from one round to the next.
 
 A ``system`` is (√D, A, x, a, order, U). ``order`` holds the indices of the weights, those of r
 first, and U holds the Cholesky factor in its first k² entries; :func:`factorise` sets both.
@@ -44,7 +44,7 @@ SCRATCH = 3  # rows that solve() needs
 
 @kernel
 def weigh(w, floor, root):
-    """Write √D to ``root``, where D_i is |w_i|, or the floor if that is larger."""
+    """Write √D to ``root``, where D_i is the larger of |w_i| and the floor."""
     for i in range(w.size):
         root[i] = math.sqrt(max(abs(w[i]), floor))
 

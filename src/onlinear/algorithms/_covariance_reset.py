@@ -49,7 +49,7 @@ UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is roundi
 def threshold(params, i):
     """Return the threshold Λ_i⁻¹ of segment i, with a tolerance for ties.
 
-    The last threshold of a given sequence is used for all later segments.
+    If the thresholds are a given sequence, its last threshold is used for all later segments.
     """
     _, _, q, inverse = params
     if inverse.size:
@@ -143,9 +143,9 @@ def others(state, params):
 
 
 def turn_other(params, k, nu):
-    """Return the factor and the sign of N ← N + Nx xᵀN / (r − xᵀNx), and True to go on.
+    """Return the factor and the sign of N ← N + Nx xᵀN / (r − xᵀNx), and True: the block goes on.
 
-    The factor is 0 for a row that causes a reset. ``nu`` is xᵀNx.
+    The factor in the update of N is 0 for a row that causes a reset. ``nu`` is xᵀNx.
     """
     gap = params[0] - nu
     return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True

@@ -9,11 +9,12 @@
 Columns are standardized by :mod:`onlinear._updates.units`, experts combined by
 :mod:`onlinear.algorithms._auto.combination`, and outlying entries of x replaced by
 :mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the prediction is
-clipped to that distance, where σ² is a running mean of squared errors, and m counts how many such
-labels came without a break. As this distance doubles with every such label, genuine level shifts
-are still learned. A label far outside the range seen so far is skipped, unless there was another
-such label recently. If one of the first ten labels is an extreme outlier, the learner starts over
-and learns the other nine. One round is implemented in :mod:`onlinear.algorithms._auto.rounds`.
+clipped to that distance, where σ² is a running mean of squared errors, and m counts how many labels
+were clipped without a break. As the clipping distance doubles with every clipped label, genuine
+level shifts are still learned. A label far outside the range of labels seen so far is skipped,
+unless another label was far outside the range recently. If one of the first ten labels is an
+extreme outlier, the learner starts over and learns the other nine. One round is implemented in
+:mod:`onlinear.algorithms._auto.rounds`.
 
 Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
 """
@@ -150,8 +151,9 @@ class Auto(Learner):
     lags : int, default 2
         How many past labels and errors are used as features, 0 ≤ lags ≤ 8; 0 uses x only.
     units : {"free", "given"}, default "free"
-        "given" adds experts that use the columns without scaling. This suits columns that are known
-        to have comparable units, so that their weights drift by similar amounts.
+        "given" adds experts that use the columns without scaling. Experts without scaling suit
+        columns that are known to have comparable units, so that their weights drift by similar
+        amounts.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.
@@ -213,7 +215,8 @@ class Auto(Learner):
     def _for_tables(self) -> Self:
         """Return a copy of the learner in which past labels and errors have the weight 0.
 
-        Past labels and errors belong to the last rows learnt, and say nothing about other rows.
+        Past labels and errors belong to the last rows learnt, and say nothing about the rows of a
+        table.
         """
         if not self._learnt().past.size:
             return self
@@ -241,7 +244,8 @@ class Auto(Learner):
         """Learn a delayed label, given the array that :meth:`remember` returned for its row.
 
         The combination is learnt from the experts' predictions and the past labels as they were
-        when the row was predicted. So the combination adapts to labels that arrive with this delay.
+        when the row was predicted. So the combination of the experts adapts to the delay of the
+        labels.
         """
         lags, c, _ = self._numbers()
         features = 1 + c.size + 2 * int(lags)
@@ -317,9 +321,9 @@ class Auto(Learner):
     def explain(self) -> str:
         """Describe in words and a table how fast the relationship changed, and which expert leads.
 
-        The speed of change describes all rows learnt. It is computed from the experts' weights in
-        the best fixed combination over all rows. The leading expert is the one with the least error
-        in about the last hundred rows.
+        The speed at which the relationship changed describes all rows learnt. The speed of change
+        is computed from the experts' weights in the best fixed combination over all rows. The
+        leading expert is the one with the least error in about the last hundred rows.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)

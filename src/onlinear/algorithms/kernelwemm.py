@@ -5,7 +5,7 @@
 
 A row of weight 1/(1 − χ) has noise variance 1 − χ, and its pivot in C is 1 (see
 :mod:`onlinear._updates.dual`). The sums in Figure 3.3 of Moroshko's thesis give the same
-predictions. As printed, these sums cost O(t⁴) in round t; here round t costs O(t²).
+predictions. As printed, the sums in the thesis cost O(t⁴) in round t; here round t costs O(t²).
 
 The algorithm needs χ < 1 in every round; b > max K(x, x) suffices. A row with χ ≥ 1 is refused.
 

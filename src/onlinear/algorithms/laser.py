@@ -88,7 +88,7 @@ def drift(params):
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+    """Return a row's prediction, the factors h and k of its updates, and True: the block goes on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
@@ -117,7 +117,7 @@ FORGOTTEN = 0.1
 def reweigh(state, params, i, fresh, share, scratch):
     """Add ``share`` times the prior precision of column i; a negative ``share`` subtracts it.
 
-    Nothing is subtracted once drift has wiped out the prior.
+    No prior precision is subtracted once drift has wiped out the prior.
     """
     if share > 0.0 or state[0][0] / params[1] < FORGOTTEN * fresh:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
@@ -158,8 +158,8 @@ def bound(state, params, x, y, work):
 
     With shrunk predictions, factor = 1 and extra = Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x
     (Moroshko's Theorem 12, with y_t² for Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum
-    for the squared errors ℓ_t, so factor = 1 + max χ and extra = 0. If predictions that are not
-    shrunk and labels are in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and
+    over u_1..u_T for the squared errors ℓ_t, so factor = 1 + max χ and extra = 0. If predictions
+    that are not shrunk and labels are in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and
     extra = Σ (|y_t| + Y)²·χ/(1+χ).
     """
     tally, notes, t, w, S = state

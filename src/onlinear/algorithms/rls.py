@@ -14,7 +14,7 @@ its present value: this divides Σ_ii by four and does not change w. The guard h
 as the last 1/(1 − r) rows or so excite every direction by at least 1e-4 of the scale of its
 columns.
 
-Haykin, Adaptive Filter Theory; the guard is not from the literature.
+Haykin, Adaptive Filter Theory; the guard against wind-up is not from the literature.
 """
 
 import math
@@ -97,7 +97,7 @@ def forget(state, r, b, x, y, m, work):
 
 @kernel
 def unforced(state, r, b, X, start, rows):
-    """Return how many of the next rows can be learnt as one block; 0 if Σ might need the guard.
+    """Return how many of the next rows can be learnt as one block; 0 if Σ might exceed its limit.
 
     Within a block Σ is not divided by r: in round j it is too small by the factor rʲ.
     """
@@ -126,12 +126,12 @@ def fade(state, r, X, start, rows):
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+    """Return a row's prediction, the factors h and k of its updates, and True: the block goes on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     Within a block, Σ is not divided by r after each row (:func:`fade` does it at the end), so at
-    row j = 0, 1, … it is too small by the factor rʲ. To make up for this, h and k are computed with
-    r^(j+1) in place of r.
+    row j = 0, 1, … it is too small by the factor rʲ. To make up for the missing divisions of Σ by
+    r, h and k are computed with r^(j+1) in place of r.
     """
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True

@@ -64,7 +64,7 @@ def init(params: WEMMParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates of Σ and w, whether to go on.
+    """Return a row's prediction, the factors h and k of its updates, and whether the block goes on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
@@ -100,10 +100,10 @@ WEIGHT = 3  # in the tally: a_t
 
 
 def weigh(params, j, m, chi, y):
-    """Return 0, the factors h and k of a row's updates of the comparator, and whether to go on.
+    """Return 0, the factors h and k of a row's updates, and whether the block goes on.
 
-    The row has the weight 1/(1 − χ). When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ
-    and w ← w + k·v, where v = Σx.
+    In the comparator's loss, a row has the weight 1/(1 − χ). When rows are added in blocks, the
+    comparator's updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
     h, k = moves(y - m, chi, 1.0 - chi)
     return 0.0, h, k, chi < 1.0
@@ -111,7 +111,7 @@ def weigh(params, j, m, chi, y):
 
 @kernel(inline="always")
 def _count(tally, notes, e, chi):
-    """Record a row of weight a = 1/(1 − χ), which adds e²/(1/a + χ) = e² to the minimum."""
+    """Record a row of weight a = 1/(1 − χ), which adds e²/(1/a + χ) = e² to the comparator."""
     tally[WEIGHT] = 1.0 / (1.0 - chi)
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)
 
@@ -145,7 +145,7 @@ def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
     """Return a bound on L^a(u), given the losses of u: L + b/(b − X²)·S·ln det(A_T/b).
 
     L^a(u) = Σ a_t(y_t − uᵀx_t)² is the weighted loss of u. L is the sum of the losses
-    (y_t − uᵀx_t)², and S the largest of them.
+    (y_t − uᵀx_t)² of u, and S is the largest of these losses.
     """
     return float(losses.sum() + b / (b - X * X) * losses.max() * log_det)
 
@@ -153,9 +153,9 @@ def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
 def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
     """Return a bound on L^a(u): L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
 
-    The bound is Theorem 6 of Moroshko's thesis, corrected, for rows with ‖x‖ ≤ X. The weighted
-    loss of u is L^a(u) = Σ a_t(y_t − uᵀx_t)². L is the sum of the losses (y_t − uᵀx_t)² of u, and S
-    the largest of them.
+    The bound is Theorem 6 of Moroshko's thesis, corrected, for rows with ‖x‖ ≤ X. The weighted loss
+    of u is L^a(u) = Σ a_t(y_t − uᵀx_t)². L is the sum of the losses (y_t − uᵀx_t)² of u, and S is
+    the largest of these losses.
     """
     total, worst = losses.sum(), losses.max()
     if worst == 0:

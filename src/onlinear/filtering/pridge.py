@@ -43,7 +43,7 @@ class PRidgeFilter(Exploring):
         The number of rounds, if it is known in advance; otherwise round t uses n = t.
     seed : int or callable, default 0
         Seed of the random numbers: a whole number, or a function of t = 1, 2, … that returns a
-        number in [0, 1). A row that seems irrelevant is forwarded if the number is below p.
+        number in [0, 1). A row that seems irrelevant is forwarded if its random number is below p.
 
     Examples
     --------
@@ -99,8 +99,8 @@ class PRidgeFilter(Exploring):
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:
     """Return a bound on the expected regret of P-RIDGE-FIL in n rounds, γ = min |uᵀx|.
 
-    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. This bound holds for rows and a u of
-    length 1, with the default p.
+    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. The bound holds for rows and a
+    comparator u of length 1, with the default p.
     """
     root = math.sqrt(n)
     return 2 * a * root / gamma + 8 * root / gamma * d * math.log1p(n / (a * d)) + root / 2 + 0.5

@@ -1,10 +1,10 @@
 """Send columns through pandas workers without loss.
 
-pandas has no null for integers: it would turn 64-bit integers into rounded floats. Nor does pandas
-distinguish the two hours that have the same local time when clocks are set back. So columns of
-64-bit integers and of timestamps are sent as integers, each with another column that marks its
-nulls. All columns are sent under generated names, since Spark would take "a.b" for field b of
-column a.
+pandas has no null for integers: it would turn 64-bit integers with nulls into rounded floats.
+pandas also does not distinguish the two hours that have the same local time when clocks are set
+back. So columns of 64-bit integers and of timestamps are sent as integers, each with another column
+that marks its nulls. All columns are sent under generated names, since Spark would take "a.b" for
+field b of column a.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,7 @@ class SentColumn(NamedTuple):
 
 
 def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, SentColumn]]:
-    """Return the DataFrame to send to a worker, and the names of its columns there."""
+    """Return the DataFrame to send to a worker, and the names under which columns are sent."""
     from pyspark.sql.functions import coalesce, col, lit, unix_micros
     from pyspark.sql.types import LongType, TimestampType
 
@@ -46,7 +46,7 @@ def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, Sen
 def restored(
     out: "DataFrame", df: "DataFrame", places: dict[str, SentColumn], output: str
 ) -> "DataFrame":
-    """Return the original columns of df, and the predictions."""
+    """Return a DataFrame of the original columns of ``df`` and the predictions."""
     from pyspark.sql.functions import col, timestamp_micros, when
     from pyspark.sql.types import TimestampType
 

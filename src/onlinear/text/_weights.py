@@ -1,4 +1,4 @@
-"""The TF-IDF formula, which turns word counts into rows of length 1, for corpus and stream."""
+"""The TF-IDF formula, which turns the word counts of documents into rows of length 1."""
 
 import math
 from typing import Any
@@ -12,11 +12,11 @@ __all__ = ["occurrence", "tfidf_rows"]
 def tfidf_rows(counts: csr_array, N: Any, DF: np.ndarray, least: int) -> csr_array:
     """Return the TF-IDF rows of word counts TF.
 
-    N is one number or one per row; DF has one entry per stored count. Words with DF < ``least``
-    have weight 0.
+    N, the number of documents, is one number or one per row; DF, the number of documents that have
+    a word, has one entry per stored count. Words with DF < ``least`` have weight 0.
 
     Sums are taken from left to right and logarithms one at a time, so a row has the same bits alone
-    and among others.
+    and in a table of many rows.
 
     >>> counts = csr_array([[3, 0, 1], [0, 2, 1]])
     >>> tfidf_rows(counts, N=2, DF=np.array([1, 2, 1, 2]), least=1).toarray()

@@ -1,9 +1,9 @@
-"""Stacks: models with the same step function, which handles one row, and states side by side.
+"""Stacks: a stack holds the states of models with the same step function, side by side.
 
-A bank consists of a few stacks. The loops over rows and models are the engine's
-(:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module calls them for blocks of rows,
-and divides the models among threads. Models share only the rows, so the results are the same to
-the bit for any number of threads.
+The learners of a bank are divided into a few stacks. The loops over rows and models are the
+engine's (:mod:`onlinear._engine.loops`: ``each``, ``banked``); this module calls them for blocks of
+rows, and divides the models among threads. The models of a bank share only the rows, so the results
+are the same to the bit for any number of threads.
 """
 
 import time
@@ -55,7 +55,8 @@ def check_columns(models: list[Learner]) -> None:
 def stacked(models: list[Learner]) -> list[Stack]:
     """Stack initialized learners; from then on their states live in the memory of the stacks.
 
-    Learners of the same step, shape of state and shape of parameters share a stack.
+    Learners with the same step function, the same shape of state and the same shape of parameters
+    share a stack.
     """
     alike: dict[Any, list[int]] = {}
     numbers = [[np.asarray(value) for value in model._numbers()] for model in models]
@@ -78,8 +79,9 @@ def stacked(models: list[Learner]) -> list[Stack]:
 class Ended(NamedTuple):
     """The result of running a slice of models over a block of rows.
 
-    If a model refused a row, the fields are the earliest such row, the model's place in the bank,
-    the rule and the value that broke it; otherwise ``rule`` is FINE. ``seconds`` is the time taken.
+    If a model refused a row, the fields are the earliest row refused, the model's place in the
+    bank, the rule and the value that broke the rule; otherwise ``rule`` is FINE. ``seconds`` is the
+    time taken.
     """
 
     row: int
@@ -119,7 +121,7 @@ class StackSlice(NamedTuple):
 
 
 def _divided(slices: list[StackSlice], seconds: list[float], number: int) -> list[StackSlice]:
-    """Return slices that take about the same time, given the times of the current slices."""
+    """Return slices of models that take equal times, given the times of the current slices."""
     share = sum(seconds) / number
     smaller = []
     for (stack, first, last, work), took in zip(slices, seconds, strict=True):
@@ -142,8 +144,9 @@ def run(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one model.
 
-    Return predictions and bad rows, one row of the array per model. ``refusal`` makes the error for
-    the earliest row that broke a rule of a model that does not skip bad rows.
+    Return two arrays with one row per model: the predictions, and which rows of the table are bad.
+    ``refusal`` makes the error for the earliest row that broke a rule of a model that does not skip
+    bad rows.
     """
     (rows, d), models = X.shape, skips.size
     X, y = to_read(X), to_read(y)

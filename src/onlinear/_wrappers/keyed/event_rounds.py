@@ -1,8 +1,8 @@
 """Run events of many keys in blocks and threads, with an undo log.
 
 The loop over events is compiled (``event_loop``). Models share only their parameters, and all
-events of a key run in order in the same thread. So the results are the same to the bit for any
-number of threads.
+events of a key run in order in the same thread. So the results of a run are the same to the bit for
+any number of threads.
 """
 
 import time
@@ -83,7 +83,7 @@ class _SlotRange(NamedTuple):
     high: int
 
     def select(self, slots: np.ndarray, events: np.ndarray) -> np.ndarray:
-        """Return the events in this range of slots, in order."""
+        """Return the events whose records are in the range of slots, in order."""
         chosen = np.empty_like(events)
         return chosen[: _select(slots, events, *self, chosen)]
 
@@ -98,7 +98,7 @@ def _divide(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_SlotRa
 
 
 class _Rounds:
-    """The rounds of one run, and the state shared by its threads."""
+    """The rounds of one run over events, and the state that the threads of the run share."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Rounds:
         self._stopped = True
 
     def run(self, worker: WorkRecord, rows: np.ndarray, progress: Callable[[int], None]) -> Outcome:
-        """Run the events of the given rows in one thread; return the outcome."""
+        """Run the events of the given rows in one thread; return the outcome of the run."""
         segments, slots, _ = self._events
         most = min(LARGEST_BLOCK, rows.size)
         log = worker.undo_log.buffers(most if self._undoable else 0, segments.size)
@@ -173,7 +173,7 @@ def run_events(
     undoable: bool,
     progress: Callable[[int], None],
 ) -> Outcome:
-    """Run events; return the outcome of the earliest that breaks a rule (FINE if none does).
+    """Run events; return the outcome of the earliest event that breaks a rule, or FINE if none.
 
     ``workers`` has the working memory of each thread. If the run must be ``undoable``, a thread
     logs a copy of each record that it changes.

@@ -49,15 +49,15 @@ class Keyed(GuardedBy):
         The learner that every key starts with, as a copy, including what it has learnt. Any learner
         except kernel learners, whose state grows.
     memory_limit : int or None, default None
-        Bytes of memory for models and their keys, enough for at least 16 models. When this memory
-        is used up, the least recently used models are moved to disk until their key's next event.
-        A key that is not an integer counts as 200 bytes more; the rows of a replay do not count.
+        Bytes of memory for models and their keys, enough for at least 16 models. When the limit is
+        reached, the least recently used models are moved to disk until their key's next event. A
+        key that is not an integer counts as 200 bytes more; the rows of a replay do not count.
     max_age : int, timedelta or None, default None
         Models unused for this number of events, or for this time, are moved to disk too.
     spill : path or None, default None
         An existing folder for models that are moved to disk; None means the folder for temporary
-        files. The file in this folder is removed with the ``Keyed`` object: to keep models,
-        ``save`` them.
+        files. The file of models in the folder is removed with the ``Keyed`` object: to keep
+        models, ``save`` them.
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
         of ``model``. The average is computed when there are 8, 16, 32, … keys; a model with t rows
@@ -145,8 +145,8 @@ class Keyed(GuardedBy):
     def learn_one(self, key: Any = None, x: Any = None, y: Any = None, *, id: Any = None) -> bool:
         """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
-        A key given with an ``id`` must be the key of that row. Return whether the label was learnt:
-        a bad row may be skipped, and a label without a waiting row is counted in ``late_``.
+        A key given with an ``id`` must be the key of the waiting row. Return whether the label was
+        learnt: a bad row may be skipped, and a label without a waiting row is counted in ``late_``.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -173,7 +173,7 @@ class Keyed(GuardedBy):
         return self._models.learn(key, x, y)
 
     def _key(self, key: Any) -> Hashable:
-        """Return the canonical form of a key; None if it is missing and such rows are skipped."""
+        """Return the canonical form of a key; None if it is missing and bad rows are skipped."""
         try:
             return canonical(key)
         except MissingKeyError:
@@ -185,7 +185,7 @@ class Keyed(GuardedBy):
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many.
 
-        Every event expires such rows too.
+        Every event also expires waiting rows that are too old.
         """
         return self._late.expire()
 
@@ -269,10 +269,10 @@ class Keyed(GuardedBy):
     def statistics(self, key: Any = None) -> Any:
         """Return counts and the error of the model of a key, or a table of all models.
 
-        The table is a dict of columns, in the order of the keys; ``pandas.DataFrame(...)`` accepts
-        it. The error is the mean squared error of predictions made before the label was learnt; for
-        a delayed label, the prediction is the one made when the row arrived. ``last_event`` is the
-        number of the last event, counted from 0.
+        The table of all models is a dict of columns, in the order of the keys, which
+        ``pandas.DataFrame`` accepts. The error is the mean squared error of predictions made before
+        the label was learnt; for a delayed label, the prediction is the one made when the row
+        arrived. ``last_event`` is the number of the last event, counted from 0.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())

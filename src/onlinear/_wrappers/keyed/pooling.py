@@ -2,11 +2,11 @@
 
     w̄ = Σ_k a_k w_k / Σ_k a_k,    a_k = t_k / (t_k + d)
 
-where model k has learnt t_k rows of width d: a model that has learnt little has little weight. The
-average is computed whenever the number of keys reaches a power of two, from 8 on. The computation
-follows right after the row with the new key, so the average does not depend on how the stream is
-split into tables. Models are added in the order of their keys, so that the bits do not depend on
-where the models are stored.
+Here model k has the weights w_k and has learnt t_k rows of width d: a model that has learnt little
+has little weight a_k. The average w̄ is computed whenever the number of keys reaches a power of
+two, from 8 on. The average is computed right after the row with the new key, so it does not depend
+on how the stream is split into tables. Models are added in the order of their keys, so that the
+bits of the average do not depend on where the models are stored.
 """
 
 from collections.abc import Iterable
@@ -32,14 +32,14 @@ def check(model: Learner) -> None:
 
 
 def due(keys: int) -> bool:
-    """Whether the average is computed when the number of keys reaches ``keys``."""
+    """Whether the average weights are computed when the number of keys reaches ``keys``."""
     return keys >= FIRST and keys & (keys - 1) == 0
 
 
 def averaged(model: Learner, start: np.ndarray, pieces: Iterable[np.ndarray]) -> np.ndarray:
     """Return a copy of ``start``, the record of new keys, with the average weights of all keys.
 
-    ``pieces`` has the records of all keys, some at a time.
+    ``pieces`` yields the records of all keys, some records at a time.
     """
     state = model._state
     first = HEAD + sum(array.size for array in state[: state._fields.index("w")])

@@ -29,7 +29,7 @@ class KeyedSettings(NamedTuple):
     threads: int | None = None
 
     def checked(self) -> Self:
-        """Return the settings as plain numbers, or refuse them."""
+        """Return the settings as plain numbers; refuse invalid settings."""
         limit, age, threads = self.memory_limit, self.max_age, self.threads
         asked = checks.asked("Keyed", memory_limit=limit, pooled=self.pooled, threads=threads)
         if threads is not None:
@@ -45,7 +45,7 @@ class KeyedSettings(NamedTuple):
 
     @property
     def cores(self) -> int:
-        """How many threads a run uses at most."""
+        """How many threads a run over a table uses at most."""
         return self.threads or usable_cores()
 
     @property
@@ -67,7 +67,7 @@ class KeyedSettings(NamedTuple):
 
 
 def existing_folder(spill: Any) -> Any:
-    """Return the folder ``spill`` if it exists here; otherwise warn and return None."""
+    """Return the folder ``spill`` if it exists on this machine; otherwise warn and return None."""
     if spill is None or Path(spill).is_dir():
         return spill
     warnings.warn(

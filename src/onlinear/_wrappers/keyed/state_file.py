@@ -53,7 +53,7 @@ def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None
 
 
 def _checked(store: ModelStore, stamp: float, events: int) -> Iterator[np.ndarray]:
-    """Yield the records, some at a time; refuse any that could not be loaded again."""
+    """Yield the records of all models, some at a time; refuse records that could not be loaded."""
     for _, rows in store.cache.chunks():
         _check_records(store, stamp, events, rows)
         yield rows
@@ -97,7 +97,7 @@ def _counts(header: dict[str, Any]) -> EventCounts:
 
 
 def _fill(store: ModelStore, models: Models, arrays: dict[str, Any]) -> None:
-    """Add the records of a file, some at a time."""
+    """Add the records of a state file to the store of models, some records at a time."""
     size = store.cache.size
     start, integers, records = arrays["start"], arrays["whole"], arrays["records"]
     others = key_codec.parted(arrays["others"], arrays["others lengths"])

@@ -22,7 +22,7 @@ class KeyStatistics(NamedTuple):
 
 
 def statistics_of(record: Any) -> KeyStatistics:
-    """Return the statistics of one record."""
+    """Return the statistics in the record of one key."""
     return KeyStatistics(*(column[0].item() for column in _columns(record[None])))
 
 
@@ -35,7 +35,7 @@ def statistics_columns(chunks: Iterable[tuple[KeyBatch, np.ndarray]]) -> dict[st
 
 
 def _columns(rows: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return a column for each field of the statistics."""
+    """Return, for the records of some keys, a column for each field of the statistics."""
     rounds = rows[:, LEARNT]
     errors = np.divide(rows[:, LOSS], rounds, out=np.full(len(rows), nan), where=rounds > 0)
     return (

@@ -1,4 +1,4 @@
-"""The ids of recently settled rows: learnt or expired."""
+"""The ids of rows that were recently settled, that is, learnt or expired."""
 
 from collections.abc import Hashable, Iterable
 
@@ -32,14 +32,14 @@ class SettledIds:
         return None
 
     def add(self, id: Hashable, how: int) -> None:
-        """Add an id, and drop the oldest if there are too many."""
+        """Add the id of a settled row, and drop the oldest id if there are too many."""
         if len(self._parts[-1]) > self.limit // PARTS:
             self._parts.append({})
         self._parts[-1][id] = how
         self.trim()
 
     def trim(self) -> None:
-        """Drop the oldest ids while there are too many; after Ctrl-C, this can be called again."""
+        """Drop the oldest ids while there are too many; may be repeated after Ctrl-C."""
         while len(self) > self.limit:
             while not self._parts[0]:
                 del self._parts[0]

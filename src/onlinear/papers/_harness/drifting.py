@@ -116,7 +116,7 @@ def _losses(trial: _Trial, points: int) -> np.ndarray:
 
 
 def _at(stream: Stream, points: int = POINTS) -> np.ndarray:
-    """Return the rounds at which curves have points, including the last."""
+    """Return the rounds at which curves have points, including the last round."""
     rows = stream["rows"]
     return np.arange(rows, 0, -max(1, rows // points))[::-1]
 
@@ -129,8 +129,8 @@ def spread(losses: np.ndarray) -> float:
 def below(curves: LossCurves, one: str, *others: str) -> bool:
     """Return whether one learner's mean loss is significantly lower than that of all others.
 
-    Losses are compared stream by stream: the 95 % confidence interval of the mean difference must
-    lie above 0.
+    Losses are compared stream by stream: the 95 % confidence interval of the mean difference from
+    every other learner must lie above 0.
     """
     apart = [curves.losses[other] - curves.losses[one] for other in others]
     return all(each[:, -1].mean() > spread(each) for each in apart)
@@ -212,7 +212,7 @@ def readings(
     otherwise: Mapping[str, Stream],
     families: Families,
 ) -> list[Table]:
-    """Tune and run all again under other interpretations of the paper; return tables."""
+    """Tune and run all learners again under other readings of the paper; return tables."""
     other = [
         (title, name, {**stream, **changed})
         for title, stream in streams.items()

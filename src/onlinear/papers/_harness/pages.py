@@ -94,7 +94,7 @@ def _files(name: str, pictures: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _verdict(outcome: Outcome) -> list[Table]:
-    """Return a table of the paper's claims and one of our own, with whether they hold."""
+    """Return tables of the paper's claims and of our own claims, which say if the claims hold."""
     tables = []
     for heading, column, ours in (
         (f"The verdict: {outcome.verdict}", "what the paper says", False),

@@ -74,7 +74,7 @@ def named(q: float) -> str:
 
 
 def families(coarse: bool) -> dict[str, Sequence[Learner]]:
-    """Return the learners to tune over, by name; with ``coarse``, fewer of each."""
+    """Return the learners to tune over, by name; with ``coarse``, fewer learners of each name."""
     step = 0.5 if coarse else 0.25
     arcor = {
         named(q): [ARCOR(r=r, radius=1.0, q=q) for r in powers(-2, 4, step)] for q in SEVERAL_Q
@@ -137,7 +137,7 @@ def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
 
 
 def _gap(panel: str, slug: str, curves: LossCurves) -> Claim:
-    """Return the claim that the gaps between AROWR, NLMS and ARCOR grow in each quarter."""
+    """Return the claim that loss gaps of AROWR, NLMS and ARCOR grow in each quarter of a run."""
     best = min(map(named, SEVERAL_Q), key=curves.total)
     at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]
     gaps = {

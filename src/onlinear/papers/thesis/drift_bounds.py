@@ -2,7 +2,8 @@
 
 V is the sum of the squared steps of the comparator, V′ the sum of the steps. LASER's bound is of
 the order T^{2/3}V^{1/3}, and ARCOR's of the order √(TV′)·ln T. Everything is computed in
-logarithms, since the two orders cross where T is far beyond the range of floating point.
+logarithms, since the orders of LASER's and ARCOR's bounds cross where T is far beyond the range of
+floating point.
 
 Moroshko, thesis sections 6 and 6.1.
 """
@@ -71,7 +72,7 @@ def only_laser() -> float:
 def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: float) -> float:
     """Return the bound (6.9) on LASER's regret against comparators of length 1, for X = 1.
 
-    b = εc, so that ε/(1 − ε) is b/(c − b); ``log_det`` is ln|D_T/b|.
+    In the thesis b is εc, so the ε/(1 − ε) of (6.9) is b/(c − b) here; ``log_det`` is ln|D_T/b|.
     """
     drift: float = 3 * (math.sqrt(2) * Y**2 * d * T) ** (2 / 3) * V ** (1 / 3)
     return b + drift + b / (c - b) * Y**2 * d + Y**2 * log_det

@@ -18,7 +18,7 @@ __all__ = ["Seen", "bounds", "printed"]
 
 
 class Seen(NamedTuple):
-    """The quantities in the bounds, after some rounds."""
+    """The quantities in the bounds of Table 4.1, after some rounds."""
 
     losses: np.ndarray  # the losses of u, round by round
     norm: float  # ‖u‖, which is also taken for U
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 
 def printed(seen: Seen, b: float, one: float = 0.0) -> float:
-    """Return the bound in the table's last row or, with ``one`` = 1, Theorem 6 as in the text."""
+    """Return Theorem 6 as in the last row of Table 4.1 or, with ``one`` = 1, as in the text."""
     S, L = seen.losses.max(), seen.losses.sum()
     if S == 0:
         return b * seen.norm**2
@@ -42,7 +42,7 @@ def printed(seen: Seen, b: float, one: float = 0.0) -> float:
 
 
 def bounds(seen: Seen, b: float, r: float = 1.0) -> dict[str, float]:
-    """Return the bound of each row of the table, and two other forms of the last row's bound."""
+    """Return the bound of each row of Table 4.1, and two other forms of the last row's bound."""
     d, T, L, square = seen.d, seen.rounds, seen.losses.sum(), seen.norm**2
     reach = (seen.norm + seen.Y) ** 2
     log_det = d * math.log1p(T / (d * (b - 1)))  # at least ln|A_T/b|

@@ -172,7 +172,7 @@ def _printed(case: Counterexample) -> Claim:
 
 
 def _shifts(price: np.ndarray) -> list[Claim]:
-    """Return the claims on prices by learner, past, rounds before the shift, free or projected."""
+    """Return claims on ``price``: by learner, past, rounds before a shift, free or projected."""
     last, before = price[:, :, -1], price[:, :, -3]  # ``last``: four times as many rounds before
     kept = last[:, :, 1] < GROWN * np.maximum(before[:, :, 1], 1.0)
     grown = last[1:, 1, 0] / before[1:, 1, 0]
