@@ -351,6 +351,46 @@ def test_an_edit_between_import_and_first_call_is_not_missed(tmp_path, name_of_c
     assert len({before, late, name_of_code("own_step")}) == 3
 
 
+OWN = """
+import math
+from typing import NamedTuple
+from onlinear.extend import FINE, Algorithm, Learner, Step, weights
+
+class Params(NamedTuple):
+    eta: float
+
+def init(params, d):
+    return weights(d)
+
+@Step
+def step(state, params, x, y, work):
+    return {value}, FINE
+
+class Own(Learner):
+    eta: float = 1.0
+    algorithm = Algorithm(init, step)
+    def _params(self):
+        return Params(1.0)
+
+def predicted():
+    return Own().predict_one([1.0])
+"""
+
+
+def test_a_step_is_not_taken_for_that_of_another_learner_in_the_cache(tmp_path):
+    """Numba counts functions from 1 in each process; the count was all that told steps apart."""
+    for name, value in {"one": 1.0, "two": 2.0}.items():
+        (tmp_path / f"{name}.py").write_text(OWN.format(value=value))
+    path = os.pathsep.join([str(tmp_path), str(SOURCE.parent)])
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for names in (["one"], ["one", "two"], ["two", "one"]):
+        program = "; ".join(f"import {n}; print({n}.predicted())" for n in names)
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+        )
+        assert done.stdout.split() == [{"one": "1.0", "two": "2.0"}[n] for n in names], done.stderr
+
+
 def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):
     def no_locator(*args, **kwargs):
         raise RuntimeError("cannot cache function: no locator available")

@@ -63,6 +63,8 @@ class _Announcement(event.Listener):
             self._say("")
 
     def _say(self, text: str) -> None:
+        if type(sys.stderr).__name__ == "FileProxy":  # a progress bar of rich has the terminal
+            return
         if sys.stderr.isatty() and parent_process() is None:
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
         elif text and "ipykernel" in sys.modules:
