@@ -253,6 +253,8 @@ def _keyed_with_limits() -> None:
 def _kernels_called_from_python() -> None:
     X, _ = _stream(ROWS)
     linalg.finite(X[0])
+    for kernel in KERNELS[:3]:
+        kernel(X, X[0])
 
 
 OTHERS = [

@@ -135,7 +135,7 @@ def lift_simplex(w, alpha):
 
 
 def _vector(w: Any, least: float = -math.inf) -> np.ndarray:
-    array: np.ndarray = np.asarray(w, dtype=float)
+    array = np.array(w, dtype=float, order="C")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"needs a vector, got shape {array.shape}")
     if not np.isfinite(array).all() or array.min() < least:

@@ -43,7 +43,7 @@ class Kernel:
 
     def __call__(self, Z: Any, x: Any) -> np.ndarray:
         """Return K(z_i, x) for every row z_i of Z."""
-        Z, x = np.ascontiguousarray(Z, dtype=np.float64), np.ascontiguousarray(x, dtype=np.float64)
+        Z, x = (np.require(each, np.float64, ["C", "A", "W"]) for each in (Z, x))
         if Z.ndim != 2 or x.shape != Z.shape[1:]:
             raise ValueError(
                 f"a kernel needs rows Z (n, d) and one row x (d,), got {Z.shape} and {x.shape}"

@@ -1,5 +1,6 @@
 """The compiled code: kept between processes, never stale, and the same numbers as plain Python."""
 
+import gc
 import importlib
 import math
 import os
@@ -389,6 +390,43 @@ def test_a_step_is_not_taken_for_that_of_another_learner_in_the_cache(tmp_path):
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True
         )
         assert done.stdout.split() == [{"one": "1.0", "two": "2.0"}[n] for n in names], done.stderr
+
+
+def test_the_garbage_collector_pauses_only_while_something_is_compiled():
+    """Also if compiling fails; and it stays off if the user has turned it off."""
+    import numba
+    from numba.core import event
+
+    from onlinear._numerics import numba_compiler  # registers what pauses the collector
+
+    seen = []
+
+    class Watch(event.Listener):
+        def on_start(self, event):
+            seen.append(gc.isenabled())
+
+        def on_end(self, event):
+            pass
+
+    assert numba_compiler.announcement is not None
+    with event.install_listener("numba:compile", Watch()):
+        assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0
+        with pytest.raises(numba.TypingError):
+            numba.njit(lambda x: x.nothing)(1.0)
+        assert gc.isenabled()
+        gc.disable()
+        try:
+            numba.njit(lambda x: x + 2.0)(1.0)
+            assert not gc.isenabled()
+        finally:
+            gc.enable()
+    assert seen == [False, False, False]
+
+
+def test_where_code_can_be_compiled_ahead_the_tests_use_it():
+    if os.environ.get("ONLINEAR_NATIVE") == "0" or shutil.which("cc") is None:
+        pytest.skip("the tests run on code that Numba compiles")
+    assert native.there()
 
 
 def test_without_a_writable_folder_it_compiles_in_every_process(monkeypatch):

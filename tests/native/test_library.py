@@ -135,6 +135,20 @@ def test_everything_shipped_works_without_numba(without_numba):
     assert ran(DIGESTS, *SETTINGS, folder=without_numba).count("\n") > 1000
 
 
+def test_calls_of_single_functions_and_keys_of_data_frames_need_no_numba(without_numba):
+    code = """
+import numpy as np, onlinear as ol
+keys, X, y = np.arange(6) % 3, np.ones((6, 2)), np.ones(6)
+for array in (keys, X, y):
+    array.flags.writeable = False  # like the columns of a DataFrame
+print(len(ol.Keyed(ol.Ridge()).replay(keys, X, y).predictions))
+for kernel in (ol.kernels.RBF(gamma=1.0), ol.kernels.Linear(), ol.kernels.Polynomial(2)):
+    kernel(X, X[0])
+ol.bregman.project_ball(X[0][::-1], 0.5)
+"""
+    assert ran(code, folder=without_numba) == "6\n"
+
+
 def test_a_step_of_ones_own_without_numba_says_what_to_install(without_numba):
     shutil.copy(ROOT / "examples" / "own_learner.py", without_numba)
     code = """

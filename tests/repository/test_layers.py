@@ -40,6 +40,11 @@ def imported(text: str, package: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             source = resolve_name("." * node.level + (node.module or ""), package)
             yield from (f"{source}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:  # importlib.import_module("onlinear.…")
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            name = getattr(node.args[0], "value", None)
+            if called in ("import_module", "__import__", "LateModule") and isinstance(name, str):
+                yield resolve_name(name, package)
 
 
 def imports_below(source) -> dict[str, set[str]]:
@@ -98,6 +103,8 @@ def test_no_part_is_in_two_layers():
         "def later():\n    from onlinear.papers import thesis",
         "if TYPE_CHECKING:\n    from onlinear._updates import gaussian",
         "from onlinear.bregman import squared",  # of the same layer
+        'importlib.import_module("onlinear._wrappers.late.late")',
+        '__import__("onlinear._wrappers")',
     ],
 )
 def test_an_upward_import_is_found_however_it_is_written(text):

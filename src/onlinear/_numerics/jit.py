@@ -193,14 +193,15 @@ def _just_in_time(
     sources (see :func:`fingerprint`). A function whose sources cannot be hashed is compiled again
     in each process, as all functions are if no cache folder is writable.
     """
-    mark, name = fingerprint(*sources), function.__name__
-    function.__name__ = function.__qualname__ = f"{name}_{mark}"
+    name = function.__name__
     try:
         _numba.know(_addresses)
     except ImportError as error:
         raise ImportError(
             f"onlinear has to compile {name}, which needs Numba: pip install numba"
         ) from error
+    mark = fingerprint(*sources)
+    function.__name__ = function.__qualname__ = f"{name}_{mark}"
     try:
         return _numba.entry(function, options, cache=mark is not None)
     except RuntimeError as error:

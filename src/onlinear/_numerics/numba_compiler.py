@@ -63,8 +63,8 @@ class _Announcement(event.Listener):
             self._say("")
 
     def _say(self, text: str) -> None:
-        if type(sys.stderr).__name__ == "FileProxy":  # a progress bar of rich has the terminal
-            return
+        if sys.stderr is None or type(sys.stderr).__name__ == "FileProxy":
+            return  # there is no terminal, or a progress bar of rich has it
         if sys.stderr.isatty() and parent_process() is None:
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
         elif text and "ipykernel" in sys.modules:
@@ -79,24 +79,23 @@ class _PausedCollector(event.Listener):
     """
 
     def __init__(self) -> None:
-        self._depth, self._resume = 0, False
+        self._outermost: Any = None  # the function for which the garbage collector was paused
 
     def on_start(self, event: Any) -> None:
         """Pause Python's garbage collector when the outermost function is compiled."""
-        if self._depth == 0:
-            self._resume = gc.isenabled()
+        if self._outermost is None and gc.isenabled():
+            self._outermost = event.data["dispatcher"]
             gc.disable()
-        self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Turn Python's garbage collector on again if it was on before the compilation."""
-        self._depth -= 1
-        if self._depth == 0 and self._resume:
+        """Turn Python's garbage collector on again when the outermost function is compiled."""
+        if self._outermost is event.data["dispatcher"]:
+            self._outermost = None
             gc.enable()
 
 
 announcement = _Announcement()
-for listener in (announcement, _PausedCollector()):
+for listener in (_PausedCollector(), announcement):  # an announcement may fail: it comes last
     event.register("numba:compile", listener)
 
 

@@ -27,6 +27,7 @@ from onlinear._wrappers.keyed.integer_table import FREE
 from onlinear._wrappers.keyed.key_batch import key_batch, one_key
 from onlinear._wrappers.keyed.key_index import KeyIndex
 from onlinear._wrappers.keyed.model_store import ModelStore
+from onlinear._wrappers.keyed.models import EventCounts
 from onlinear._wrappers.keyed.record_cache import RecordCache
 from onlinear._wrappers.keyed.spill_store import SpillStore, _Transaction
 
@@ -835,6 +836,30 @@ def test_ctrl_c_after_a_new_key_was_learnt(how, monkeypatch):
     assert whole_state(keyed) == before
     assert keyed.learn_one("new", X[8], Y[8])
     assert len(keyed) == len(list(keyed)) == 8
+
+
+def test_a_row_learnt_in_an_interrupted_call_has_a_run_of_its_own(monkeypatch, tmp_path):
+    """The next replay, undone, took the number of that run and removed the key as a new one."""
+    keyed = ol.Keyed(ol.Ridge())
+    keyed.replay(["a", "b"], [[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0])
+    plus, calls = EventCounts.plus, []
+
+    def interrupted(self, *counts):
+        calls.append(counts)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return plus(self, *counts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EventCounts, "plus", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            keyed.learn_one("a", [1.0, 0.0], 5.0)
+    keyed.save(tmp_path / "keyed.onl")
+    before = whole_state(keyed)
+    for rows in (["b", "b"], ["a", "b"]):
+        with pytest.raises(ValueError, match="every model is unchanged"):
+            keyed.replay(rows, [[1.0, 1.0], [np.nan, 1.0]], [1.0, 1.0])
+        assert whole_state(keyed) == before
 
 
 # --- unusual keys, orders and interrupts -----------------------------------------------------

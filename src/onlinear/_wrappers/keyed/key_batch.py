@@ -85,7 +85,7 @@ def key_batch(keys: Any) -> KeyBatch:
     if isinstance(keys, np.ndarray) and keys.ndim != 1:
         raise ValueError(f"keys need to be one per row (1-D), got shape {keys.shape}")
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "biu" and keys.dtype.str[1:] != "u8":
-        return integer_batch(np.ascontiguousarray(keys, dtype=np.int64))
+        return integer_batch(np.require(keys, np.int64, ["C", "A", "W"]))  # pandas' are read-only
     if isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable):
         raise TypeError(f"keys need to be a sequence, one per row, got {keys!r:.60}")
     if isinstance(keys, np.ndarray) and keys.dtype.kind not in "mM":  # times must stay times

@@ -160,7 +160,8 @@ class Models(Guarded):
                 store.forget_new(key, *kept)
             record = store.record(key)
             learnt = record is not None and bool(record[STAMP] == counts.stamp + 1.0)
-            self.counts = counts.plus(learnt, learnt and store.last_was_bad)
+            after = counts.plus(learnt, learnt and store.last_was_bad)
+            self.counts = after._replace(stamp=counts.stamp + learnt)  # no later run has its number
 
         return Transaction(self._guards(), recover)
 
