@@ -35,7 +35,10 @@ def replay(kind: type[ol.Learner], X: np.ndarray, y: np.ndarray, engine: Engine)
 
 
 def engines(X: np.ndarray, y: np.ndarray, fewer: int) -> Contenders:
-    """Return replays of both learners with both engines; "rank-one" gets fewer rows."""
+    """Return the replays to time, and their numbers of rows: each learner with each engine.
+
+    The engine "bulk" gets all rows, "rank-one" the first ``fewer`` rows.
+    """
     table: Contenders = {}
     for name, kind in LEARNERS.items():
         table[f"{name} bulk"] = len(X), partial(replay, kind, X, y, "bulk")

@@ -64,8 +64,7 @@ class Batches:
         """Yield blocks of the rows after the first ``row`` rows, each in a pair with the number 0.
 
         The reader of text files yields, in place of 0, the position after the block in bytes.
-        Parquet and Arrow files have no positions in bytes, so the argument ``byte`` is not used
-        here either.
+        Parquet and Arrow files have no positions in bytes, so the argument ``byte`` is ignored.
         """
         most = max(min(ROWS, NUMBERS // len(types)), 1)
         for batch in self._batches(list(types), row):

@@ -152,7 +152,7 @@ class Certified(GuardedBy):
         return restore
 
     def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
-        """Replay a stream from the current state; return the certificate of its rounds.
+        """Replay a stream from the current state; return loss, best loss in hindsight and bound.
 
         Losses and ceilings are totals since the first row that the ``Certified`` object saw.
         ``engine`` has the same meaning as in :func:`certificate`.

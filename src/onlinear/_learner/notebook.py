@@ -203,7 +203,7 @@ def _binned(losses: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def _picture(losses: np.ndarray) -> str:
-    """Return a chart of the error over time as SVG; an empty string if there is no error."""
+    """Return a chart of the error over time as SVG, or "" if fewer than two losses are finite."""
     if np.count_nonzero(np.isfinite(losses)) < 2:
         return ""
     at, errors, size = _binned(losses)

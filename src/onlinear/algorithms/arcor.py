@@ -101,7 +101,7 @@ def turn(params, j, m, chi, y):
 
 
 def accept(state, params, x, y, m, beside):
-    """Return LEAVE if a row of a block needs a projection, RENEW if it resets Σ, else TAKE."""
+    """Return LEAVE (outside the block) if w needs a projection, RENEW if Σ is reset, else TAKE."""
     if norm(state[1]) > params[1]:
         return LEAVE
     return fate(state, params, dot(x, x), beside)

@@ -50,8 +50,8 @@ grows little with the rounds before it. While the true weights are outside the s
 lowering a weight, and afterwards need a proportional number of rounds to raise it again. In this
 case the projection makes the difference, and the paper's statements on shifts can be seen: the
 price of the free learner grows in proportion to the rounds before the shift, that of the projected
-learner does not. For GD the price is that of the way back from a weight vector that is too long,
-however many rounds it was too long.
+learner does not. For GD, the price of a shift is the loss while its weight vector, which grew too
+long before the shift, shrinks again; it depends on the length of the vector, not on the rounds.
 """
 
 from collections.abc import Sequence
