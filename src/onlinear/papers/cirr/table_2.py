@@ -1,6 +1,8 @@
 """Jamil & Bouchachia, Table 2: CIRR and OSLOG on Friedman's function.
 
-The claim --------- The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels y
+The claim
+---------
+The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels y
 = 10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1). Parameters are tuned on the first quarter of
 the rows, and the table has the errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as
 the best linear predictor in hindsight (BLUE, 2.63). ONS and OGD are a bit worse (2.66, 2.91), while
@@ -12,7 +14,9 @@ of 3.41 and OSLOG of 21.12; OGD and ONS are a bit worse when significant inputs 
 couple of anomalies are placed in the data, the RMSE of OSLOG, OGD and ONS shoots up, and that of
 CIRR becomes 3.022, which suggests that CIRR is less sensitive to anomalies.
 
-What is run ----------- The paper's protocol is run on the file that the authors used (OpenML 564),
+What is run
+-----------
+The paper's protocol is run on the file that the authors used (OpenML 564),
 if it is available, and on streams drawn from the formula of Friedman's function, one per repeat.
 Learners start anew on the last three quarters, with a = .1 for AAR and a = .5 for ORR, CIRR and
 OSLOG. OSLOG's first prediction is w₀ᵀx₁, and the matrix D of CIRR and OSLOG has no positive lower
@@ -37,7 +41,9 @@ inputs, on one stream. Anomalies of labels are tried too, with two wrong labels.
 long that OGD's step would overshoot is predicted but not learnt, which is better for OGD than what
 the paper's OGD would have done.
 
-The reading ----------- The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are
+The reading
+-----------
+The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are
 reproduced in RMSE and R², and so is OGD's row with one fitted number. Values count as the same if
 they are within one unit of the last printed digit, since the paper sometimes rounds and sometimes
 truncates. A remark lists the cells of the table that differ from the printed ones.

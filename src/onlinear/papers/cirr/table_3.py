@@ -1,6 +1,8 @@
 """Jamil & Bouchachia, Table 3: CIRR and OSLOG on the Istanbul Stock Exchange and an F-16.
 
-The claim --------- The data set ISE has 536 days and 8 stock indices (the Bovespa index is named
+The claim
+---------
+The data set ISE has 536 days and 8 stock indices (the Bovespa index is named
 twice), from which the index of Istanbul in dollars is predicted. The data set F-16 has 13,750
 observations of 40 attributes, from which the ailerons' control is predicted. Parameters are tuned
 on the first quarter of the rows, and the table has the errors on the rest. All algorithms except
@@ -16,7 +18,9 @@ attributes 26, 30, 32 and 34 of F-16, which are removed for AAR and ORR; OGD and
 weight to no attribute. CIRR and OSLOG also have better computational efficiency than ORR, ONS, OGD
 and AAR.
 
-What is run ----------- First the paper's protocol is run. Learners start anew on the last three
+What is run
+-----------
+First the paper's protocol is run. Learners start anew on the last three
 quarters, with a = 10⁻⁵. CIRR and OSLOG are given only the attributes that they selected, their
 matrix D has no positive lower limit (floor), and OSLOG's first prediction is w₀ᵀx₁. BLUE is least
 squares with an intercept, fitted to the rows that it is scored on; R² is the squared correlation of
@@ -50,7 +54,9 @@ parameter is changed from the tuned value to between a hundredth and a hundred t
 steps of half a power of ten (ε of ONS is not changed). Time is the best of three replays of the
 F-16 rows by the library's learners.
 
-The reading ----------- The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are
+The reading
+-----------
+The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are
 reproduced within one unit of the last printed digit in RMSE and R²; the attributes that are left to
 CIRR and OSLOG are taken from the paper's text. OGD's row is reproduced on ISE. On F-16 OGD's RMSE
 is reproduced but its R² not quite, since the library's OGD does not learn rows in which its step

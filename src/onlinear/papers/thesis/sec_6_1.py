@@ -1,6 +1,8 @@
 """Moroshko (2013), sec 6.1: the bounds of LASER and ARCOR, for two kinds of drift.
 
-The claim --------- LASER's bound (6.9) is of the order T^{2/3}V^{1/3}, where V is the sum of the
+The claim
+---------
+LASER's bound (6.9) is of the order T^{2/3}V^{1/3}, where V is the sum of the
 squared steps of the comparator. According to this bound, LASER's average loss comes close to that
 of the best sequence if V is sublinear in T. ARCOR's bound is of the order √(TV′)·log T, where V′ is
 the sum of the lengths of the comparator's steps. The bounds of LASER and ARCOR are compared for two
@@ -11,7 +13,9 @@ and ARCOR's is the larger if (log T)⁶ > ν. Polynomial decay, steps of length 
 V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for κ ≠ 1 and V′ ≤ log(T−1) + 1 for κ = 1, and V has the same bounds
 with 2κ. Asymptotically LASER outperforms ARCOR about when κ < .7.
 
-What is run ----------- First the formulas of section 6.1 are checked numerically. The closed forms
+What is run
+-----------
+First the formulas of section 6.1 are checked numerically. The closed forms
 of V and V′ are compared with the sums of steps, the orders of the two bounds are compared for
 constant drift, and the κ at which the two orders cross is computed for T from 10⁸ to 10^100000.
 Then (6.8), which gives the drift penalty c with which (6.9) is to hold, is tried on d = 1, x = 1,
@@ -25,7 +29,9 @@ LASER.from_drift is given T, V and the largest label, ARCOR.from_drift T, V′ a
 and with all constants. A certificate bounds the learner's loss minus the loss of the true weights
 from above.
 
-The reading ----------- The condition (log T)⁶ > ν, under which ARCOR's order is larger than
+The reading
+-----------
+The condition (log T)⁶ > ν, under which ARCOR's order is larger than
 LASER's, is right. But inside a ball of radius 1 a step ν is at most 2, so from T = 4 on (log T)⁶ >
 ν always holds. The opposite case, (log T)⁶ < ν, needs a ball of radius ½(log T)⁶; then R_B and Y,
 which the orders leave out, are as large as this radius.
