@@ -182,7 +182,7 @@ class Learner(LearnerState):
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
         """Return x as a vector of a given shape, empty if x is sparse; take no lock."""
-        row = checks.usual_row(x, shape, self._names)
+        row = checks.numeric_row(x, shape, self._names)
         if row is not None:
             return row
         return NO_ROW if checks.sparse(x) else checks.row(x, shape[0], self._names)

@@ -9,6 +9,7 @@ from onlinear._validation.tables import (
     finite_rows,
     label,
     labels,
+    numeric_row,
     row,
     row_names,
     same_columns,
@@ -17,7 +18,6 @@ from onlinear._validation.tables import (
     sparse_row,
     sparse_table,
     table,
-    usual_row,
     width,
 )
 from onlinear._validation.words import described, with_article
@@ -37,6 +37,7 @@ __all__ = [
     "limit",
     "not_fitted",
     "number",
+    "numeric_row",
     "physical_memory",
     "refusal",
     "row",
@@ -48,7 +49,6 @@ __all__ = [
     "sparse_row",
     "sparse_table",
     "table",
-    "usual_row",
     "whole",
     "width",
     "with_article",

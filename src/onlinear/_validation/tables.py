@@ -15,6 +15,7 @@ __all__ = [
     "finite_rows",
     "label",
     "labels",
+    "numeric_row",
     "row",
     "row_names",
     "same_columns",
@@ -24,7 +25,6 @@ __all__ = [
     "sparse_row",
     "sparse_table",
     "table",
-    "usual_row",
     "width",
 ]
 
@@ -198,7 +198,7 @@ def width(x: Any) -> int:
     return sparse_row(x, None).shape[1] if sparse(x) else row(x, None).size
 
 
-def usual_row(x: Any, shape: tuple[int], names: list[str] | None) -> np.ndarray | None:
+def numeric_row(x: Any, shape: tuple[int], names: list[str] | None) -> np.ndarray | None:
     """Return a list, tuple, array or Series of numbers as a float64 vector of shape ``shape``.
 
     For any other kind of row the result is None: :func:`row` converts such a row, or refuses it
