@@ -202,7 +202,7 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
             mirror(matrices[k])
         while pace[0] > 0 and i < stop:
             label = y[i] if labelled else math.nan
-            value, rule = one(state, params, table[i], label, work, labelled)
+            value, rule = one(state, params, table[i], label, work, labelled, False)
             if rule != FINE:
                 settle(state, work)
                 return i, rule, value

@@ -23,6 +23,7 @@ from onlinear._numerics.deferred_updates import (
     push,
 )
 from onlinear._numerics.linalg import ROUNDING, axpy, finite, kernel, shift
+from onlinear._numerics.vector_loops import in_lanes
 
 __all__ = ["LEAVE", "RENEW", "ROUGH", "TAKE", "block", "decide_leaf", "learn_leaf"]
 
@@ -36,24 +37,8 @@ LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of ``numbers``
 
 
-@kernel
-def _sum_of_products(a, b):
-    """Return aᵀb: the sum of eight partial sums, so that the order is the same on all machines."""
-    n = a.size
-    whole = n - n % 8
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for i in range(0, whole, 8):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-        s4 += a[i + 4] * b[i + 4]
-        s5 += a[i + 5] * b[i + 5]
-        s6 += a[i + 6] * b[i + 6]
-        s7 += a[i + 7] * b[i + 7]
-    for i in range(whole, n):
-        s0 += a[i] * b[i]
-    return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+# aᵀb in eight partial sums: fast, and in the same order on all machines
+_sum_of_eight = in_lanes((((0, 4), (2, 6)), ((1, 5), (3, 7))))
 
 
 @kernel
@@ -62,7 +47,7 @@ def _copy(x, diagonal, a, copy, p):
     for i in range(diagonal.size):
         copy[i] = x[i]
         p[i] = (diagonal[i] + a) * x[i]
-    s = _sum_of_products(copy[: diagonal.size], p[: diagonal.size])
+    s = _sum_of_eight(copy[: diagonal.size], p[: diagonal.size])
     for i in range(diagonal.size):
         p[i] = a * x[i]
     return s
@@ -87,7 +72,7 @@ def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
 def _prior(X, P, rows, d, numbers):
     """Record xᵀΣ₀x of every row."""
     for j in range(rows):
-        numbers[PRIOR, j] = _sum_of_products(X[j, :d], P[j, :d])
+        numbers[PRIOR, j] = _sum_of_eight(X[j, :d], P[j, :d])
 
 
 @kernel(inline="always")
@@ -189,7 +174,7 @@ def block(state, params, table, y, out, start, rows, space):
         for k in range(count):
             gram(wings[k], X, done, n, d)
         for j in range(n):
-            numbers[MEAN, done + j] = _sum_of_products(w, X[done + j])
+            numbers[MEAN, done + j] = _sum_of_eight(w, X[done + j])
         taken = decide(params, y, start, done, n, count, space)
         left = left or taken < n
         if taken > 0:

@@ -14,7 +14,7 @@ import numpy as np
 from onlinear._engine import bulk, bulk_block, loops
 from onlinear._engine.bulk import Bulk
 from onlinear._numerics import blas, jit
-from onlinear._numerics.jit import kernel, short
+from onlinear._numerics.jit import kernel
 
 __all__ = ["CompiledStep"]
 
@@ -99,15 +99,14 @@ class CompiledStep:
     @property
     def _round(self) -> Callable[..., Any]:
         """One round as a template; in a user's step, checks that a prediction changes no state."""
+        return bound(loops.one, step=self.function, settle=self.settle, **self._checks)
+
+    @property
+    def _checks(self) -> dict[str, Any]:
+        """How the loops check the state: names of :mod:`onlinear._engine.loops`."""
         ours = self.function.__module__.startswith("onlinear.")
-        return bound(
-            loops.one,
-            step=self.function,
-            settle=self.settle,
-            vital=self.vital,
-            GUARDED=self._guarded,
-            WATCHED=self._guarded and self._predicts and not ours,
-        )
+        watched = self._guarded and self._predicts and not ours
+        return {"vital": self.vital, "GUARDED": self._guarded, "WATCHED": watched}
 
     @cached_property
     def _called_round(self) -> Any:
@@ -122,7 +121,7 @@ class CompiledStep:
         would take a tenth of their time. Longer steps are called as functions: then the call costs
         little, and the loop compiles faster.
         """
-        return short(self._round) if self.in_bulk else self._called_round
+        return inlined(self._round)
 
     @cached_property
     def one(self) -> Any:
@@ -163,7 +162,8 @@ class CompiledStep:
     @cached_property
     def chunk(self) -> Any:
         """The compiled rounds over an array; see :func:`loops.chunk`."""
-        return self._rounds(loops.chunk)
+        checks = {**self._checks, "vital": inlined(self.vital)}
+        return self._rounds(loops.chunk, **checks)
 
     @cached_property
     def gathered(self) -> Any:

@@ -9,7 +9,10 @@ rows is in :mod:`onlinear._engine.bulk`, the loop over many keys in
 import math
 
 from onlinear._engine.number_range import (
-    copied_parts,
+    FLOAT_MAX,
+    MOST,
+    allocated,
+    copy_parts,
     flat,
     put_back,
     release,
@@ -29,6 +32,7 @@ from onlinear._engine.status import (
     FINE,
     NOT_ONLY_PREDICTED,
     OVERFLOW,
+    UNUSUAL,
 )
 from onlinear._engine.tables import row_to_read, to_read
 from onlinear._numerics.jit import kernel
@@ -48,6 +52,8 @@ __all__ = [
 ]
 
 GUARDED = True  # whether a round that writes a number that is not finite is undone
+BLOCK = 256  # rows of a chunk between two checks of the state
+WORTH_A_COPY = 8  # rows: fewer are run with checks in each round
 WATCHED = False  # whether to make sure that the step changes nothing when it only predicts
 
 
@@ -65,33 +71,40 @@ def vital(state):
     return state
 
 
-def one(state, params, x, y, work, labelled):
+def one(state, params, x, y, work, labelled, checked):
     """One round: predict x, and learn y if it is labelled.
 
     Before a round with very large or very small numbers, the state is copied. If a number of the
     state is not finite after the round, the round is undone; see
-    :mod:`onlinear._engine.number_range`.
+    :mod:`onlinear._engine.number_range`. With ``checked``, the caller checks the state and the
+    parameters before the round and the state after it: then a row or label that is not of usual
+    size has the status UNUSUAL, and a prediction that is not of usual size has OVERFLOW.
     """
-    usual = usual_row(x)
-    if not usual:
-        for j in range(x.size):
-            if not math.isfinite(x[j]):
-                return float(j), BAD_INPUT
-    if labelled and not math.isfinite(y):
-        return y, BAD_LABEL
     careful = WATCHED
-    if labelled and GUARDED:
-        usual = usual and usual_label(y) and usual_numbers(params)
-        careful = not (usual and usual_state(vital(state)))
+    if checked:
+        if not (usual_row(x) and usual_label(y)):
+            return y, UNUSUAL
+    else:
+        usual = usual_row(x)
+        if not usual:
+            for j in range(x.size):
+                if not math.isfinite(x[j]):
+                    return float(j), BAD_INPUT
+        if labelled and not math.isfinite(y):
+            return y, BAD_LABEL
+        if labelled and GUARDED:
+            usual = usual and usual_label(y) and usual_numbers(params)
+            careful = not (usual and usual_state(vital(state)))
     parts, _ = flat(state)
     copy = 0
     if careful:
         settle(state, work)
-        copy = copied_parts(parts)
+        copy = allocated(parts)
         if copy == 0:
             return y, OVERFLOW
+        copy_parts(parts, copy)
     value, rule = step(state, params, x, y, work)
-    if rule == FINE and not math.isfinite(value):
+    if rule == FINE and not abs(value) <= (MOST if checked else FLOAT_MAX):
         rule = OVERFLOW
     if careful:
         settle(state, work)
@@ -132,22 +145,44 @@ def single(state, params, x, y, work, labelled, busy):
     """
     if busy != 0 and numbers_at(busy, 1)[0] != 0.0:
         return y, BUSY
-    value, rule = one(state, params, row_to_read(x), y, work, labelled)
+    value, rule = one(state, params, row_to_read(x), y, work, labelled, False)
     settle(state, work)
     return value, rule
 
 
 def chunk(state, params, X, y, work, labelled, out, start, stop):
-    """Run rounds start..stop of an array until a row breaks a rule; write results to ``out``."""
-    for i in range(start, stop):
-        label = y[i] if labelled else math.nan
-        value, rule = one(state, params, X[i], label, work, labelled)
-        if rule != FINE:
-            settle(state, work)
-            return i, rule, value
-        keep(out, i, value, state)
-    settle(state, work)
-    return stop, FINE, 0.0
+    """Run rounds start..stop of an array until a row breaks a rule; write results to ``out``.
+
+    Labelled rows are run in blocks. If the state is of usual size before a block, it is checked
+    again only after the block. If the state or a prediction is then not of usual size, the block is
+    undone and run again with checks in each round, like a row that is not of usual size.
+    """
+    parts, _ = flat(state)
+    worth_it = GUARDED and not WATCHED and labelled and stop - start >= WORTH_A_COPY
+    copy = allocated(parts) if worth_it and usual_numbers(params) else 0
+    i, rule, value, doubtful = start, FINE, 0.0, start
+    while i < stop and rule == FINE:
+        first, end = i, min(stop, doubtful if i < doubtful else i + BLOCK)
+        settle(state, work)
+        checked = copy != 0 and first >= doubtful and usual_state(vital(state))
+        if checked:
+            copy_parts(parts, copy)
+        while i < end:
+            label = y[i] if labelled else math.nan
+            value, rule = one(state, params, X[i], label, work, labelled, checked)
+            if rule != FINE:
+                break
+            keep(out, i, value, state)
+            i += 1
+        settle(state, work)
+        if checked:
+            if rule == OVERFLOW or not usual_state(vital(state)):
+                put_back(parts, copy)
+                i, rule, doubtful = first, FINE, end
+            elif rule == UNUSUAL:
+                rule, doubtful = FINE, i + 1
+    release(copy)
+    return i, rule, value
 
 
 def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
@@ -184,7 +219,7 @@ def gathered(state, params, X, y, work, labelled, out, start, stop):
                 parts[k, j] = vector[columns[j]]
         few = (state[0], parts[0, :n], parts[1, :n])[: len(state)]
         label = y[i] if labelled else math.nan
-        value, rule = one(few, params, data[first : first + n], label, work, labelled)
+        value, rule = one(few, params, data[first : first + n], label, work, labelled, False)
         if rule == BAD_INPUT:
             value = float(columns[int(value)])
         if rule != FINE:

@@ -29,7 +29,10 @@ from onlinear._numerics.jit import (
 )
 
 __all__ = [
-    "copied_parts",
+    "FLOAT_MAX",
+    "MOST",
+    "allocated",
+    "copy_parts",
     "flat",
     "put_back",
     "release",
@@ -42,6 +45,7 @@ __all__ = [
 ]
 
 MOST, LEAST = 1e50, 1e-50
+FLOAT_MAX = float(np.finfo(np.float64).max)
 LARGEST = 1e300  # a weight beyond this would make predictions of usual rows overflow
 
 # memory for the copy: kernels cannot allocate any (see onlinear._numerics.jit)
@@ -219,18 +223,21 @@ def sound(parts):
 
 
 @kernel
-def copied_parts(parts):
-    """Return the address of a copy of the state, or 0 if there is no memory for it."""
+def allocated(parts):
+    """Return the address of memory for a copy of the state, or 0 if there is no memory for it."""
     size = 0
     for k in range(len(parts)):
         size += parts[k].size
-    address = _allocate(8 * size + 8)
-    if address != 0:
-        size = 0
-        for k in range(len(parts)):
-            copied(parts[k], numbers_at(address + 8 * size, parts[k].size))
-            size += parts[k].size
-    return address
+    return _allocate(8 * size + 8)
+
+
+@kernel
+def copy_parts(parts, address):
+    """Copy the state to an address."""
+    size = 0
+    for k in range(len(parts)):
+        copied(parts[k], numbers_at(address + 8 * size, parts[k].size))
+        size += parts[k].size
 
 
 @kernel

@@ -4,26 +4,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["LINE", "before_matrix", "joined", "views"]
+__all__ = ["LINE", "before_aligned", "joined", "views"]
 
-LINE = 64  # bytes of a cache line: unaligned matrices are a fifth slower
+LINE = 64  # bytes of a cache line: rounds with unaligned arrays are a fifth slower
 
 
-def before_matrix(arrays: Sequence[np.ndarray]) -> int:
-    """Return how many numbers are before the first matrix in the concatenated arrays."""
-    before = 0
-    for array in arrays:
-        if array.ndim == 2:
-            return before
-        before += array.size
-    return 0
+def before_aligned(arrays: Sequence[np.ndarray]) -> int:
+    """Return how many of the concatenated numbers are before the array that is to be aligned.
+
+    This is the first matrix or, if there is none, the first vector of several numbers.
+    """
+    places = range(len(arrays))
+    aligned = max(places, key=lambda j: (arrays[j].ndim, arrays[j].size > 1), default=0)
+    return sum(array.size for array in arrays[:aligned])
 
 
 def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Return the concatenated arrays, with the first matrix aligned to a cache line."""
     size = sum(array.size for array in arrays)
     flat = np.empty(size + LINE // 8)
-    first = -(flat.ctypes.data + 8 * before_matrix(arrays)) % LINE // 8
+    first = -(flat.ctypes.data + 8 * before_aligned(arrays)) % LINE // 8
     record = flat[first : first + size]
     for view, array in zip(views(record, arrays), arrays, strict=True):
         view[...] = array

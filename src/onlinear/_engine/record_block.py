@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.record import LINE, before_matrix
+from onlinear._engine.record import LINE, before_aligned
 from onlinear._numerics.jit import arrayobj, cgutils, intrinsic, types
 
 __all__ = ["RecordBlock", "at"]
@@ -33,7 +33,7 @@ class RecordBlock:
         stride = (self.size // LINE + 1) * LINE
         rooms = max(count, 2)
         memory = np.zeros(rooms * stride + LINE, dtype=np.uint8)
-        first = -(memory.ctypes.data + NUMBER * before_matrix(like)) % LINE
+        first = -(memory.ctypes.data + NUMBER * before_aligned(like)) % LINE
         self.memory = memory[first : first + rooms * stride].reshape(rooms, stride)
         starts = [sum(sizes[:j]) for j in range(len(sizes))]
         self.arrays = tuple(

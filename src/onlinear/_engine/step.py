@@ -227,6 +227,10 @@ class Prepared(Step):
             self.before(state, x, work)
         return self.compiled(state, params, x, y, work, labelled, busy)
 
+    def _one_of_many(self, state, params, x, y, work, labelled, checked):
+        return self.one(state, params, x, y, work, labelled)
+
     def _rounds(self, template: Callable[..., Any], **names: Any) -> Any:
-        names = {"one": self.one, "keep": self._keep, **names}
+        names |= {"one": self._one_of_many, "keep": self._keep}
+        names["GUARDED"] = False  # each round checks the state itself
         return FunctionType(template.__code__, {**template.__globals__, **names})

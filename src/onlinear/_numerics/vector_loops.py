@@ -1,4 +1,4 @@
-"""SIMD loops over vectors, eight numbers at a time.
+"""SIMD loops over vectors, several numbers at a time.
 
 A rule gives the result for one element, such as ``y + a * x``; :func:`along` turns it into a loop
 over whole vectors, for compiled code. The compiler's own loops process 16 numbers at a time and the
@@ -8,12 +8,13 @@ results are those of a plain loop, to the bit.
 """
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from onlinear._numerics.jit import cgutils, intrinsic, ir, types
 
-__all__ = ["along"]
+__all__ = ["along", "in_lanes"]
 
 WIDTHS = (8, 4, 2, 1)
 
@@ -127,3 +128,73 @@ def _spread(builder: Any, number: Any, w: int) -> Any:
     lane = ir.IntType(32)
     one = builder.insert_element(nothing, number, lane(0))
     return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(lane, w), [0] * w))
+
+
+def in_lanes(order: Any) -> Any:
+    """Return a function of two vectors: aᵀb, in as many partial sums as ``order`` has numbers.
+
+    Partial sum k has every lanes-th product, from the k-th product on; products that are left over
+    go to the first partial sum. ``order`` says in which order the partial sums are added, such as
+    ((0, 1), (2, 3)) for (s₀ + s₁) + (s₂ + s₃).
+    """
+    lanes = _size(order)
+
+    def plain(a, b):
+        sums = [0.0] * lanes
+        whole = a.size - a.size % lanes
+        for i in range(whole):
+            sums[i % lanes] += a[i] * b[i]
+        for i in range(whole, a.size):
+            sums[0] += a[i] * b[i]
+        return _added(order, sums, operator.add)
+
+    @intrinsic(without_jit=plain)
+    def sum_of_products(typing_context, a, b):
+        """Return aᵀb."""
+
+        def generate(context, builder, signature, values):
+            integer, lane = ir.IntType(64), ir.IntType(32)
+            vectors = [
+                context.make_array(kind)(context, builder, value)
+                for kind, value in zip(signature.args, values, strict=True)
+            ]
+            count = builder.extract_value(vectors[0].shape, 0)
+            whole = builder.and_(count, integer(-lanes))
+            several = ir.VectorType(ir.DoubleType(), lanes)
+            sums = cgutils.alloca_once_value(builder, ir.Constant(several, [0.0] * lanes))
+            with cgutils.for_range_slice(builder, integer(0), whole, integer(lanes)) as (j, _):
+                products = builder.fmul(*(_load(builder, vector, j) for vector in vectors))
+                builder.store(builder.fadd(builder.load(sums), products), sums)
+            total = builder.load(sums)
+            parts = [builder.extract_element(total, lane(k)) for k in range(lanes)]
+            first = cgutils.alloca_once_value(builder, parts[0])
+            with cgutils.for_range_slice(builder, whole, count, integer(1)) as (j, _):
+                product = builder.fmul(*(builder.load(_place(builder, v, j, 1)) for v in vectors))
+                builder.store(builder.fadd(builder.load(first), product), first)
+            parts[0] = builder.load(first)
+            return _added(order, parts, builder.fadd)
+
+        def _load(builder, vector, j):
+            if a.layout == b.layout == "C":
+                return builder.load(_place(builder, vector, j, lanes), align=8)
+            numbers = ir.Constant(ir.VectorType(ir.DoubleType(), lanes), ir.Undefined)
+            for k in range(lanes):
+                place = _place(builder, vector, builder.add(j, ir.IntType(64)(k)), 1)
+                numbers = builder.insert_element(numbers, builder.load(place), ir.IntType(32)(k))
+            return numbers
+
+        return types.float64(a, b), generate
+
+    return sum_of_products
+
+
+def _size(order: Any) -> int:
+    return 1 if isinstance(order, int) else sum(map(_size, order))
+
+
+def _added(order: Any, parts: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """Add up the parts in the given order."""
+    if isinstance(order, int):
+        return parts[order]
+    left, right = order
+    return add(_added(left, parts, add), _added(right, parts, add))

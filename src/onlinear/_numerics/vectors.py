@@ -7,7 +7,7 @@ step gives the same bits however it is run.
 import math
 
 from onlinear._numerics.jit import kernel, short
-from onlinear._numerics.vector_loops import along
+from onlinear._numerics.vector_loops import along, in_lanes
 
 __all__ = ["axpy", "clipped", "dot", "extremes", "finite", "norm", "scale"]
 
@@ -24,20 +24,13 @@ def _scaled(a, x, out):
     return a * x
 
 
+_sum_of_four = in_lanes(((0, 1), (2, 3)))
+
+
 @short
 def dot(a, b):
     """Return aᵀb, in four partial sums."""
-    n = a.size
-    whole = n - n % 4
-    s0 = s1 = s2 = s3 = 0.0
-    for i in range(0, whole, 4):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, n):
-        s0 += a[i] * b[i]
-    return (s0 + s1) + (s2 + s3)
+    return _sum_of_four(a, b)
 
 
 @short(fastmath={"reassoc"})  # the sum is 0 or NaN, in any order

@@ -33,7 +33,7 @@ from onlinear._learner.bounds.guarantee import (
     lose,
 )
 from onlinear._learner.bounds.ledger import Account
-from onlinear._numerics.linalg import axpy, dot, kernel, norm, scale
+from onlinear._numerics.linalg import axpy, dot, norm, scale, short
 from onlinear._updates.gaussian import Weights, weights
 from onlinear._validation.checks import asked, limit, number
 
@@ -57,7 +57,7 @@ def init(params: GDParams, d: int) -> Weights:
     return weights(d)
 
 
-@kernel
+@short
 def descend(state, eta, radius, x, y, m):
     """Take a gradient step and project; return (m, FINE), or a bad value and the rule it breaks."""
     t, w = state

@@ -67,7 +67,7 @@ def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, ev
         learning = labelled
         while True:
             label = y[i] if learning else math.nan
-            value, rule = one(state, params, X[i], label, work, learning)
+            value, rule = one(state, params, X[i], label, work, learning, False)
             settle(state, work)
             if rule == FINE or not skip:
                 break

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear._engine import step as engine
-from onlinear._engine.record import LINE, before_matrix, views
+from onlinear._engine.record import LINE, before_aligned, views
 from onlinear._engine.segments import Segments
 from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import to_read
@@ -42,7 +42,7 @@ class WorkRecord:
         state = model._state
         size = HEAD + sum(array.size for array in state)
         memory = np.zeros(size + LINE // 8)
-        first = -(memory.ctypes.data + 8 * (HEAD + before_matrix(state))) % LINE // 8
+        first = -(memory.ctypes.data + 8 * (HEAD + before_aligned(state))) % LINE // 8
         self.record = memory[first : first + size]
         self.state = tuple(views(self.record[HEAD:], state))
         self.scratch = model._scratch()

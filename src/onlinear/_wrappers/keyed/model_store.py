@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.record import before_matrix
+from onlinear._engine.record import before_aligned
 from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import to_read
 from onlinear._engine.transaction import all_or_nothing
@@ -57,7 +57,7 @@ class ModelStore:
         self.params = template._numbers()
         self.start = np.concatenate([np.zeros(HEAD), template._record])  # the record of a new key
         size, folder = self.start.size, settings.folder
-        before = HEAD + before_matrix(template._state)
+        before = HEAD + before_aligned(template._state)
         self.cache = RecordCache(size, settings.capacity(size), folder, before)
         self.workers = [WorkRecord(template, folder) for _ in range(settings.cores)]
         self._single: tuple[Any, ...] | None = None  # function and arrays for single rounds

@@ -1,0 +1,73 @@
+"""Tables whose state is checked once per block of rows: the results are those of single rounds."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from table import CASES, IDS, make, same_bits, state, stream
+
+import onlinear as ol
+from onlinear._engine.loops import BLOCK, WORTH_A_COPY
+
+ROWS = 2 * BLOCK + 50
+
+
+def large_rows(X, y, at):
+    """Rows and labels far from the size 1, and back."""
+    X[at] *= 1e60
+    y[at] *= 1e60
+
+
+def growing_weights(X, y, at):
+    """Rows and labels of usual size whose weights are not."""
+    X[at] = 0.0
+    X[at, 0] = 1e-30
+    y[at] = 1e45
+    X[at + 1, 0] = 1e20
+
+
+def bad_rows(X, y, at):
+    X[at[::2], 1] = np.nan
+    y[at[1::2]] = np.inf
+
+
+def largest_labels(X, y, at):
+    y[at] = 1.7e308
+
+
+def tiny_rows(X, y, at):
+    X[at] *= 1e-200
+
+
+FAMILIES = (large_rows, growing_weights, bad_rows, largest_labels, tiny_rows)
+
+
+def row_by_row(model, X, y):
+    """Return the predictions of single rounds; the model counts the rows that it refuses."""
+    predictions = np.full(len(X), np.nan)
+    for i, x in enumerate(X):
+        with contextlib.suppress(ValueError):
+            predictions[i] = model.predict_one(x)
+        with contextlib.suppress(ValueError):
+            model.learn_one(x, y[i])
+    return predictions
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_a_table_with_extreme_rows_gives_the_bits_of_single_rounds(case, family):
+    X, y = stream(ROWS)
+    rng = np.random.default_rng(1)
+    at = np.sort(rng.choice(ROWS - 2, size=5, replace=False))
+    at[:2] = BLOCK - 1, BLOCK + WORTH_A_COPY  # the last row of a block; within the next one
+    family(X, y, at)
+    single, together, parts = (make(case, on_bad="skip") for _ in range(3))
+    expected = row_by_row(single, X, y)
+    run = ol.replay(together, X, y, engine="rank-one")
+    assert same_bits(run.predictions, expected)
+    assert state(together) == state(single)
+    for first in range(0, ROWS, 100):
+        some = slice(first, first + 100)
+        own = ol.replay(parts, X[some], y[some], engine="rank-one")
+        assert same_bits(own.predictions, expected[some])
+    assert state(parts) == state(single)
