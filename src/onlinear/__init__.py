@@ -46,7 +46,7 @@ from onlinear.filtering import (
 )
 from onlinear.scaling import Standardized
 
-__version__ = "0.13.1"
+__version__ = "0.14.0"
 
 __all__ = [
     "AppleTasting",

@@ -82,7 +82,7 @@ def project_box(w: Any, alpha: float) -> np.ndarray:
 def project_simplex(w: Any, alpha: float) -> np.ndarray:
     """Return the point of [α/n, 1]ⁿ ∩ simplex nearest to w in relative entropy.
 
-    The smallest weights are raised to α/n, as few as possible, and the others are scaled so that
+    As few as possible of the smallest weights are raised to α/n, and the others are scaled so that
     the sum is one. Misprint resolved: lines 8 and 15 of Herbster & Warmuth's Figure 3 have one
     α/n too many in their denominators.
 
@@ -102,12 +102,12 @@ def project_simplex(w: Any, alpha: float) -> np.ndarray:
 def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether w has changed.
 
-    Raising some weights scales the others down, which may bring more weights below α/n: these
-    weights are raised in the next pass, until none is below. Each pass over the weights costs O(n),
-    and a few passes suffice, though up to n are possible. Sorting the weights, or taking medians as
-    in Herbster & Warmuth's Figure 3, has a better worst case. ``benchmarks/speed.py`` compares the
-    passes over the weights with sorting them, which is slower for hundreds of weights and equally
-    fast at a million.
+    When some weights are raised to α/n, the others are scaled down, and more of them may fall below
+    α/n. They are raised in the next pass, and so on, until none is below. A pass costs O(n), and a
+    few passes usually suffice, though up to n are possible. Sorting the weights, or taking medians
+    as in Herbster & Warmuth's Figure 3, has a better worst case. ``benchmarks/speed.py`` compares
+    the passes with sorting: sorting is slower for hundreds of weights and equally fast for a
+    million.
     """
     n = w.size
     floor = alpha / n

@@ -1,8 +1,8 @@
 """Building blocks for writing your own learner.
 
 A learner is two functions, ``init`` and ``step``, and a class that names its parameters. The step
-predicts one row and learns its label; Numba compiles it. The class of a learner has
-``predict_one``, ``learn_one``, ``save``, and the scikit-learn and river interfaces, and works with
+predicts one row and learns its label; Numba compiles it. Such a class has ``predict_one``,
+``learn_one``, ``save``, and the scikit-learn and river interfaces, and works with
 ``onlinear.replay``, ``Keyed``, ``Bank``, ``Late`` and ``load``. ``docs/extend.md`` is the guide;
 ``examples/own_learner.py`` is a template to copy, with a regret bound.
 
@@ -38,17 +38,17 @@ predicts one row and learns its label; Numba compiles it. The class of a learner
 The learner
     ``Algorithm`` (``init``, ``step``, the rules that rows must obey), ``Learner``, and
     ``SecondOrder`` for learners whose state has a matrix S = Σ. A class with ``_poor_score = True``
-    may have R² < 0.5 on scikit-learn's test data. For a class without ``_poor_score = True``, such
-    an R² makes ``check_regressors_train`` of ``check_estimator`` fail, with an ``AssertionError``
-    that has no text.
+    may have R² < 0.5 on scikit-learn's test data. For other classes, such an R² makes
+    ``check_regressors_train`` of ``check_estimator`` fail, with an ``AssertionError`` that has no
+    text.
 The step
     ``Step`` turns a function into a step, which returns a value and ``FINE``, ``OVERFLOW``, or
     ``DOMAIN + k`` if the row breaks rule k of the ``Algorithm``. The optional ``Bulk`` describes
-    how to run second-order rounds on blocks of rows, which is faster from 64 columns.
+    how to run second-order rounds on blocks of rows, which is faster with 64 columns or more.
 Checks of parameters
     ``number``, ``whole``, ``limit`` (a positive number, or None for infinity) and ``choice`` check
-    a parameter and return it. With ``asked``, ``number``, ``whole``, ``limit`` and ``choice`` also
-    check a function's arguments.
+    a parameter and return it. With ``asked``, the same four functions also check the arguments of a
+    function.
 States
     ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
     as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale a ``Gaussian`` state.
@@ -57,20 +57,20 @@ Second-order rounds
     faster where Σ is large: it defers the update of Σ to the next round, or to ``settle``.
     ``moves`` returns the two numbers with which ``Bulk`` makes the same update as ``learn``.
 Linear algebra
-    ``kernel`` compiles a function that steps call. Vectors: ``dot``, ``norm``, ``axpy``, ``scale``,
-    ``extremes``, ``finite``; numbers: ``clipped``; symmetric matrices: ``symv``, ``add_square``,
-    ``subtract_square``, ``shift``, ``reset``, ``trace``, ``observe``; factors: ``cholesky``,
-    ``solve_lower``, ``solve_upper``.
+    ``kernel`` compiles a function that steps call; ``short`` also inlines it. Vectors: ``dot``,
+    ``norm``, ``axpy``, ``scale``, ``extremes``, ``finite``; numbers: ``clipped``; symmetric
+    matrices: ``symv``, ``add_square``, ``subtract_square``, ``shift``, ``reset``, ``trace``,
+    ``observe``; factors: ``cholesky``, ``solve_lower``, ``solve_upper``.
 Bounds
     ``Guarantee`` states the theorem of a learner, ``unknown`` says that a learner has no theorem.
-    ``Account`` says how the bound is updated: by a ``Tally``, a step that sees rows and labels only
-    and computes ``COMPARATOR``, ``FACTOR`` and ``EXTRA`` of loss ≤ factor · comparator + extra.
-    ``tallied`` and ``competitor`` create the state of a tally, ``compete`` updates the least loss
-    in hindsight with a row, and ``enter`` writes comparator, factor and extra. ``broke`` notes that
-    a hypothesis of the theorem fails, and ``lose`` that double precision does not suffice for the
-    bound. ``Path`` is a sequence of predictors given as comparator; ``STAYS`` says that the
-    comparator must not change. ``inside_ball`` and ``cut_to`` are for bounds against comparators in
-    a ball.
+    ``Account`` says how the bound is updated: by a ``Tally``, a step that sees only rows and
+    labels. This step computes ``COMPARATOR``, ``FACTOR`` and ``EXTRA`` in the bound
+    loss ≤ factor · comparator + extra. ``tallied`` and ``competitor`` create the state of a tally,
+    ``compete`` updates the least loss in hindsight with a row, and ``enter`` writes comparator,
+    factor and extra. ``broke`` notes that a hypothesis of the theorem fails, and ``lose`` that
+    double precision does not suffice for the bound. ``Path`` is a sequence of predictors given as
+    comparator; ``STAYS`` says that the comparator must not change. ``inside_ball`` and ``cut_to``
+    are for bounds against comparators in a ball.
 """
 
 from onlinear._engine.bulk import Bulk
@@ -110,6 +110,7 @@ from onlinear._numerics.linalg import (
     reset,
     scale,
     shift,
+    short,
     solve_lower,
     solve_upper,
     subtract_square,
@@ -180,6 +181,7 @@ __all__ = [
     "scale",
     "settle",
     "shift",
+    "short",
     "solve_lower",
     "solve_upper",
     "subtract_square",

@@ -108,8 +108,8 @@ class RBF(Kernel):
     Parameters
     ----------
     gamma : float or None, default None
-        1 over the squared distance at which the similarity falls to 1/e, gamma > 0; None is 1/d for
-        rows of d inputs, which suits inputs of unit size.
+        1 over the squared distance at which the similarity falls to 1/e, gamma > 0; None means 1/d
+        for rows of d inputs, a value that suits inputs of unit size.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def numbers(given: Kernel | RowKernel, d: int) -> tuple[float, float, float, flo
 
 
 def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the values K(z_i, x) of a custom kernel; raise unless they are n finite numbers."""
+    """Return a custom kernel's values K(z_i, x); refuse all but one finite number per row of Z."""
     values = np.asarray(given(Z, x), dtype=np.float64)
     if values.shape != (len(Z),):
         raise ValueError(
@@ -191,8 +191,8 @@ _registered: dict[str, RowKernel] = {}
 def register(function: RowKernel) -> RowKernel:
     """Register a custom kernel, as a decorator, so that its learners can be saved and loaded.
 
-    A kernel is registered by its module and name. State files contain only the module and name of a
-    kernel, and loading uses only kernels that are registered in this process.
+    A kernel is registered under its module and name. State files contain only these two names,
+    and loading uses only kernels that are registered in this process.
 
     >>> import numpy as np
     >>> from onlinear import kernels

@@ -92,7 +92,7 @@ class River(GuardedBy, base.Regressor):
             self.__dict__.update(learner=learner, _columns=columns)  # both or neither
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
-        """Return the learner, or a copy with columns for new features of x, and its columns."""
+        """Return learner and columns or, if x has new features, copies with columns for these."""
         if not isinstance(x, Mapping):
             hint = "; onlinear.replay takes sparse rows" if checks.sparse(x) else ""
             raise TypeError(f"River needs a row as a dict, got {type(x).__name__}{hint}")

@@ -110,9 +110,9 @@ class Standardized(Nested, Learner):
     Change the parameters of the learner with ``set_params(learner__c=10.0)``. No regret bound is
     known for Standardized. Labels are not centred, so the intercept has to learn their mean: a
     learner that shrinks its predictions, as LASER does unless ``shrink=False``, shrinks the
-    intercept too. WEMM needs b above the largest ‖u‖² of a standardized row u, which can be as
-    large as the number of rows seen, and refuses longer rows; ONS also assumes rows of bounded
-    length. Unlike Auto, Standardized does not clip outliers.
+    intercept too. WEMM can refuse a standardized row u with ‖u‖² ≥ b, and ‖u‖² can be as large as
+    the number of rows seen; ONS also assumes rows of bounded length. Unlike Auto, Standardized does
+    not clip outliers.
 
     Parameters
     ----------

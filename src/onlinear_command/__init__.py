@@ -8,7 +8,9 @@ import os
 import signal
 from types import FrameType
 
-__all__ = ["main"]
+__all__ = ["main", "ready"]
+
+_usual = signal.getsignal(signal.SIGINT)
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
@@ -16,10 +18,15 @@ def _stop(signum: int, frame: FrameType | None) -> None:
     os._exit(128 + signum)
 
 
+def ready() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt again, which the command handles from now on."""
+    if signal.getsignal(signal.SIGINT) is _stop:
+        signal.signal(signal.SIGINT, _usual)  # this ignores Ctrl-C if the shell does
+
+
 def main() -> None:
     """Import the ``onlinear`` command and run it."""
-    usual = signal.signal(signal.SIGINT, _stop)
+    signal.signal(signal.SIGINT, _stop)
     from onlinear._cli.app import entry
 
-    signal.signal(signal.SIGINT, usual)
     entry()

@@ -164,7 +164,7 @@ def paper(
 
 
 def entry() -> None:
-    """Run the command line; exit without waiting for the thread that reads input in advance."""
+    """Run the command line; exit without waiting for the thread that reads input ahead."""
     code: object = 0
     _open_closed_streams()
     try:
@@ -178,7 +178,7 @@ def entry() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Replace closed standard streams by the null device, so no file gets descriptor 0, 1 or 2."""
+    """Open the null device for closed standard streams, so that no file gets their descriptors."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

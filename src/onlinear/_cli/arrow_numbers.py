@@ -1,7 +1,7 @@
 """Conversion of numbers between Arrow and NumPy through their memory buffers.
 
-pyarrow's own conversions import pandas wherever pandas is installed, which takes a third of the
-time of a run on a small file.
+pyarrow's own conversions import pandas wherever it is installed, and this import takes a third of
+the time of a run on a small file.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ __all__ = ["array_of", "floats"]
 
 
 def floats(column: pa.ChunkedArray) -> np.ndarray:
-    """Return a column as floats, NaN where a value is missing."""
+    """Return a column as an array of floats, with NaN where a value is missing."""
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
     return np.concatenate([np.empty(0), *map(_chunk, column.chunks)])

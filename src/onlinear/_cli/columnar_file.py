@@ -14,7 +14,7 @@ from onlinear._validation.words import with_article
 
 __all__ = ["Batches"]
 
-ROWS, NUMBERS = 1 << 16, 1 << 21  # a block has at most this many rows, and numbers
+ROWS, NUMBERS = 1 << 16, 1 << 21  # the most rows, and the most numbers, of a block
 
 
 class Batches:
@@ -55,16 +55,16 @@ class Batches:
         return list(self._schema().names)
 
     def first(self) -> pa.Table:
-        """Return the first rows as a table, which shows column names, types and examples."""
+        """Return the first rows as a table, to find out column names, types and example values."""
         for batch in self._batches(self.columns(), 0):
             return pa.Table.from_batches([batch[:1000]])
         return self._schema().empty_table()
 
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
-        """Yield blocks of the rows after the first ``row`` rows, each in a pair with the number 0.
+        """Skip the first ``row`` rows; yield the others in blocks, each paired with the number 0.
 
-        The reader of text files yields, in place of 0, the position after the block in bytes.
-        Parquet and Arrow files have no positions in bytes, so the argument ``byte`` is ignored.
+        In place of 0, the reader of text files yields the byte position after the block. Parquet
+        and Arrow files have no byte positions, so ``byte`` is ignored here.
         """
         most = max(min(ROWS, NUMBERS // len(types)), 1)
         for batch in self._batches(list(types), row):

@@ -50,13 +50,13 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """The names of the features in order, with one for each category, such as "city=Rome"."""
+        """The names of the features in order; each category is a feature, such as "city=Rome"."""
         ones = [f"{name}={value}" for name, values in self.categories.items() for value in values]
         return [*self.numbers, *ones]
 
     @property
     def types(self) -> dict[str, pa.DataType]:
-        """The Arrow type that each column is read as."""
+        """The columns to read, each with the Arrow type to read it as."""
         numbers = {
             name: pa.bool_() if name in self.truths else pa.float64()
             for name in (*self.numbers, self.target)
@@ -223,13 +223,13 @@ def _option(option: str, names: list[str]) -> str:
 
 
 def _example(column: pa.ChunkedArray, words: str) -> str:
-    """Return the first value of a text column as an example for an error message."""
+    """Return an example of a text column for an error message: " such as" and its first value."""
     given = (value.as_py() for value in column if value.is_valid)
     return f" such as {next(given, '')!r:.30}" if words == TEXT else ""
 
 
 def _few(column: pa.ChunkedArray) -> bool:
-    """Whether a text column seems to hold categories, since it has few different values."""
+    """Whether a text column has so few different values that they seem to be categories."""
     return len(column.unique()) <= max(FEW, len(column) // 10)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import typer
 
+import onlinear_command
+
 __all__ = ["busy", "ending"]
 
 
@@ -16,6 +18,7 @@ def ending() -> Iterator[None]:
     from onlinear._cli.errors import CommandError
 
     try:
+        onlinear_command.ready()
         yield
     except BrokenPipeError:  # the process that reads our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

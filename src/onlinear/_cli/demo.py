@@ -26,7 +26,7 @@ from onlinear.streams import rotating
 
 __all__ = ["run"]
 
-B, C = 1, 30  # penalties of LASER and of the best drifting predictor: on weights, on their change
+B, C = 1, 30  # LASER and the best drifting predictor: penalties on weights and on their change
 COLUMNS = 10
 ELECTRODES = 4
 LEGEND = (
@@ -61,7 +61,7 @@ def turning(rows: int, degrees: float, seed: int) -> Stream:
 
 
 def brain() -> Stream | None:
-    """Return the EEG recording that comes with matplotlib, or None if it is not there."""
+    """Return the EEG recording that comes with matplotlib, or None if it is missing or damaged."""
     from matplotlib.cbook import get_sample_data
 
     try:
@@ -93,7 +93,7 @@ def run(rows: int, degrees: float, seed: int, report: Path) -> None:
 
 
 def _contests(streams: Sequence[Stream]) -> list[Contest]:
-    """Return the results on each stream; Auto runs here, the other learners in a second process."""
+    """Return the results on each stream; all learners but Auto run in a second process."""
     with _beside() as submit:
         quick, best = submit(_entries, TEAMS[1], streams), submit(_bests, streams)
         teams = [_entries(TEAMS[0], streams), quick()]
@@ -113,7 +113,10 @@ def _contests(streams: Sequence[Stream]) -> list[Contest]:
 
 @contextlib.contextmanager
 def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Yield a function that starts a call in another process or, on one core, defers the call."""
+    """Yield a function that submits a call and returns a function that returns its result.
+
+    The call runs in a second process. On one core, it runs here, when the result is asked for.
+    """
     if usable_cores() == 1:
         yield functools.partial
         return
@@ -141,7 +144,7 @@ def _bests(streams: Sequence[Stream]) -> list[dict[str, np.ndarray]]:
 
 
 def _best(stream: Stream) -> dict[str, np.ndarray]:
-    """Return the losses of the best predictors in hindsight."""
+    """Return the losses of the best fixed and the best drifting predictor in hindsight."""
     fixed = hindsight.best_fixed(stream.X, stream.y)
     drifting = hindsight.best_drifting(stream.X, stream.y, B, C)
     return {"best fixed": thinned(fixed)[1], "best drifting": thinned(drifting)[1]}

@@ -65,7 +65,7 @@ def _kind(header: dict[str, Any]) -> str:
 
 
 def _keyed(keyed: Any) -> dict[str, Any]:
-    """Return the initial learner of a Keyed, the number of keys, and the counts of events."""
+    """Return a Keyed's initial learner, and its counts of keys, events and late labels."""
     return {
         "model": repr(keyed._models.initial),
         "keys": len(keyed),

@@ -96,7 +96,12 @@ def model(name: str, params: Iterable[str] = (), standardize: bool | None = None
 
 
 def readings(name: str, params: Iterable[str], standardize: bool | None) -> list[Learner]:
-    """Return the learners that a name stands for now and that it stood for before release 0.11."""
+    """Return the learner that a name stands for now, and the one it meant before release 0.11.
+
+    A run that is resumed may have begun with an earlier release, in which ``--model laser`` shrank
+    its predictions, and features were standardized only if asked for. A state file holds one
+    learner, which is the same in every release.
+    """
     params = list(params)
     now = model(name, params, standardize)
     if is_state_file(name):

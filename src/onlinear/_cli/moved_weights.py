@@ -40,7 +40,7 @@ class WeightSamples:
         return stride - seen % stride
 
     def pass_rows(self, rows: int, last: int, model: Learner) -> None:
-        """Count ``rows`` more rows, at most :meth:`ahead`; if a sample is due, take it.
+        """Count ``rows`` more rows, which are at most :meth:`ahead`; take a sample if one is due.
 
         ``last`` is the number, in the stream, of the last row counted.
         """
@@ -77,9 +77,9 @@ def _has_effects(model: Learner, columns: int) -> bool:
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:
     """Return lines of text on the weights that moved most; none if there are too few samples.
 
-    The first numbers of each sample in ``kept`` are the learner's weights. A run with a report
-    takes more samples than a run without one; only the samples that both runs would take are used,
-    so both print the same.
+    Each sample in ``kept`` begins with the learner's weights; other figures for a report may
+    follow. A run with a report takes more samples than a run without; only the samples that both
+    would take are used, so both print the same lines.
 
     A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
     the rows. The weights with the largest difference between two tenths are listed.

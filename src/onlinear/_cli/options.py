@@ -1,8 +1,8 @@
 """The options of the commands that read a stream, each declared once.
 
 A command's options are the fields of a dataclass, in the order in which the help lists them.
-:func:`taking` turns a function of such a dataclass into a command. This module imports nothing that
-is slow to load.
+:func:`taking` turns a function whose argument is such a dataclass into a command. This module
+imports nothing that is slow to load.
 """
 
 import dataclasses
@@ -184,7 +184,7 @@ class CompareOptions:
 
 
 def source_of(options: RunOptions | CompareOptions) -> "Source":
-    """Return the source of the rows that the options describe."""
+    """Return the source of rows that the options describe."""
     from onlinear._cli.source import Source
 
     return Source(
@@ -199,7 +199,7 @@ def source_of(options: RunOptions | CompareOptions) -> "Source":
 def taking(
     options: type[Options],
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Return a decorator that turns a function of an ``options`` object into a command.
+    """Return a decorator that turns a function with an ``options`` argument into a command.
 
     The fields of the dataclass ``options`` become the options of the command.
     """

@@ -41,8 +41,8 @@ def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
 def run(names: Sequence[str], study: Study, folder: Path) -> None:
     """Reproduce figures and tables; print a verdict and write a page on each, and an index page.
 
-    If ``names`` has one figure or table and its data are missing, raise an error. If ``names`` has
-    several, report and leave out the figures and tables whose data are missing.
+    If data are missing, raise an error if ``names`` has only one figure or table; otherwise report
+    the missing data and go on with the next name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):
@@ -68,7 +68,7 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
 
 @contextmanager
 def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
-    """Yield a function to call when a figure begins, which returns a function to show progress."""
+    """Yield a function that, called at the start of a figure, returns one that shows progress."""
     if not sys.stderr.isatty():
         yield lambda name: lambda done, of: None
         return

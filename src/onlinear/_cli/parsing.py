@@ -1,8 +1,8 @@
 """Parse CSV and JSON lines: whole blocks with pyarrow, value by value if a block has a bad row.
 
-A parser is given the columns to read and their types. The table that a parser returns has one row
-per record. A record that cannot be read becomes a row of nulls, and is listed in the faults with
-the reason.
+A parser is given the columns to read and their types, and returns a table with one row per record.
+A record that cannot be read becomes a row of nulls, an invalid value becomes a null; in both cases,
+the faults list the row with the reason.
 """
 
 import io
@@ -22,7 +22,7 @@ Types = Mapping[str, pa.DataType]
 
 
 class Parsed(NamedTuple):
-    """A table, and those of its rows that could not be read, each with the reason."""
+    """A table, and its faults: the rows that could not be read in full, each with the reason."""
 
     table: pa.Table
     faults: Faults

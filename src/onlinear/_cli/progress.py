@@ -11,7 +11,7 @@ from onlinear._numerics import native
 
 __all__ = ["meter"]
 
-COMPILED = " (compiled once, about 20 s)"  # unless compiled code came with the package
+COMPILED = " (compiled once, about 20 s)"  # shown unless compiled code came with the package
 
 
 @contextlib.contextmanager

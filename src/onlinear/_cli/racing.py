@@ -32,9 +32,9 @@ def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
 class Runner:
     """A learner in the comparison, its loss so far, and the error that stopped it, if any.
 
-    With ``lags`` > 0, the last ``lags`` labels are additional features. With ``lags`` > 0, the
-    first row, which has no label before it, is predicted as 0 and not learnt. If a later row needs
-    labels from before the stream, the first label replaces them.
+    With ``lags`` > 0, the last ``lags`` labels are additional features. The first row, which has no
+    label before it, is then predicted as 0 and not learnt. Where one of the next rows has fewer
+    than ``lags`` labels before it, the first label fills the gap.
     """
 
     model: Learner

@@ -20,8 +20,8 @@ def ahead(
     Once ``last`` returns true, the thread produces no more items; those already produced are
     yielded.
 
-    An exception from ``idle`` ends the waiting. The thread is a daemon, so the process can end
-    while the thread waits for standard input.
+    An exception from ``idle`` ends the iteration and is passed on. The thread is a daemon, so the
+    process can end while the thread waits for standard input.
     """
     queue: Queue[tuple[str, Any]] = Queue(DEPTH)
     ended = threading.Event()

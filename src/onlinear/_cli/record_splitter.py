@@ -1,8 +1,8 @@
 """Split a text file into blocks of whole records, starting at any byte.
 
 This module, not the CSV or JSON parser, divides a text file into blocks. Because blocks have whole
-records, a block that cannot be parsed can be parsed again row by row, a run can be resumed at a
-byte, and records from a pipe are parsed as soon as they arrive.
+records, a block with an invalid record can be parsed again row by row, a run can be resumed at the
+byte where a block begins, and records from a pipe are parsed as soon as they arrive.
 """
 
 import hashlib

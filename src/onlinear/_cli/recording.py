@@ -15,8 +15,7 @@ __all__ = ["Plain", "Telling"]
 class Telling(Protocol):
     """The protocol of an object that predicts and learns rows, and may record them for a report.
 
-    :class:`onlinear._evaluation.report.resumable_recorder.Story` has this protocol and records
-    rows.
+    The class that records is :class:`onlinear._evaluation.report.resumable_recorder.Story`.
     """
 
     def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:

@@ -27,8 +27,8 @@ __all__ = ["StreamRun"]
 class StreamRun:
     """A run of a model over the rows of a source.
 
-    While ``whole`` is true, the model, the predictions written, the counts and the place in the
-    source all belong to the same row, so the run can be saved.
+    ``whole`` is true while the model, the written predictions, the counts and the place in the
+    source agree on how many rows are done: only then may the run be saved.
     """
 
     source: Source
@@ -69,7 +69,11 @@ class StreamRun:
 
     @contextlib.contextmanager
     def _saved_at_the_end(self) -> Iterator[None]:
-        """Save the run after the block, also if the block raises and the state is consistent."""
+        """Save the run after the ``with`` block, or after an error if its state is consistent.
+
+        If the reader of the predictions closes the pipe, the run is saved only if its rows come
+        from standard input, since these cannot be read again.
+        """
         try:
             yield
         except BrokenPipeError:

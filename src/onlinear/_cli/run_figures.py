@@ -27,7 +27,7 @@ class RunFigures:
     unlabelled: int = 0
     skipped: int = 0
     sums: Sums = field(default_factory=Sums)
-    begun: tuple[float, float] = (0.0, 0.0)  # losses of learner and running mean on the first rows
+    begun: tuple[float, float] = (0.0, 0.0)  # losses of learner and running mean in the warm-up
     problems: dict[str, list[int]] = field(default_factory=dict)  # reason → [count, first rows]
 
     @property

@@ -73,7 +73,7 @@ def _state(options: RunOptions) -> str | None:
 
 
 def _out(options: RunOptions, source: Source) -> str | None:
-    """Return the path that predictions are written to: "-" is standard output, None nowhere."""
+    """Return the path to write predictions to: "-" is standard output; None writes none."""
     return "-" if options.out is None and source.piped else or_standard_output(options.out)
 
 
@@ -89,7 +89,7 @@ def _inputs(options: RunOptions) -> list[tuple[str, str]]:
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
-    """Return the saved run to resume; None if none is saved or the user starts over."""
+    """Return the saved run to resume; None if there is none, or if the user starts over."""
     if options.state is None:
         if options.resume:
             raise UsageError("--resume needs --state, the file to continue from")
@@ -136,7 +136,7 @@ def _shown(value: str | list[str] | None) -> str:
 
 
 def _check_names(learner: Learner, columns: Columns) -> None:
-    """Refuse a model from a file that was trained on other columns."""
+    """Refuse a model that was trained on other columns; otherwise set its column names."""
     if learner._state is None:
         return
     known = learner._names

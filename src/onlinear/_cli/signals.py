@@ -36,7 +36,7 @@ class Stop:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """While listening, note the first signal and continue; a second signal ends the process."""
+        """In the ``with`` block, note the first signal; raise KeyboardInterrupt at the second."""
 
         def hear(signum: int, frame: FrameType | None) -> None:
             if self._signum:

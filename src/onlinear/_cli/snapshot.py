@@ -1,7 +1,8 @@
 """Snapshots of a run: one state file with the model and everything needed to resume.
 
 A snapshot is an ordinary state file: :func:`onlinear.load` returns the model. What is needed to
-resume the run is in the header of the file, under ``run``.
+resume the run is in the file's header, under ``run``, and in the arrays whose names begin with
+``run.`` and ``story.``.
 """
 
 import dataclasses
@@ -84,11 +85,11 @@ class Snapshot:
         )
 
     def ahead(self, rows: int) -> int:
-        """Return how many rows may follow the first ``rows`` rows until the next snapshot."""
+        """Return how many more rows may be run after ``rows`` rows before a snapshot is due."""
         return max(self._saved_rows + self.rows - rows, 1) if self.path else self.rows
 
     def begin(self, rows: int) -> None:
-        """Start to count rows and seconds until the next snapshot, after ``rows`` rows."""
+        """Start counting towards the next snapshot now, after the first ``rows`` rows."""
         self._saved_rows, self._saved_at = rows, time.monotonic()
 
     def write(
@@ -126,7 +127,7 @@ class Snapshot:
 
 
 def _samples(columns: int, run: dict[str, Any], arrays: dict[str, np.ndarray]) -> WeightSamples:
-    """Return the saved samples of the weights; none if an older release saved the run."""
+    """Return the saved samples of the weights; no samples if an older release saved the run."""
     if "sampled" not in run:
         return WeightSamples(columns)
     return WeightSamples.restored(columns, run["sampled"], arrays["run.weights"])

@@ -96,7 +96,7 @@ class Source:
 
     @cached_property
     def size(self) -> int | None:
-        """The total size of the files in bytes; None if unknown."""
+        """The total size of the files in bytes; None for compressed files and standard input."""
         if self.piped or any(_is_packed(path) for path in self.paths):
             return None
         return sum(Path(path).stat().st_size for path in self.paths)
@@ -115,7 +115,7 @@ class Source:
         return Records(path, kind, delimiter, self.decimal, self.names)
 
     def first(self) -> pa.Table:
-        """Return the first rows as a table, which shows column names, types and examples."""
+        """Return the first rows as a table, to find out column names, types and example values."""
         table = self._files[0].first()
         if not len(table):
             raise DataError(f"{self._files[0].name} has no rows")
@@ -159,7 +159,7 @@ class Source:
             )
 
     def mark(self, place: Place) -> str:
-        """Return a fingerprint of the file up to a place, by which a resumed run knows the file."""
+        """Return a fingerprint of the data before a place, so that a resumed run can check them."""
         if self.piped:
             return ""
         before = [str(Path(path).stat().st_size) for path in self.paths[: place.file]]

@@ -31,7 +31,7 @@ class Records:
 
     @cached_property
     def _begun(self) -> tuple[CSV | Lines, bytes, int]:
-        """The parser of the file, the first records, and the byte where the first records begin."""
+        """The parser of the file, its first records, and the byte position where they begin."""
         data = self.text.first(2 if self.kind == "csv" and not self.names else 1)
         start = len(BOM) if data.startswith(BOM) else 0
         self._refuse_other(data[start:])
@@ -97,7 +97,7 @@ class Records:
                 )
 
     def first(self) -> pa.Table:
-        """Return the first rows as a table, which shows column names, types and examples."""
+        """Return the first rows as a table, to find out column names, types and example values."""
         parser, data, _ = self._begun
         table = parser.guess(data) if data.strip() else pa.table({})
         if data.strip() and not len(table) and isinstance(parser, CSV):
@@ -115,7 +115,7 @@ class Records:
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
         """Yield blocks of rows from position ``byte`` on, each with the position after it.
 
-        The argument ``row`` is used for columnar files only.
+        ``row`` is ignored: only Parquet and Arrow files need it.
         """
         parser, _, start = self._begun
         for data, after in self.text.blocks(byte):

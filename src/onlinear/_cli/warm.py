@@ -12,7 +12,7 @@ __all__ = ["compile_ahead"]
 
 
 def compile_ahead(names: list[str]) -> str:
-    """Compile single rounds and replays of learners; return a sentence that says what was done."""
+    """Compile learners, for single rows and for replays; return a sentence on what was done."""
     models = [(name, standardize) for name in names for standardize in (None, False)]
     for name, standardize in models:
         learner(name, standardize=standardize)  # raises if there is no such learner

@@ -4,23 +4,23 @@ A second-order round is
 
     v = Σx,  χ = xᵀv,  m = xᵀw,   Σ ← Σ − h·vvᵀ,  w ← w + k·v
 
-The learner's function ``turn`` computes h and k from (m, χ, y). Only h and k depend on the round
-before; all other work can be deferred and done for a block of rows X at once. P = XΣ₀ is one matrix
-product, where Σ₀ is Σ before the block. A block is processed in leaves of a few rows. Within a
-leaf, χ, m, h and k come from the small matrix PXᵀ by elimination. One product then gives u = √h·v
-for all rows of the leaf. Two more products correct P for later rows: after leaf n, the updates of
-the last (n & −n) leaves are applied to as many following leaves, so that most of the products are
-of large matrices. At the end of the block, Σ becomes Σ₀ − UᵀU, where the rows of U are the vectors
-u. A drift of Σ by a·I per round adds j·a·x_j to row j of P, and is added to Σ at the end of the
-block. Other matrices that a learner keeps are also updated block by block, if every row updates
-them once, in the direction of x.
+The learner's function ``turn`` computes h and k from (m, χ, y). Only these scalars have to be known
+before the next round; all other work can be deferred and done for a block of rows X at once. With
+Σ₀ for Σ before the block, P = XΣ₀ is one matrix product. A block is processed in leaves of a few
+rows. Within a leaf, χ, m, h and k come from the small matrix PXᵀ by elimination. One product then
+gives u = √h·v for all rows of the leaf. Two more products correct P for later rows: after leaf n,
+the updates of the last (n & −n) leaves are applied to as many following leaves, so that most of the
+products are of large matrices. At the end of the block, Σ becomes Σ₀ − UᵀU, where the rows of U are
+the vectors u. A drift of Σ by a·I per round adds j·a·x_j to row j of P, and is added to Σ at the
+end of the block. Other matrices that a learner keeps are also updated block by block, if every row
+updates them once, in the direction of x.
 
-Up to rounding, a block gives the same results as rounds run one by one, as long as χ under Σ₀ is
-not far above the noise. A block ends before a row where χ is far above the noise (a vague prior,
-large rows), where Σ is as small as floating point allows, where numbers are not of usual size
-(:mod:`onlinear._engine.number_range`), or where a rule of the learner is broken. The learner's step
-then runs the row that ended the block; the more often blocks end early, the more of the following
-rows are run one by one. Where blocks begin and end depends only on the rows.
+Up to rounding, a block gives the same results as rounds run one by one, as long as no xᵀΣ₀x is far
+above the noise r of its round, where h = 1/(r + χ). A block ends before a row where xᵀΣ₀x is far
+above r (a vague prior, large rows), where Σ is as small as floating point allows, where numbers are
+not of usual size (:mod:`onlinear._engine.number_range`), or where a rule of the learner is broken.
+That row is then run by the learner's step; the more often blocks end early, the more of the
+following rows are run one by one. Where blocks begin and end depends only on the rows.
 
 This module has the loop over blocks, and :class:`Bulk`, with which a learner describes its rounds;
 the code that runs one block is in :mod:`onlinear._engine.bulk_block`.
@@ -51,21 +51,21 @@ __all__ = [
 ]
 
 SHORTEST = 4  # rows: fewer are not worth a block
-MOST_IN_A_ROW = 64  # rows taken one by one before a block is tried again
+MOST_IN_A_ROW = 64  # at most this many rows are taken one by one before a block is tried again
 
 
 def first_three(state):
-    """Return rounds, weights and Σ of a learner's state."""
+    """Return t, w and Σ, the first three arrays of the state: the default of ``Bulk.belief``."""
     return state[0], state[1], state[2]
 
 
 def no_drift(params):
-    """Return no drift: Σ does not change between rounds."""
+    """Return 0, since Σ does not change between rounds: the default of ``Bulk.drift``."""
     return 0.0
 
 
 def as_many(state, params, X, y, start, rows):
-    """Return ``rows``, a block of all the given rows: the default of ``Bulk.plan``."""
+    """Return ``rows``, since all these rows can form a block: the default of ``Bulk.plan``."""
     return rows
 
 
@@ -79,7 +79,7 @@ def nothing(state, params, X, start, rows):
 
 
 def none_beside(state, params):
-    """Return that there are 0 other matrices; Σ fills the tuple, which must not be empty."""
+    """Return (Σ,), since the tuple must not be empty, and 0, the number of other matrices."""
     return (belief(state)[2],), 0
 
 
@@ -92,7 +92,8 @@ class Bulk(NamedTuple):
     """How a learner describes its rounds, so that they can be run in bulk.
 
     ``turn(params, j, m, chi, y)``
-        The j-th round of a block: returns the prediction, h, k, and whether to go on.
+        Compute the j-th round of a block: return the prediction, h, k, and whether the round can be
+        part of the block.
     ``belief(state)``
         Which arrays of the state are t, w and Σ; w may be empty if there are no weights to learn.
     ``drift(params)``
@@ -103,15 +104,15 @@ class Bulk(NamedTuple):
         Whether to TAKE the row, to LEAVE it to the step, or to take it as the last row of the
         block, because ``close`` will RENEW Σ and the other matrices. When ``accept`` is called, the
         state's w has already learnt the row. ``accept`` also updates tallies. ``beside`` is (χ, the
-        scratch arrays ("wings") of the other matrices, the row's index in them, memory of the
-        block).
+        scratch arrays ("wings") of the other matrices, the row's index in them, two numbers for
+        ``accept`` to use, which are 0 when a block begins).
     ``close(state, params, X, start, rows)``
         Finish the block; t, w and the matrices are those after its last row.
     ``others(state, params)``
         The other matrices that are updated with Σ, and how many of them to update.
     ``turn_other(params, k, chi)``
-        For the k-th other matrix A, given χ = xᵀAx: h and σ of A ← A + σ·h·Ax xᵀA, and whether to
-        go on.
+        For the k-th other matrix A, given χ = xᵀAx: h and σ of A ← A + σ·h·Ax xᵀA, and whether the
+        row can be part of the block.
     """
 
     turn: Callable[..., Any]
@@ -138,7 +139,7 @@ class Space(NamedTuple):
 
 
 def grain(d: int) -> int:
-    """Return how many rows a block of d columns has, a number found by measurement."""
+    """Return how many rows to put into a block if there are d columns, as found by measurement."""
     return 24 if d < 96 else 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
 
 
@@ -157,7 +158,7 @@ def space(d: int) -> Space:
 
 
 def _placeholder(*arguments):
-    """Placeholder for a function that is bound when a template is compiled."""
+    """Stand in for the function that ``CompiledStep`` binds to a name before it compiles a loop."""
     raise NotImplementedError
 
 
@@ -167,10 +168,11 @@ one = keep = settle = belief = plan = close = others = block = _placeholder
 def bulk(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of a table in blocks, and rows that fit no block one by one.
 
-    ``pace`` holds how many rows to run one by one now, how many the next time, and the most rows a
-    block may have, which depends on how early the last blocks ended. The last block may end after
-    ``stop``, so that results do not depend on where the engine pauses. Only the lower triangles of
-    matrices are up to date until a row is run by itself, or the table ends.
+    ``X`` is (table, scratch memory, pace). ``pace`` holds how many rows to run one by one now, how
+    many after the next block that ends early, and how many rows a block may have: twice as many as
+    the last block, but at least a leaf. The last block may end after ``stop``, so that results do
+    not depend on where the engine pauses. Only the lower triangles of matrices are up to date until
+    a row is run by itself, or the table ends.
     """
     table, space, pace = X
     _, _, S = belief(state)

@@ -1,8 +1,8 @@
 """One block of rows by matrix products, with the results of single rounds; see :mod:`.bulk`.
 
 A block of rows is processed in leaves, which are groups of a few rows. ``numbers`` has a column for
-each row of the block: xᵀw before the row is learnt, the prediction to return, how far the row moves
-the weights, xᵀΣ₀x, and a bound on the rounding error of xᵀΣ₀x.
+each row of the block: xᵀw before the row is learnt, the prediction to return, the factor a of the
+update w ← w + a·u, xᵀΣ₀x, and a bound on the rounding error of xᵀΣ₀x.
 
 The functions without a decorator are templates: ``turn``, ``accept`` and the other functions of a
 learner (:class:`onlinear._engine.bulk.Bulk`) are bound when the templates are compiled.
@@ -27,13 +27,13 @@ from onlinear._numerics.vector_loops import in_lanes
 
 __all__ = ["LEAVE", "RENEW", "ROUGH", "TAKE", "block", "decide_leaf", "learn_leaf"]
 
-# a round is left to the step, which loses fewer digits, if one of these limits is passed
-VAGUE = 1e5  # χ under Σ₀ is above this many times the noise of the round
-COLLAPSED = 1e3  # χ under Σ₀ is above this many times the sum of the present χ and the noise
+# a round is left to the step, which loses fewer digits, if one of these is true
+VAGUE = 1e5  # xᵀΣ₀x is above this many times r, the noise of the round
+COLLAPSED = 1e3  # xᵀΣ₀x is above this many times r + χ, where χ is xᵀΣx now
 SPARE = 1e5  # χ after the row is below this many times its rounding error
 TINY = 1e-280  # χ is below this, where floats have fewer digits
 
-LEAVE, TAKE, RENEW = range(3)  # what becomes of a row
+LEAVE, TAKE, RENEW = range(3)  # a row: leave it to the step, take it, take it and end the block
 MEAN, VALUE, MOVE, PRIOR, ROUGH = range(5)  # rows of ``numbers``
 
 
@@ -43,7 +43,7 @@ _sum_of_eight = in_lanes((((0, 4), (2, 6)), ((1, 5), (3, 7))))
 
 @kernel
 def _copy(x, diagonal, a, copy, p):
-    """copy ← x, p ← a·x; return xᵀ(diagonal + a)x."""
+    """Set copy ← x and p ← a·x; return xᵀ(D + aI)x, where D has the given diagonal."""
     for i in range(diagonal.size):
         copy[i] = x[i]
         p[i] = (diagonal[i] + a) * x[i]
@@ -55,7 +55,10 @@ def _copy(x, diagonal, a, copy, p):
 
 @kernel
 def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
-    """Copy rows to X, set P to what drift adds to Σx; return how many rows have usual numbers."""
+    """Copy rows to X; return how many rows come before the first one of unusual size.
+
+    Also set P to what drift adds to Σ₀x, and bound the rounding error of xᵀΣ₀x.
+    """
     d = S.shape[0]
     for i in range(d):
         diagonal[i] = S[i, i]
@@ -77,7 +80,7 @@ def _prior(X, P, rows, d, numbers):
 
 @kernel(inline="always")
 def _safe(chi, m, y, value, h, move, prior, rough):
-    """Whether a round can be deferred without losing digits: χ is far above its rounding error."""
+    """Whether a round can be in a block: it passes no limit above, and its numbers are finite."""
     noise = 1.0 - h * chi  # r/(r + χ)
     clear = chi * noise > SPARE * rough and chi > TINY
     clear = clear or (rough == 0.0 and chi == 0.0)
@@ -88,7 +91,7 @@ def _safe(chi, m, y, value, h, move, prior, rough):
 
 
 def _placeholder(*arguments):
-    """Placeholder for a function that is bound when a template is compiled."""
+    """Stand in for the function that ``CompiledStep`` binds to a name before it compiles a loop."""
     raise NotImplementedError
 
 
@@ -97,7 +100,7 @@ decide = learn = _placeholder
 
 
 def decide_leaf(params, y, start, done, n, count, space):
-    """Run the scalar part of the rounds of a leaf; return how many of them can be deferred."""
+    """Compute prediction, h and k of each row of a leaf; return how many rows the block takes."""
     _, _, numbers, _, _, main, wings = space
     G = main[2]
     for j in range(n):
@@ -123,7 +126,10 @@ def decide_leaf(params, y, start, done, n, count, space):
 
 
 def learn_leaf(state, params, y, out, start, done, taken, space):
-    """Update the weights row by row; return how many rows are learnt, and the last row's fate."""
+    """Update the weights row by row; return how many rows are learnt, and LEAVE, TAKE or RENEW.
+
+    LEAVE: the step has to run the next row. RENEW: the block ends after the last row learnt.
+    """
     X, _, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     d, weights = S.shape[0], w.size
@@ -151,7 +157,7 @@ def learn_leaf(state, params, y, out, start, done, taken, space):
 
 
 def block(state, params, table, y, out, start, rows, space):
-    """Run up to ``rows`` rows as a block; return how many, and if the step runs the next row."""
+    """Run rows as a block; return how many were run, and whether the step must run the next one."""
     X, W, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     matrices, count = others(state, params)

@@ -1,7 +1,8 @@
 """``CompiledStep``: a step compiled into each loop that runs it, on first use.
 
-The loops are templates in :mod:`onlinear._engine.loops` and :mod:`onlinear._engine.bulk`: the step
-is bound to the names they call, and the whole is compiled.
+The loops are templates in :mod:`onlinear._engine.loops` and :mod:`onlinear._engine.bulk`: they call
+the step by a global name. The learner's step is bound to this name, and loop and step are compiled
+as one function.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ __all__ = ["CompiledStep"]
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a function so that it becomes a part of whatever calls it."""
+    """Return a function as a kernel that is inlined into the compiled code that calls it."""
     return kernel(function, inline="always")
 
 
@@ -33,11 +34,12 @@ def bound(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
 class CompiledStep:
     """A learner's step and its compiled forms: ``one`` round, a ``chunk`` of rows, and others.
 
-    ``scratch`` is the number of scratch rows the step needs, or a function of the dimension.
+    ``scratch`` is the number of scratch rows the step needs, or a function that returns it, given
+    the width of x.
     """
 
     _keep: Callable[..., Any] = staticmethod(loops.keep)
-    _guarded = True  # whether a round that writes a number that is not finite is undone
+    _guarded = True  # whether a round that leaves a number that is not finite is undone
     _predicts = True  # whether a round without a label changes nothing
 
     def __init__(
@@ -81,7 +83,7 @@ class CompiledStep:
         return lambda function: cls(function, 3, bulk, settle)
 
     def work(self, d: int) -> np.ndarray:
-        """Return scratch for rows of width d."""
+        """Return scratch memory for rounds with rows of width d."""
         rows = self.scratch(d) if callable(self.scratch) else self.scratch
         return np.zeros((rows, d))
 
@@ -98,12 +100,12 @@ class CompiledStep:
 
     @property
     def _round(self) -> Callable[..., Any]:
-        """One round as a template; in a user's step, checks that a prediction changes no state."""
+        """One round as a template; checks that a prediction by a user's step changes no state."""
         return bound(loops.one, step=self.function, settle=self.settle, **self._checks)
 
     @property
     def _checks(self) -> dict[str, Any]:
-        """How the loops check the state: names of :mod:`onlinear._engine.loops`."""
+        """How to check the state: what to bind to these names of :mod:`onlinear._engine.loops`."""
         ours = self.function.__module__.startswith("onlinear.")
         watched = self._guarded and self._predicts and not ours
         return {"vital": self.vital, "GUARDED": self._guarded, "WATCHED": watched}
@@ -115,11 +117,9 @@ class CompiledStep:
 
     @cached_property
     def _looped_round(self) -> Any:
-        """One round, compiled for loops over many rows.
+        """One round, to be inlined into loops over many rows.
 
-        Steps that can run in bulk are short: LLVM makes them a part of the loop, since calling them
-        would take a tenth of their time. Longer steps are called as functions: then the call costs
-        little, and the loop compiles faster.
+        Calling a short step as a function, once per row, would take a tenth of its time.
         """
         return inlined(self._round)
 
@@ -127,7 +127,7 @@ class CompiledStep:
     def one(self) -> Any:
         """The compiled round: ``one(state, params, x, y, work, labelled, busy) -> (value, rule)``.
 
-        The round ``one`` is short and holds the GIL, so threads may share its scratch.
+        It is short and holds the GIL, so threads may share its scratch memory.
         """
         settle = inlined(self.settle)
         return self._compiled(loops.single, {}, one=self._called_round, settle=settle)
@@ -144,7 +144,7 @@ class CompiledStep:
 
     @cached_property
     def bulk(self) -> Any:
-        """The compiled rounds in blocks; see :mod:`onlinear._engine.bulk`."""
+        """The compiled loop over blocks of rows; see :mod:`onlinear._engine.bulk`."""
         assert self.in_bulk is not None
         blas.load()
         names = self.in_bulk._asdict()
@@ -161,20 +161,20 @@ class CompiledStep:
 
     @cached_property
     def chunk(self) -> Any:
-        """The compiled rounds over an array; see :func:`loops.chunk`."""
+        """The compiled loop over the rows of an array; see :func:`loops.chunk`."""
         checks = {**self._checks, "vital": inlined(self.vital)}
         return self._rounds(loops.chunk, **checks)
 
     @cached_property
     def gathered(self) -> Any:
-        """The compiled rounds of a local step over sparse rows; see :func:`loops.gathered`."""
+        """The compiled loop of a local step over sparse rows; see :func:`loops.gathered`."""
         return self._rounds(loops.gathered)
 
     @cached_property
     def each(self) -> Any:
-        """The compiled round of stacked models; see :func:`loops.each`.
+        """The compiled loop that runs one round of every model of a stack; see :func:`loops.each`.
 
-        The compiled round ``each`` holds the GIL, like ``one``.
+        It holds the GIL, like ``one``.
         """
         names = {"one": self._called_round, "settle": inlined(self.settle)}
         single = FunctionType(loops.single.__code__, {**loops.single.__globals__, **names})
@@ -182,7 +182,7 @@ class CompiledStep:
 
     @cached_property
     def banked(self) -> Any:
-        """The rounds of stacked models over an array; see :func:`loops.banked`."""
+        """The loop that runs every model of a stack over an array; see :func:`loops.banked`."""
         banked = loops.banked
         return FunctionType(banked.__code__, {**banked.__globals__, "chunk": self.chunk})
 

@@ -72,13 +72,13 @@ def vital(state):
 
 
 def one(state, params, x, y, work, labelled, checked):
-    """One round: predict x, and learn y if it is labelled.
+    """Run one round: predict the label of x and, if ``labelled``, learn the label y.
 
     Before a round with very large or very small numbers, the state is copied. If a number of the
     state is not finite after the round, the round is undone; see
-    :mod:`onlinear._engine.number_range`. With ``checked``, the caller checks the state and the
-    parameters before the round and the state after it: then a row or label that is not of usual
-    size has the status UNUSUAL, and a prediction that is not of usual size has OVERFLOW.
+    :mod:`onlinear._engine.number_range`. If ``checked``, the caller checks the parameters and the
+    state before the round, and the state again after it; the round then returns UNUSUAL for a row
+    or label that is not of usual size, and OVERFLOW for a prediction that is too large to be usual.
     """
     careful = WATCHED
     if checked:
@@ -115,7 +115,7 @@ def one(state, params, x, y, work, labelled, checked):
 
 @kernel
 def judged(parts, copy, rule, labelled):
-    """Return the rule that a round breaks, or FINE; if a rule is broken, restore the state."""
+    """Return the rule that a round breaks, or FINE; if it breaks one, put the state's copy back."""
     if not labelled and (rule == OVERFLOW or not same(parts, copy)):
         rule = NOT_ONLY_PREDICTED
     elif not sound(parts):
@@ -131,14 +131,14 @@ def keep(out, i, value, state):
 
 
 def keep_tally(out, i, value, state):
-    """Record the result of a round: the first array of the state."""
+    """Record the result of a round of a tally: the tally itself, the first array of the state."""
     tally = state[0]
     for j in range(tally.size):
         out[j, i] = tally[j]
 
 
 def single(state, params, x, y, work, labelled, busy):
-    """One round by itself.
+    """Run one round outside any loop over rows, unless another call uses the model.
 
     ``busy`` is the address of a number that is not 0 while another call uses the model, or 0 if the
     caller holds the model's lock. The round holds the GIL, so no other call can begin during it.
@@ -155,7 +155,8 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
 
     Labelled rows are run in blocks. If the state is of usual size before a block, it is checked
     again only after the block. If the state or a prediction is then not of usual size, the block is
-    undone and run again with checks in each round, like a row that is not of usual size.
+    undone and run again with checks in each round. A row that is not of usual size ends its block,
+    and is run with checks as well.
     """
     parts, _ = flat(state)
     worth_it = GUARDED and not WATCHED and labelled and stop - start >= WORTH_A_COPY
@@ -188,7 +189,7 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
 def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of sparse rows, made dense, as many rows at a time as fit in ``room``.
 
-    The loop in ``spread`` is not compiled; the function ``chunk`` that it calls is.
+    This loop is not compiled, but the function ``chunk`` that it calls is.
     """
     while start < stop:
         end = min(stop, start + len(room))
@@ -206,8 +207,8 @@ def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
 def gathered(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of sparse rows by a local step, on the nonzero columns only.
 
-    A local step reads and writes its state only in the columns where x is not 0. The state of a
-    local step is the number of rounds t and one or two vectors as wide as x.
+    A local step reads and writes its state only in the columns where x is not 0. Its state is the
+    number of rounds t and one or two vectors as wide as x.
     """
     data, indices, indptr, parts = X
     for i in range(start, stop):
@@ -253,9 +254,9 @@ def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, l
 
     Model k writes its predictions in row where[k] of ``out``. If a model that skips bad rows
     refuses a row, the row is marked in ``bad``, and still predicted if possible; otherwise its
-    prediction is NaN. If a model that does not skip bad rows refuses a row, the models after this
-    model stop before that row. Return the earliest row that was refused and not skipped, its model,
-    the rule broken, and the value that broke the rule.
+    prediction is NaN. If a model that does not skip bad rows refuses a row, the models after it
+    stop before that row. Return the earliest row that was refused and not skipped, the model that
+    refused it, the rule broken, and the value that broke the rule.
     """
     who, broken, by = 0, FINE, 0.0
     for k in range(first, last):

@@ -1,15 +1,15 @@
 """Rounds near the limits of floating point: how to detect them, and how to undo them.
 
 A round is *usual* if its row, its label, the parameters of the step and the state are zero or of
-size 1e-50 to 1e50. (For a row, its length counts; for a matrix, its diagonal, which bounds the rest
-of a covariance.) No usual round writes a number that is not finite: what a step writes has at most
-six factors of usual size, or the step itself refuses the row. A round that is not usual keeps a
-copy of the state. If a round that is not usual leaves a number above 1e300, or NaN, in the state,
-the copy is put back, and the row is refused with the status OVERFLOW.
+size 1e-50 to 1e50. (The size of a row is its Euclidean length. Of a matrix, only the diagonal is
+checked, which bounds the other entries of a covariance.) No usual round writes a number that is not
+finite: what a step writes has at most six factors of usual size, or the step itself refuses the
+row. Before any other round, the state is copied. If the round leaves a number above 1e300, or NaN,
+in the state, the copy is put back, and the row is refused with the status OVERFLOW.
 
 So one rule holds for every step, even for steps that users write: after a round, the state is
-finite, or the row was refused and nothing has changed. In a usual round, the check that the round
-is usual reads only O(d) numbers.
+finite, or the row was refused and nothing has changed. The check whether a round is usual reads
+only O(d) numbers; in a table, the state is checked once per block of rows (:func:`.loops.chunk`).
 """
 
 import ctypes
@@ -48,7 +48,7 @@ MOST, LEAST = 1e50, 1e-50
 FLOAT_MAX = float(np.finfo(np.float64).max)
 LARGEST = 1e300  # a weight beyond this would make predictions of usual rows overflow
 
-# memory for the copy: kernels cannot allocate any (see onlinear._numerics.jit)
+# memory for the copy of the state: Numba's kernels cannot allocate any (onlinear._numerics.jit)
 _malloc = ctypes.pythonapi.PyMem_RawMalloc
 _free = ctypes.pythonapi.PyMem_RawFree
 _malloc.restype, _malloc.argtypes = ctypes.c_size_t, [ctypes.c_size_t]
@@ -96,7 +96,7 @@ def _side(a):
 
 @intrinsic(without_jit=_flat)
 def flat(typing_context, arrays):
-    """Return arrays as vectors, and the side of the square matrices in each array, or 0."""
+    """Return each array as a vector, and for each its n if it holds n × n matrices, else 0."""
     vector = types.Array(types.float64, 1, "C")
     count = len(arrays)
     kind = types.Tuple((types.UniTuple(vector, count), types.UniTuple(types.int64, count)))
@@ -242,7 +242,7 @@ def copy_parts(parts, address):
 
 @kernel
 def put_back(parts, address):
-    """Make the state equal to a copy."""
+    """Restore the state from the copy at an address."""
     size = 0
     for k in range(len(parts)):
         copied(numbers_at(address + 8 * size, parts[k].size), parts[k])
@@ -251,7 +251,7 @@ def put_back(parts, address):
 
 @kernel
 def same(parts, address):
-    """Whether the state equals a copy."""
+    """Whether the state equals the copy at an address."""
     size, odd = 0, 0
     for k in range(len(parts)):
         copy = numbers_at(address + 8 * size, parts[k].size)

@@ -12,7 +12,8 @@ LINE = 64  # bytes of a cache line: rounds with unaligned arrays are a fifth slo
 def before_aligned(arrays: Sequence[np.ndarray]) -> int:
     """Return how many of the concatenated numbers are before the array that is to be aligned.
 
-    This is the first matrix or, if there is none, the first vector of several numbers.
+    The array to align is the first matrix or, if there is none, the first vector of several
+    numbers.
     """
     places = range(len(arrays))
     aligned = max(places, key=lambda j: (arrays[j].ndim, arrays[j].size > 1), default=0)
@@ -20,7 +21,7 @@ def before_aligned(arrays: Sequence[np.ndarray]) -> int:
 
 
 def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the concatenated arrays, with the first matrix aligned to a cache line."""
+    """Concatenate arrays to a record, with the first matrix aligned to a cache line."""
     size = sum(array.size for array in arrays)
     flat = np.empty(size + LINE // 8)
     first = -(flat.ctypes.data + 8 * before_aligned(arrays)) % LINE // 8
@@ -31,7 +32,7 @@ def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def views(record: np.ndarray, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return views of the parts of a record, with the shapes of the given arrays."""
+    """Split a record into views of its arrays, which have the shapes of the given arrays."""
     parts, first = [], 0
     for array in arrays:
         parts.append(record[first : first + array.size].reshape(array.shape))

@@ -1,9 +1,9 @@
 """Many records of the same layout in one block of memory, for banks of learners.
 
 A block holds K records of the same arrays, one after another; the first matrix of each is aligned
-to a cache line. The arrays of a block have the record as a leading axis: ``arrays[j]`` has the
-shape (K,) + shape of the j-th array. In compiled code, the state or parameters of record k are
-``at(arrays, k)``.
+to a cache line. The first axis of each array of a block runs over the records: ``arrays[j]`` has
+the shape (K,) + shape of the j-th array of a record. In compiled code, the state or parameters of
+record k are ``at(arrays, k)``.
 """
 
 from collections.abc import Sequence
@@ -64,10 +64,10 @@ def _at(arrays, k):
 
 @intrinsic(without_jit=_at)
 def at(typing_context, arrays, k):
-    """Return record k of a block's arrays, as arrays, or as scalars for scalar entries.
+    """Return the arrays of record k, given the arrays of a block; single numbers become scalars.
 
-    The compiler knows that these arrays are contiguous, which it would not know of views. (The
-    arrays are found by address, since Numba cannot loop over a tuple of arrays of several types.)
+    Unlike views, the returned arrays have a type that tells the compiler that they are contiguous.
+    (They are found by address, since Numba cannot loop over a tuple of arrays of several types.)
     """
     kinds = [
         types.Array(array.dtype, array.ndim - 1, "C") if array.ndim > 1 else array.dtype

@@ -138,8 +138,8 @@ def _put_number(bases, power, stride, slots, j, numbers):
 class Segments:
     """Storage for records of ``size`` numbers, and a list of free slots.
 
-    A segment holds at most ``at_once`` records. Number ``before`` of each record is aligned to a
-    cache line.
+    A segment holds at most ``at_once`` records. The number at index ``before`` of each record is
+    aligned to a cache line.
     """
 
     def __init__(self, size: int, at_once: int | None = None, before: int = 0) -> None:
@@ -173,7 +173,7 @@ class Segments:
         return np.concatenate([np.empty(0, dtype=np.int64), *taken])
 
     def release(self, slots: np.ndarray) -> None:
-        """Take slots back."""
+        """Free slots, so that new records can use them."""
         if not slots.size:
             return
         slots = np.sort(slots)
@@ -183,7 +183,7 @@ class Segments:
             self._free.append(slots)
 
     def recover(self, taken: np.ndarray) -> None:
-        """Free all slots except the slots in ``taken``."""
+        """Free all slots but those in ``taken``, and zero the first number of each freed slot."""
         self._used = min(self._used, len(self._memory) * self.each)
         free = np.setdiff1d(np.arange(self._used), taken)
         self.put_number(free, 0, np.zeros(free.size))
@@ -198,21 +198,21 @@ class Segments:
             self.place = bases, *self.place[1:]
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
-        """Return copies of records, one row each."""
+        """Return copies of the records in the given slots, one record per row."""
         rows = np.empty((slots.size, self.size))
         _gather(*self.place, slots, rows)
         return rows
 
     def column(self, slots: np.ndarray, j: int) -> np.ndarray:
-        """Return number j of the record in each slot."""
+        """Return the number at index j of the record in each slot."""
         numbers = np.empty(slots.size)
         _pick(*self.place, slots, j, numbers)
         return numbers
 
     def put_number(self, slots: np.ndarray, j: int, numbers: np.ndarray) -> None:
-        """Write number j of the record in each slot."""
+        """Write the number at index j of the record in each slot."""
         _put_number(*self.place, slots, j, numbers)
 
     def put(self, slots: np.ndarray, rows: np.ndarray) -> None:
-        """Write records."""
+        """Write one row of numbers to the record in each slot."""
         _scatter(*self.place, slots, np.ascontiguousarray(rows))

@@ -22,7 +22,7 @@ OVERFLOW = 3  # finite numbers so large that the arithmetic would overflow; the 
 FULL = 4  # the state has no room for what must be kept: give it more, then run the row again
 NOT_ONLY_PREDICTED = 5  # with y = NaN, the step predicted NaN or changed the state
 BUSY = 6  # another call uses the model: run the row again when it has ended
-UNUSUAL = 7  # numbers of unusual size: only the loop over a chunk meets this rule, and goes on
+UNUSUAL = 7  # numbers of unusual size: the loop over a chunk runs the row again with more checks
 DOMAIN = 8  # DOMAIN + k: the k-th rule of the learner
 
 

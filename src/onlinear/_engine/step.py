@@ -47,7 +47,7 @@ __all__ = [
     "next_block",
 ]
 
-FIRST_BLOCK = 16  # rows; doubled while they take less than BLOCK_SECONDS
+FIRST_BLOCK = 16  # rows; blocks are doubled while they take less than BLOCK_SECONDS
 BLOCK_SECONDS = 0.05
 WRITTEN_OUT = 1 << 15  # how many numbers of sparse rows are made dense at a time
 ENGINES = ("auto", "rank-one", "bulk")
@@ -56,7 +56,8 @@ ENGINES = ("auto", "rank-one", "bulk")
 class Step(CompiledStep):
     """A learner's step; ``one`` and ``chunk`` are its compiled forms, :meth:`run` runs a table.
 
-    ``scratch`` is the number of scratch rows the step needs, or a function of the dimension.
+    ``scratch`` is the number of scratch rows the step needs, or a function that returns it, given
+    the width of x.
     """
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
@@ -123,12 +124,11 @@ class Step(CompiledStep):
     ) -> np.ndarray:
         """Run the rounds of a table, in blocks short enough that Ctrl-C takes effect quickly.
 
-        ``refused`` is called with a row that broke a rule of the learner. The function ``refused``
-        raises an error, or returns to have the row skipped; a skipped row is still predicted if
-        possible, else its prediction is NaN. A step is ``local`` if it reads and writes the state
-        only in the columns where x is not zero. With ``in_bulk``, rows of a dense table are taken
-        in blocks. ``room`` is called when the state is full; ``room`` returns a larger state and
-        scratch for it.
+        ``refused`` is called with a row that broke a rule of the learner. It raises an error, or
+        returns to have the row skipped; a skipped row is still predicted if possible, else its
+        prediction is NaN. A step is ``local`` if it reads and writes the state only in the columns
+        where x is not zero. With ``in_bulk``, rows of a dense table are taken in blocks. ``room``
+        is called when the state is full; it returns a larger state, and scratch memory for it.
         """
         rows = X.shape[0]
         (rounds, table), y = self._over(X, local, in_bulk), to_read(y)
@@ -211,7 +211,7 @@ class InTurn(Tally):
 class Prepared(Step):
     """A compiled step that needs something from a Python function before every round.
 
-    ``before(state, x, work)`` writes what the step needs to the scratch memory. ``before`` is not
+    That function, ``before(state, x, work)``, writes it to the scratch memory ``work``. It is not
     called with a row that is not finite.
     """
 
@@ -221,7 +221,7 @@ class Prepared(Step):
         self.compiled = step.one
 
     def one(self, state, params, x, y, work, labelled, busy=0):
-        """One round; see :func:`loops.one`."""
+        """Run one round; see :func:`loops.single`."""
         work = np.zeros_like(work)  # not shared: the Python function may release the GIL
         if finite(x):
             self.before(state, x, work)

@@ -58,7 +58,7 @@ class Rows:
     def checked(
         cls, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]
     ) -> Self:
-        """Return a CSR matrix as rows; entries out of order are sorted into new arrays."""
+        """Return a table of checked CSR arrays; entries out of order are sorted into new arrays."""
         rows, d = shape
         sizes = indptr[1:] - indptr[:-1]
         if sizes.size != rows or indptr[0] != 0 or sizes.min() < 0:
@@ -114,7 +114,7 @@ def _rises(indices: np.ndarray, indptr: np.ndarray) -> bool:
 def _ordered(
     data: np.ndarray, indices: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the entries sorted by row and column; duplicates are summed in their order."""
+    """Return the entries sorted by row and column; duplicates are added up in the order given."""
     row = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((indices, row))  # stable: duplicates stay in order
     row, indices = row[order], indices[order]

@@ -113,9 +113,9 @@ def blas_threads(d: int) -> Iterator[None]:
 def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T]]:
     """Run a call in a thread while the ``with`` block runs.
 
-    The call is given a function with which it reports the row that it has reached. Once the
-    ``with`` block has ended without needing the result of the call, the function that reports the
-    row raises an error, which ends the call.
+    The call is given a function with which it reports the row that it has reached. If the ``with``
+    block ends before the call does, this function raises an error when it is next called, which
+    ends the call.
     """
     ended = threading.Event()
 
@@ -138,7 +138,10 @@ def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T
 
 
 def _settle(futures: Sequence[Future[Any]]) -> None:
-    """Wait for running calls, even after Ctrl-C: they write to shared memory."""
+    """Cancel calls not yet begun, and wait for the others, even after Ctrl-C.
+
+    They must end, because they write to shared memory.
+    """
     for future in futures:
         future.cancel()
     while not all(future.done() for future in futures):

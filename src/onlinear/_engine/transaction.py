@@ -5,8 +5,8 @@ several things first says how to restore them. If the call fails, the undo runs 
 signals, such as a second Ctrl-C, interrupt the undo, the next call begins by running the undo. So
 callers see the state before a call or after it, never a state in between.
 
-A compiled round holds the GIL and is a single step to other threads. So a compiled round takes no
-lock, but checks a mark, :class:`Busy`, which calls that hold the lock set while they work.
+A compiled round holds the GIL, so it is atomic for other threads. It takes no lock, but checks a
+mark, :class:`Busy`, which calls that hold the lock set while they work.
 """
 
 import ctypes
@@ -138,7 +138,7 @@ def _free_locks() -> None:
     if _others_ran:
         frozen = gc.get_freeze_count() > 0
         if frozen:
-            gc.unfreeze()  # else get_objects would leave them out
+            gc.unfreeze()  # else get_objects would leave out the frozen objects
         for thing in gc.get_objects():
             if issubclass(type(thing), Guarded):
                 _set_lock(thing, threading.RLock())
@@ -165,7 +165,7 @@ def mend(guarded: Guarded | GuardedBy) -> None:
 
 
 def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
-    """Raise if this thread is in the middle of another call, as in a signal handler."""
+    """Raise an error if this thread is inside another call, as a signal handler may be."""
     if guarded._undo is not None:
         mend(guarded)
         if guarded._undo is not None and guarded._lock._is_owned():
@@ -194,8 +194,8 @@ class alone:  # noqa: N801 (used like a function)
     """A block during which other threads' rounds wait; the caller holds the lock.
 
     ``nested`` says whether the thread already held the lock in an outer call. The block sets the
-    :class:`Busy` mark and resets it at the end, unless the block is nested or there is an undo. If
-    an interrupt prevents the reset, the next round takes the lock and resets the mark.
+    :class:`Busy` mark and resets it at the end, unless the block is nested or an undo is still to
+    run. If an interrupt prevents the reset, the next round takes the lock and resets the mark.
     """
 
     __slots__ = ("_guarded", "_nested")
@@ -213,7 +213,7 @@ class alone:  # noqa: N801 (used like a function)
 def renew(guarded: Guarded) -> None:
     """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old mark stays set.
 
-    So a round that another thread began with the old arrays or parameters is refused.
+    So a round that another thread is about to run with the old arrays or parameters is refused.
     """
     busy = Busy()
     busy[7] = 1
@@ -259,7 +259,7 @@ class Restorable(Protocol):
 
 
 class Transaction:
-    """A ``with`` block; if the block fails, ``recover`` runs at once, or else before the next call.
+    """A ``with`` block; if it fails, ``recover`` runs at once or, if interrupted, in the next call.
 
     ``recover`` undoes the block, or does the rest of it; calling it twice does no more than calling
     it once. The caller holds the locks of the guarded objects. If two ``Transaction`` blocks of the
@@ -330,7 +330,7 @@ def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:
-    """Make ``attributes`` the only attributes of an object; after an interrupt, call again."""
+    """Make ``attributes`` the only attributes of an object; can be called again if interrupted."""
     present = thing.__dict__
     present.update(attributes)
     for name in [name for name in present if name not in attributes]:

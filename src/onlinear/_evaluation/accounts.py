@@ -85,7 +85,7 @@ class Accounts:
     # --- rows ---------------------------------------------------------------------------------
 
     def add_one(self, x: np.ndarray, y: float, prediction: float) -> None:
-        """Add a row that was learnt; the caller updates ``seen``, which includes skipped rows."""
+        """Add a learnt row to the totals; the caller updates ``seen``, also for skipped rows."""
         intact = self.intact
         self.ledger.add_one(x, y)
         if intact and not self.intact:
@@ -105,9 +105,11 @@ class Accounts:
     ) -> Certificate:
         """Add the rows of a replay to the totals, and return their certificate.
 
-        ``tallies`` has the figures of the bound after each learnt row. ``before`` has the
-        comparator's loss and the ceiling before the first row. ``first`` is the number of rows
-        learnt before the replay, or None if the bound no longer applied when the replay began.
+        ``tallies`` has a column for each learnt row: the comparator, factor and extra of the bound
+        loss ≤ factor · comparator + extra after this row. ``path`` has the comparators given by the
+        user, if any, and ``learnt`` says which rows were learnt. ``before`` has the comparator's
+        loss and the ceiling before the first row. ``first`` is the number of rows learnt before the
+        replay, or None if the bound no longer applied when the replay began.
         """
         guarantee, ended = self.guarantee, self._end(learnt, first)
         failed = self.failed
@@ -152,7 +154,7 @@ class Accounts:
         return loss
 
     def _end(self, learnt: np.ndarray, first: int | None) -> int | None:
-        """Return the first new row for which no bound applies; None if there is no such row."""
+        """Return the first row of a replay for which no bound applies, or None if there is none."""
         row: int | None = None if self.intact else 0
         if row is not None and first is not None:
             assert self.ledger.state is not None

@@ -28,9 +28,10 @@ def run_beside(
 ) -> tuple[Replay, np.ndarray | None]:
     """Replay the stream, and compute the bound in another thread if there is a core for it.
 
-    Return the replay, and the figures of the regret bound after each row. The figures of the bound
-    are None if the caller still has to compute them: there is only one core, the table is small or
-    wide, or the learner has skipped rows.
+    ``rounds`` runs the replay. Return its result, and the comparator, factor and extra of the bound
+    loss ≤ factor · comparator + extra after each row. The second result is None if the caller still
+    has to compute it, because there is only one core, the table is small or wide, or the learner
+    has skipped rows.
     """
     small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
     if small or wide or usable_cores() == 1:

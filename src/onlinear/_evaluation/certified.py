@@ -36,10 +36,10 @@ def certificate(
     """Replay a stream; return the loss, the best loss in hindsight and the bound at every round.
 
     The comparator and the ceiling are computed from the rows and labels alone, never from the
-    learner's state or predictions. Computing the comparator and the ceiling takes about as long as
-    the replay, O(d²) per round, and runs in parallel if there is a second core. (If the learner
-    itself takes O(d) per round, the bound takes 4 to 20 times as long as the learner, unless a
-    comparator is given.) The model learns the stream, as in :func:`onlinear.replay`.
+    learner's state or predictions. Computing them takes about as long as the replay, O(d²) per
+    round, and runs in parallel to it if there is a second core. (If the learner itself takes O(d)
+    per round, the bound takes 4 to 20 times as long as the learner, unless a comparator is given.)
+    The model learns the stream, as in :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Certified(GuardedBy):
         engine: Engine,
         rounds: Callable[[], Replay] | None = None,
     ) -> Certificate:
-        """Replay a stream; ``rounds``, if given, runs the learner instead of :func:`replay`."""
+        """Replay a stream; ``rounds``, if given, is called to run the learner."""
         self._check_untouched()
         table, names = checks.table(X)
         path = None
@@ -263,7 +263,7 @@ class Certified(GuardedBy):
     @property
     @atomic
     def failed(self) -> str | None:
-        """Why no bound applies, or None if a bound applies; rows are counted from 0."""
+        """Why no bound applies, or None if one applies; the text counts rows from 0."""
         return self._accounts.failed
 
     @property
@@ -327,7 +327,7 @@ class Certified(GuardedBy):
 
     @classmethod
     def _restored(cls, model: Learner, arrays: dict[str, np.ndarray]) -> Self:
-        """Return the certificate of a learner from the arrays of a state file, or refuse them."""
+        """Return a ``Certified`` of a learner and the totals of a state file; refuse bad totals."""
         check_totals(arrays["totals"])
         certified = cls.__new__(cls)
         certified.__setstate__({"model": model, **arrays})

@@ -125,7 +125,7 @@ def _proof(model: Any, X: Any, y: Any) -> Certificate:
 
 
 def _best_fixed(X: Any, y: Any) -> np.ndarray:
-    """Return the cumulative loss of the best fixed predictor, without rows that are not finite."""
+    """Return the cumulative loss of the best fixed predictor; rows that are not finite add 0."""
     X, _ = checks.table(X)
     y = checks.labels(y, len(X))
     good = np.isfinite(X).all(axis=1) & np.isfinite(y)
@@ -135,7 +135,7 @@ def _best_fixed(X: Any, y: Any) -> np.ndarray:
 
 
 def _logarithmic(ax: "Axes") -> None:
-    """Make both axes logarithmic, without decades that show rounding errors only."""
+    """Make both axes logarithmic; cut off decades that would show only rounding errors."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.lines])

@@ -40,14 +40,17 @@ class Learner(LearnerState):
     """
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return the learner's regret bound; without ``search``, no best comparator is computed."""
+        """Return the learner's regret bound.
+
+        With ``search=False``, computing the bound does not look for the best comparator.
+        """
         return unknown(type(self).__name__, type(self).__name__)
 
     def _local(self) -> bool:
         """Return whether a round uses the state only in the columns where x is not zero.
 
-        If a round uses only the columns where x is not zero, the state is t and one or two vectors,
-        and a sparse row is learnt in time proportional to its number of non-zero entries.
+        In such a learner, the state is the number of rounds t and one or two vectors, and a sparse
+        row is learnt in time proportional to its number of non-zero entries.
         """
         return False
 
@@ -86,7 +89,7 @@ class Learner(LearnerState):
 
     @atomic
     def _predict_one(self, x: Any) -> float:
-        """Predict a row of any kind, even the first one; raise or return NaN if it is bad."""
+        """Predict a dense or sparse row, even the first; if it is bad, raise or return NaN."""
         if self._state is None:
             fresh = type(self)(**self.get_params(deep=False))
             fresh._begin(checks.width(x))
@@ -126,7 +129,7 @@ class Learner(LearnerState):
 
     @atomic
     def _learn_one(self, x: Any, y: Any) -> None:
-        """Learn a row of any kind, even the first one; raise or skip it if it is bad."""
+        """Learn a dense or sparse row, even the first; if it is bad, raise or skip it."""
         if self._state is None:
             with rows_taken(self, checks.width(x), checks.row_names(x)):
                 self._learn_one(x, y)
@@ -181,7 +184,7 @@ class Learner(LearnerState):
         self._learn_one(kept, y)
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
-        """Return x as a vector of a given shape, empty if x is sparse; take no lock."""
+        """Return x as a vector of the given shape, or an empty one if x is sparse; take no lock."""
         row = checks.numeric_row(x, shape, self._names)
         if row is not None:
             return row
@@ -219,7 +222,7 @@ class Learner(LearnerState):
         return ValueError(f"{self._why(outcome, x, in_table=in_table)}; {whole} is unchanged")
 
     def _why(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        """Return the error for a row that broke a rule: which rule, where, and the value."""
+        """Return the error for a row that broke a rule; it names the rule, place and value."""
         return checks.refusal(
             type(self).__name__,
             self.algorithm.rules,
@@ -268,7 +271,8 @@ class Learner(LearnerState):
     ) -> tuple[np.ndarray, list[int]]:
         """Predict a table's rows and, with ``learn``, learn them; return predictions, bad rows.
 
-        Errors number the rows from ``first``; ``noticed`` is called with the reason for each skip.
+        The row numbers in errors start from ``first``. ``noticed`` is called for each skipped row,
+        with the row and the rule it broke.
         """
 
         def refusal(outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:

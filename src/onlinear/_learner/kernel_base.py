@@ -1,8 +1,9 @@
 """The base class of kernel learners, whose state grows with the examples they keep.
 
-The state of a kernel learner is one flat array, as for all learners, with room for a number of
-examples. When the room is full, the state is copied to a new array with a quarter more room. Most
-rounds therefore copy nothing, and the size of the state depends only on the number of examples.
+The state of a kernel learner is one flat array, as for all learners, with room for some more
+examples than it holds. When the room is full, the state is copied to a new array with a quarter
+more room. Most rounds therefore copy nothing, and the size of the state depends only on the number
+of examples.
 """
 
 import bisect
@@ -25,7 +26,7 @@ __all__ = ["DualLearner", "KernelLearner", "check_fixed"]
 
 FIRST_ROOM = 16  # examples
 SMALLEST = 1e-300
-NOISE = 0.5  # least entry on the diagonal of L; without rounding it is at least 1, the noise
+NOISE = 0.5  # least valid entry on the diagonal of L; but for rounding, all are at least 1
 
 
 class KernelLearner(Learner):
@@ -56,7 +57,7 @@ class KernelLearner(Learner):
 
     @staticmethod
     def _size(d: int, room: int) -> int:
-        """Return how many numbers a state has that has room for ``room`` examples of d columns."""
+        """Return the size of a state with room for ``room`` examples of d columns, in numbers."""
         raise NotImplementedError
 
     def _form(self, d: int) -> tuple[float, ...]:

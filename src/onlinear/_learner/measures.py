@@ -1,8 +1,8 @@
-"""Error measures of predictions (MSE, RMSE, MAE, R²), also where squares would overflow.
+"""Error measures of predictions (MSE, RMSE, MAE, R²), correct even where squares would overflow.
 
 Every function takes labels and predictions, none of them NaN, and returns NaN for empty arrays.
-Numbers that are very large or very small are first scaled by a power of two, which is exact, so a
-measure is infinite or zero only where its own value does not fit into a float.
+Numbers that are very large or very small are first scaled by a power of two, which causes no
+rounding error, so a measure is infinite or zero only where its own value does not fit into a float.
 """
 
 import math
@@ -37,7 +37,7 @@ def _times(value: float, k: int) -> float:
 
 
 def _errors(y: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the errors (y − ŷ)/2^k, and the k of :func:`_scaled`."""
+    """Return the errors (y − ŷ)/2^k, and k, chosen by :func:`_scaled`."""
     (y, predictions), k = _scaled(y, predictions)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         return y - predictions, k

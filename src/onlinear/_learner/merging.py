@@ -3,8 +3,9 @@
     Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each contains the prior bI, which is counted once
     w = Σ (Σ₁⁻¹w₁ + … + Σ_k⁻¹w_k)
 
-The merged learner is exact: the sums Σ xxᵀ and Σ yx determine a learner without drift, in whatever
-order the rows came.
+Here, w_i and Σ_i are the weights and the covariance matrix of the i-th of k learners. The merged
+learner is exact: the sums Σ xxᵀ and Σ yx determine a learner without drift, in whatever order the
+rows came.
 """
 
 from collections.abc import Iterable
@@ -31,10 +32,10 @@ def merge(models: Iterable[Model]) -> Model:
     Parameters
     ----------
     models : iterable of Ridge, AAR or AROWR
-        Learners of one class, with the same parameters and columns; or :class:`onlinear.Keyed`
-        objects, with any learner if no key is in two of them. Learners that have learnt nothing add
-        nothing. (Learners with forgetting or drift depend on the order of the rows, and cannot be
-        merged.)
+        Learners of one class, with the same parameters and columns; learners that have learnt
+        nothing add nothing. (Learners with forgetting or drift depend on the order of the rows, and
+        cannot be merged.) :class:`onlinear.Keyed` objects can be merged, too; if no key is in two
+        of them, their learner may be of any class.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""HTML display in notebooks: of learners, replays and certificates, as tables and SVG charts.
+"""HTML display of learners, replays and certificates in notebooks, as tables and SVG charts.
 
 All text from outside this module is escaped.
 
@@ -28,7 +28,7 @@ POINTS = 120  # the most points of the line
 LINE = "#D9660D"
 MOST = 20  # the most learners in a table
 LONGEST = 80  # the most characters shown of a learner
-CLIP = 5.0  # the line is clipped above this many medians: a few large errors would flatten it
+CLIP = 5.0  # the line is cut off above this many medians, or a few large errors would flatten it
 CELL = "padding:1px 10px;text-align:right"
 STYLES = {
     "loss": f'stroke="{LINE}" stroke-width="1.5"',
@@ -47,7 +47,7 @@ class Text(str):
 
 
 def facts_page(title: str, facts: Mapping[str, Any], *more: str) -> str:
-    """Return HTML: a title, a table of the ``facts`` that are not None, and parts beside it."""
+    """Return HTML: a title, a table of the ``facts`` that are not None, and ``more`` beside it."""
     rows = "".join(
         f'<tr><th style="{CELL};text-align:left;font-weight:normal">{escape(name)}</th>'
         f'<td style="{CELL}">{_shown(value)}</td></tr>'
@@ -62,7 +62,7 @@ def facts_page(title: str, facts: Mapping[str, Any], *more: str) -> str:
 
 
 def model_page(model: Any) -> str:
-    """Return HTML with the parameters of a learner, how much it has learnt, its coefficients."""
+    """Return HTML with a learner's parameters, the number of rows learnt, and the coefficients."""
     learnt = model.__sklearn_is_fitted__()
     facts: dict[str, Any] = {
         name: repr(value) for name, value in model.get_params(deep=False).items()
@@ -149,7 +149,7 @@ def bank_page(
     skipped: np.ndarray,
     measures: Mapping[str, np.ndarray],
 ) -> str:
-    """Return an HTML table of a bank's learners, the best in bold; of many, only the best ones."""
+    """Return an HTML table of a bank's learners, the best in bold; at most MOST, the best ones."""
     first = next(iter(measures.values()))
     order = np.argsort(np.where(np.isnan(first), np.inf, first), kind="stable")
     shown = sorted(order[:MOST].tolist())
@@ -179,7 +179,7 @@ def _short(text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as text: a float with four digits, an int in full, others escaped and cut."""
+    """Return a value as HTML: a float with four digits, an int in full, other values shortened."""
     if isinstance(value, float):
         return _figure(value)
     return f"{value:,}" if type(value) is int else escape(_short(str(value)))

@@ -187,7 +187,7 @@ class BankReplay:
         return len(self.predictions)
 
     def __getitem__(self, where: Any) -> Any:
-        """Return the replay of some rows; with a second index, of one learner or of some."""
+        """Return the replay of some rows; with a second index, of one learner or of several."""
         some: Any
         rows, some = where if isinstance(where, tuple) and len(where) == 2 else (where, slice(None))
         rows = _several(rows, "rows, as in run[100:]; run[:, k] is the replay of learner k")
@@ -276,7 +276,7 @@ class BankReplay:
 
 
 def _several(index: Any, what: str) -> Any:
-    """Return an index if it selects several items; otherwise raise an error with the index."""
+    """Return the index as a slice or array; raise an error if it does not select several items."""
     if isinstance(index, slice):
         return index
     array = np.asarray(index)

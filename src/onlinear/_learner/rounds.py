@@ -1,4 +1,4 @@
-"""Learn rows all or nothing; the first rows learnt fix the number of columns.
+"""Learn either all given rows or none; the first rows learnt fix the number of columns.
 
 Learners, banks of learners, and learners behind a feature map share this module.
 """
@@ -20,7 +20,7 @@ Columns = tuple[int, list[str] | None]  # their number, and their names if any
 
 
 def no_progress(row: int, rows: int) -> None:
-    """Show no progress."""
+    """Do nothing: a progress callback that shows no progress."""
 
 
 class Begins(Restorable, Protocol):
@@ -37,7 +37,7 @@ class Begins(Restorable, Protocol):
         ...
 
     def _start(self, d: int, names: list[str] | None) -> None:
-        """Start with the initial state for rows of width d."""
+        """Set the initial state for rows of d columns."""
         ...
 
     def _run_table(
@@ -60,7 +60,7 @@ def rows_taken(
 ) -> Iterator[None]:
     """Start the model if the rows are its first; if the ``with`` block fails, undo everything.
 
-    If all the first rows are skipped, the number of columns is open again: bad rows do not fix it.
+    If all the first rows are skipped, the start is undone, too: bad rows do not fix the columns.
     """
     fresh, before = not model._has_begun(), model._skips
     forget = model._snapshot() if fresh else None

@@ -18,7 +18,7 @@ class Estimator(Parameters):
     """The methods that scikit-learn expects of a regressor, implemented with a learner."""
 
     _positive: ClassVar[bool] = False  # x and y must not be negative
-    # may score R² < 0.5 on scikit-learn's test data; otherwise check_regressors_train demands more
+    # if True, scikit-learn's check_regressors_train accepts an R² below 0.5 on its data
     _poor_score: ClassVar[bool] = False
 
     def _run(self, X: Any, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray, list[int]]:
@@ -36,7 +36,10 @@ class Estimator(Parameters):
         raise NotImplementedError
 
     def _for_tables(self) -> Self:
-        """Return the learner that predicts tables, whose rows need not be next in the stream."""
+        """Return the learner to use for predicting a whole table.
+
+        It does not assume that the rows of the table come next in the stream.
+        """
         return self
 
     @atomic
@@ -60,7 +63,7 @@ class Estimator(Parameters):
 
     @atomic
     def _fitted(self) -> Any:
-        """Return the learner that predicts tables; raise an error if it has learnt nothing."""
+        """Return the learner to use for predicting tables; raise an error if nothing was learnt."""
         self._learnt()
         return self._for_tables()
 
@@ -84,7 +87,7 @@ class Estimator(Parameters):
         return notebook.model_page(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Describe the learner to scikit-learn, which alone calls this method."""
+        """Describe the learner to scikit-learn; nothing else calls this method."""
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
         return Tags(
@@ -153,7 +156,7 @@ class Transformer(Parameters):
         return np.array([f"{name}{i}" for i in range(self._width())], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Describe the feature map to scikit-learn, which alone calls this method."""
+        """Describe the feature map to scikit-learn; nothing else calls this method."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(

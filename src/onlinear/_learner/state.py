@@ -58,7 +58,7 @@ class LearnerState(Estimator):
     _classes: ClassVar[dict[str, type[Any]]] = {}
     _square: ClassVar[int] = 0  # number of d × d matrices in the state and scratch
 
-    # not parameters, so without annotation; the values before the first row
+    # values before the first row; not annotated, since annotated fields are parameters
     _record = cast("np.ndarray | None", None)  # the state, flat
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
@@ -67,7 +67,7 @@ class LearnerState(Estimator):
     _direct = cast("tuple[Any, ...] | None", None)  # what a call without the lock needs
 
     def __init_subclass__(cls) -> None:
-        """Register the class by its name for :func:`load`; the latest class of a name is used."""
+        """Register the class by name for :func:`load`; a later class of this name replaces it."""
         super().__init_subclass__()
         if hasattr(cls, "algorithm"):
             algorithm = cls.algorithm
@@ -184,7 +184,7 @@ class LearnerState(Estimator):
         return call
 
     def _prepare_again(self) -> None:
-        """Let the next round prepare its arguments again, after the state or a parameter changed.
+        """Clear the cached arguments of the step, because the state or a parameter has changed.
 
         The caller must hold the learner's lock.
         """

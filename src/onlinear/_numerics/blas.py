@@ -1,8 +1,8 @@
 """Matrix products of SciPy's BLAS, called from compiled code.
 
 A call of a BLAS routine has an overhead of about thirty nanoseconds. Arrays are stored by rows, but
-BLAS expects columns, so BLAS sees a matrix A as Aᵀ. Importing SciPy is slow: :func:`load` is called
-only before the first function that needs BLAS is compiled or read from the cache.
+BLAS expects columns, so BLAS sees a matrix A as Aᵀ. Importing SciPy is slow, so :func:`load` is not
+called until the first function that needs BLAS is compiled or read from the cache.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ SIGNATURES = {  # arguments of the Fortran routines: characters, integers, doubl
     "dsymm": "cciidpipidpi",
     "dsyrk": "cciidpidpi",
 }
-NO, YES = ord("N"), ord("T")  # whether BLAS transposes
+NO, YES = ord("N"), ord("T")  # codes that tell BLAS whether to transpose a matrix
 LEFT, TRIANGLE = ord("L"), ord("U")  # the triangle BLAS calls upper is our lower one
 NUMBA = {"c": "int64", "i": "int64", "d": "float64", "p": "uint64"}
 BITS = {"c": 8, "i": 32}
@@ -52,7 +52,7 @@ def load() -> None:
 
 
 def _routine(name: str) -> Any:
-    """Return a function for compiled code that calls a Fortran routine with numbers by address."""
+    """Return a function for compiled code: it calls a Fortran routine, with numbers by address."""
     kinds = SIGNATURES[name]
 
     def plain(*arguments):

@@ -7,24 +7,25 @@ from onlinear._numerics.vectors import axpy, dot, scale
 
 __all__ = ["cholesky", "solve_lower", "solve_upper"]
 
-BAND = 16  # rows of cholesky(), a multiple of four
+BAND = 16  # rows that cholesky() processes together; a multiple of four
 
 
 @kernel
 def cholesky(A, least, slack):
     """A ← U with A = UᵀU, U upper triangular (the entries below the diagonal are meaningless).
 
-    Pivots are raised to ``least``, a known lower bound, and to ``slack`` times their diagonal
-    entry, below which a pivot is only rounding error. If ``least`` and ``slack`` are 0, no pivot is
-    raised. Returns whether A, with its pivots raised, is positive definite.
+    A pivot below ``least``, a known lower bound, is raised to ``least``. A pivot below ``slack``
+    times the diagonal entry of A is raised to that product, since it is only rounding error. If
+    ``least`` and ``slack`` are 0, no pivot is raised. Returns whether A, with its pivots raised, is
+    positive definite.
 
-    Rows are processed four at a time: four rows of U are subtracted from four rows below them, for
-    a whole band of rows while the four rows of U are in cache.
+    Rows are processed in bands. While four finished rows of U are in cache, their contribution is
+    subtracted from all rows of a band, four at a time.
     """
     n = A.shape[0]
     whole = n - n % 4
     for k in range(1, n):
-        A[k, 0] = max(least, slack * A[k, k])  # the lower limit of its pivot, stored out of the way
+        A[k, 0] = max(least, slack * A[k, k])  # pivot k's lower limit, kept below the diagonal
         for j in range(max(4, k - k % 4), k):
             A[k, j] = 0.0  # below the diagonal, but within its group of four rows
     for first in range(0, whole, BAND):
@@ -70,7 +71,10 @@ def _subtract_four_from_four(A, i, k):
 
 @kernel
 def _finish_row(A, first, k, lowest):
-    """Subtract rows first..k−1 of U from row k, and divide row k by the root of its pivot."""
+    """Subtract rows first..k−1 of U from row k, and divide row k by the root of its pivot.
+
+    The pivot is first raised to ``lowest``; if it is still not positive, False is returned.
+    """
     for i in range(first, k):
         axpy(-A[i, k], A[i, k:], A[k, k:])
     pivot = max(A[k, k], lowest)

@@ -29,7 +29,7 @@ ROUNDING = 1e-15  # relative error of a sum of products per term: five to ten un
 
 @along
 def _gained(gain, root, v, u):
-    """Return v times the gain, and v times the root of the gain (the new u)."""
+    """Return gain·v, the new v, and root·v, the new u."""
     return gain * v, root * v
 
 
@@ -66,23 +66,24 @@ def observe_later(S, x, v, chi, r, rough, u):
 
 @kernel(inline="always")
 def clear(chi, r, rough):
-    """Whether one rank-one step is enough: χ/r is not too large, and new χ is not rounding error.
+    """Whether one rank-one step is enough, so that the observation need not be split.
 
-    (A χ that is rounding error may be negative, and below −r.)
+    One step is enough if χ/r is not too large, and χ after the step is above ``rough``, a bound on
+    its rounding error. (A χ that is only rounding error may be negative, and even below −r.)
     """
     return 0.0 <= chi <= LARGEST_STEP * r and chi * r > rough * (r + chi)
 
 
 @kernel
 def _observe_in_parts(S, x, v, chi, r, u):
-    """Observe in parts, as far as floating point allows, in at most MOST_PARTS passes.
+    """Split an observation into at most MOST_PARTS parts, and update Σ with one after the other.
 
     Every part but the last divides χ by 1 + LARGEST_STEP, or brings it down to its rounding error.
-    All floats lie within 1e±324, so 160 parts take χ from the largest float to below the least one
-    times r: the limit is never reached unless χ is only rounding error.
+    All floats lie within 1e±324, so 160 parts take χ from the largest float to below r times the
+    least one: the limit MOST_PARTS is never reached unless χ is only rounding error.
 
     The rounding errors of the subtraction Σ − uuᵀ are a small share of the old Σ. If Σ shrinks by
-    more than seven digits, this share of the old Σ is added to its diagonal, to keep Σ positive
+    more than seven digits, its diagonal is increased by this share beforehand, to keep Σ positive
     definite. If Σ shrinks by more than ten digits, Σ is also mended afterwards (:func:`_mend`).
     """
     vague = chi > VAGUE * r
@@ -152,7 +153,10 @@ def _mend(S, diagonal):
 
 @short
 def _weigh(v, chi, r, part, u):
-    """Set u so that Σ − uuᵀ is (Σ⁻¹ + part·xxᵀ/r)⁻¹ = Σ_new, and v ← Σ_new·x/r."""
+    """Set u so that Σ − uuᵀ = Σ_new, where Σ_new = (Σ⁻¹ + part·xxᵀ/r)⁻¹, and v to Σ_new·x/r.
+
+    On entry, v is Σx.
+    """
     gain = 1.0 / (r + part * chi)
     root = math.sqrt(part * gain)
     _gained(gain, root, v, u)
@@ -160,10 +164,10 @@ def _weigh(v, chi, r, part, u):
 
 @short
 def rounding_of(S, x):
-    """Return a bound on the rounding error of xᵀΣx: a share of its upper bound Σ x_i²Σ_ii.
+    """Return a bound on the rounding error of xᵀΣx, proportional to the sum of all x_i²·Σ_ii.
 
     The bound is infinite if some Σ_ii is below 1e-290: were Σ to shrink further, it would
-    underflow. (The function writes Σ's diagonal, but with the same values.)
+    underflow. (The function writes to the diagonal of Σ, but leaves its values as they are.)
     """
     return shift_and_round(0.0, S, x)
 

@@ -1,10 +1,11 @@
 """Deferred rank-one updates of a symmetric matrix, used by :mod:`onlinear._engine.bulk`.
 
-Each row updates a symmetric matrix by A ← A + σ·h·vvᵀ, v = Ax; σ is −1 for a covariance and +1 for
-a matrix that grows. The updates are deferred: P begins as XA₀, u = √h·v, and
+Each row x updates a symmetric matrix by A ← A + σ·h·vvᵀ, where v = Ax and the learner gives h; σ is
+−1 for a covariance and +1 for a matrix that grows. The updates by a block of rows X are deferred.
+With A₀ for A before the block, P begins as XA₀; the rows of U are the vectors u = √h·v:
 
-    leaf       G = PXᵀ for a few rows, which gives xᵀAx row by row and the effect of each row on
-               those after it; then U = TP, T small and triangular
+    leaf       G = PXᵀ for a few rows gives xᵀAx row by row, and the effect of each row on the rows
+               after it; then U = TP with a small triangular matrix T
     push       P ← P + σ(XUᵀ)U for later rows
     fold       A ← A₀ + σUᵀU at the end of the block
 """
@@ -34,7 +35,10 @@ LEAF = 8  # rows
 
 
 class Wing(NamedTuple):
-    """Scratch memory for one matrix A; ``chi`` has xᵀAx and ``root`` has √h of every row."""
+    """Scratch memory for the deferred updates of one matrix A.
+
+    ``chi`` holds xᵀAx and ``root`` holds √h of every row; P, U, G and T are named as in the module.
+    """
 
     P: np.ndarray
     U: np.ndarray
@@ -53,7 +57,10 @@ def wing(rows: int, d: int) -> Wing:
 
 
 def aligned(rows: int, d: int) -> np.ndarray:
-    """Return rows of at least d numbers, aligned to cache lines and spread over cache sets."""
+    """Return an array of zeros whose rows have at least d numbers and begin at a cache line.
+
+    No row has a multiple of 512 numbers, since such rows would compete for the same cache sets.
+    """
     pitch = -(-d // 8) * 8
     if pitch % 512 == 0:
         pitch += 8
@@ -77,7 +84,7 @@ def _multiple(A):
 
 @kernel
 def begin(wing, A, X, rows, beta):
-    """P ← XA + βP; faster if A is a multiple of I, as A is at the beginning and after a reset."""
+    """P ← XA + βP; faster if A is a multiple of I, as it is at the beginning and after a reset."""
     P, d = wing[0], A.shape[0]
     a = _multiple(A)
     if a == 0.0:
@@ -101,7 +108,7 @@ def _add_rows(a, X, rows, d, beta, P):
 
 @kernel
 def gram(wing, X, done, rows, d):
-    """Begin a leaf, a group of ``rows`` rows of the block: G[s, t] ← p_sᵀx_t."""
+    """Begin a leaf, the ``rows`` rows of the block after the first ``done``: G[s, t] ← p_sᵀx_t."""
     blas.product(wing[0], done, rows, X, done, rows, d, wing[2])
 
 
@@ -124,7 +131,7 @@ def eliminate(wing, j, rows, done, h, sign):
 
 @kernel
 def _invert(G, root, done, rows, sign, T):
-    """T ← the matrix with U = TP: u_t = √h_t·(p_t + σ Σ_{s<t} (u_sᵀx_t)·u_s)."""
+    """Compute the T for which U = TP, that is u_t = √h_t·(p_t + σ Σ_{s<t} (u_sᵀx_t)·u_s)."""
     for t in range(rows):
         for j in range(rows):
             T[t, j] = 0.0
@@ -147,7 +154,7 @@ def expand(wing, done, rows, sign, d):
 
 @kernel
 def push(wing, X, W, done, span, rows, sign, d):
-    """Add the effect of the last ``span`` rows to P of the next rows; W is scratch memory."""
+    """Add to P, in the next ``rows`` rows, the effect of the last ``span`` rows; W is scratch."""
     P, U, _, _, _, _ = wing
     blas.product(X, done, rows, U, done - span, span, d, W)  # W = XUᵀ
     blas.add_product(sign, W, rows, U, done - span, span, d, 1.0, P, done)

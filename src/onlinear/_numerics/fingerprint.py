@@ -29,14 +29,13 @@ def _foundation() -> bytes:
 
 
 def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
-    """Hash the sources a compiled function depends on; None if they cannot be found.
+    """Return a hash of the sources a compiled function depends on; None if they cannot be found.
 
     The sources are the files of the function, of everything it calls, directly or indirectly, of
     the ``others`` that are compiled with it, and this package's numerics and loops. A function
     typed at a prompt has no file, so its sources cannot be found. Numba's disk cache checks only
-    the file of the compiled function; with the hash in its name, the function is also compiled
-    again if a kernel or another file that it depends on is edited, but not if any other file is
-    edited.
+    the file of the compiled function. Because the hash is part of its name, the function is also
+    compiled again if another file that it depends on is edited, but not if any other file is.
     """
     code = function.__code__
     if not Path(code.co_filename).is_file():
@@ -45,7 +44,7 @@ def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> st
 
 
 def source_hash(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
-    """Hash the sources like :func:`fingerprint`, but no bytecode, which differs between Pythons.
+    """Hash like :func:`fingerprint`, but leave out bytecode, which depends on Python's version.
 
     A function that was compiled when this package was built has its ``source_hash`` in its name.
     Return None if the function is not part of this package.
@@ -71,7 +70,7 @@ def _hashed(start: bytes, functions: tuple[Any, ...], *, bytecode: bool) -> str 
 
 
 class _Dependencies:
-    """The files and constants that functions depend on, directly or indirectly: ``found``."""
+    """Collects in ``found`` the files and constants that functions use, directly or indirectly."""
 
     def __init__(self, bytecode: bool) -> None:
         self.found: set[bytes] = set()
@@ -124,7 +123,7 @@ def _source(value: Any) -> Any:
 
 
 def _instructions(code: CodeType) -> str:
-    """Return a hash of the bytecode of a function and of the functions inside it."""
+    """Return a hash of the bytecode of a function and of the functions defined in it."""
     digest = hashlib.sha256(code.co_code)
     for part in code.co_consts:
         text = _instructions(part) if isinstance(part, CodeType) else repr(part)
@@ -133,13 +132,13 @@ def _instructions(code: CodeType) -> str:
 
 
 def _names(code: CodeType) -> set[str]:
-    """Return the global names and attributes in a function and the functions in it."""
+    """Return the names of globals and attributes in a function and the functions defined in it."""
     parts = (part for part in code.co_consts if isinstance(part, CodeType))
     return set(code.co_names).union(*map(_names, parts))
 
 
 def _used(function: FunctionType) -> dict[str, Any]:
-    """Return the values a function uses, by name; values in modules have dotted names."""
+    """Return the values that a function uses, by name; names of values from modules are dotted."""
     names, space = sorted(_names(function.__code__)), function.__globals__
     used: dict[str, Any] = {name: space[name] for name in names if name in space}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

@@ -74,7 +74,7 @@ def tell_address(name: str, address: int) -> None:
 class Kernel:
     """A function that compiled code calls.
 
-    Numba reads ``_numba_type_`` to call the kernel, ``targetoptions`` and ``py_func`` to inline it.
+    Numba reads ``_numba_type_`` to call a kernel; ``targetoptions`` and ``py_func`` to inline it.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -128,7 +128,7 @@ class Intrinsic:
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a function callable from compiled code; Numba's options may be given."""
+    """Make a function callable from compiled code; ``options`` are options of Numba."""
     if function is None:
         return partial(kernel, **options)
     if PLAIN:
@@ -137,13 +137,13 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return Kernel(function, {**OPTIONS, **options})
 
 
-short: Any = partial(kernel, forceinline=True)  # a call would take longer than the work
+short: Any = partial(kernel, forceinline=True)  # inlined: a call would take longer than the work
 
 
 def within(function: Any) -> Any:
-    """Return a kernel that is inlined into its caller: for work that every short round does.
+    """Return an inlined version of a kernel, for rounds so short that the call would matter.
 
-    Kernels that are not inlined are called, since inlining makes compilation slower.
+    Elsewhere a kernel is called rather than inlined, since inlining makes compilation slower.
     """
     return short(getattr(function, "py_func", function))
 
@@ -167,9 +167,9 @@ def compiled(
 ) -> Any:
     """Compile a template with some of its global names bound to other functions.
 
-    ``sources`` are the functions that the compiled function depends on, with all that they call. A
-    hash of these functions becomes part of the compiled function's name. By this name, the compiled
-    function is found in the library that comes with the package or in Numba's cache on disk.
+    ``sources`` are the functions that the compiled function depends on. A hash of their files, and
+    of those of all that they call, becomes part of the compiled function's name. By this name it is
+    found in the library that comes with the package, or in Numba's cache on disk.
     """
     scope = {**template.__globals__, **names}
     own = template.__defaults__, template.__closure__
@@ -217,7 +217,7 @@ def compiled_now() -> int:
 
 
 def _silent(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function without overflow warnings, like compiled code."""
+    """Return a plain Python function that, like compiled code, gives no overflow warnings."""
 
     @wraps(function)
     def call(*arguments: Any) -> Any:

@@ -33,7 +33,7 @@ class _Codegen:
         return getattr(self._codegen, name)
 
     def set_env(self, name: str, env: Any) -> None:
-        """Set no environment, because the library has no machine code."""
+        """Do nothing, because only machine code would need the environment."""
 
 
 class _Library(JITCodeLibrary):
@@ -61,7 +61,7 @@ class _Library(JITCodeLibrary):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _IntoSuchALibrary(LoweringPass):
-    """Let the compiler passes that follow write into a library that is linked, not optimised."""
+    """Make the later compiler passes write into a library that is linked but not optimised."""
 
     _name = "onlinear_link_only"
 

@@ -1,8 +1,8 @@
 """Operations on symmetric matrices: products with a vector, rank-one updates, the diagonal.
 
 Every kernel has a fixed order of summation and no fast-math, so that a step gives the same bits
-however it is run. Matrices are stored in full; loops run along rows in "axpy form", which is
-vectorised without changing the order of any sum.
+however it is run. Matrices are stored in full. Loops run along rows and, like ``axpy``, add
+multiples of vectors to a vector, which can be vectorised without changing the order of any sum.
 """
 
 from onlinear._numerics.jit import kernel, short

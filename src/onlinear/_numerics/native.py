@@ -25,7 +25,7 @@ __all__ = ["function", "tell_blas", "there"]
 
 @cache
 def _library() -> Any:
-    """Return the library of compiled functions, a module, or None if this machine has none."""
+    """Return the library of compiled functions (a module), or None if there is none to use."""
     path = os.environ.get("ONLINEAR_NATIVE", "")
     if path == "0":
         return None
@@ -59,7 +59,7 @@ def _level() -> int:
 
 
 def function(name: str, make: Callable[[], Any]) -> Any:
-    """Return the library's function of a name, or None if the library has none of this name.
+    """Return the library's function called ``name``, or None if it has no such function.
 
     If the function is called with arguments of types that it was not compiled for, it calls the
     function that ``make`` returns.

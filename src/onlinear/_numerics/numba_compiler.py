@@ -25,11 +25,11 @@ _njit: Any = njit  # takes options that its type annotations leave out
 
 
 def number_functions_anew() -> None:
-    """Let Numba number the functions that it compiles from a random number on.
+    """Make Numba number the functions that it compiles from a random number instead of 1.
 
-    Compiled code finds the functions that it calls by their names, which contain this number. Numba
-    begins with 1 in every process, so code from its cache and new code could have the same name for
-    different functions, such as the rounds of two learners: one learner would run the other's step.
+    Compiled code finds the functions that it calls by their names, which contain this number. If
+    the numbers began with 1 in every process, a function from Numba's cache and a new one could
+    have the same name: one learner would run the step of another.
     """
     FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
 
@@ -43,8 +43,8 @@ class _Announcement(event.Listener):
     """Says on a terminal, or in a notebook, that something is being compiled."""
 
     def __init__(self) -> None:
-        self._depth = 0  # of functions that are compiled for others
-        self.count = 0  # functions that Python calls and that were compiled
+        self._depth = 0  # functions being compiled now, each needed by the one before
+        self.count = 0  # compiled functions that Python calls
 
     def on_start(self, event: Any) -> None:
         """Announce the compilation of a function of this package that Python calls."""
@@ -82,13 +82,13 @@ class _PausedCollector(event.Listener):
         self._outermost: Any = None  # the function for which the garbage collector was paused
 
     def on_start(self, event: Any) -> None:
-        """Pause Python's garbage collector when the outermost function is compiled."""
+        """Pause the garbage collector when the compilation of the outermost function begins."""
         if self._outermost is None and gc.isenabled():
             self._outermost = event.data["dispatcher"]
             gc.disable()
 
     def on_end(self, event: Any) -> None:
-        """Turn Python's garbage collector on again when the outermost function is compiled."""
+        """Turn the garbage collector on again when the outermost function has been compiled."""
         if self._outermost is event.data["dispatcher"]:
             self._outermost = None
             gc.enable()

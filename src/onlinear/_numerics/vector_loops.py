@@ -2,9 +2,9 @@
 
 A rule gives the result for one element, such as ``y + a * x``; :func:`along` turns it into a loop
 over whole vectors, for compiled code. The compiler's own loops process 16 numbers at a time and the
-rest one by one; for a vector of eight or twenty, the rest is most of the work. The loops of this
-module process eight numbers at a time, then four, two and one. No sum changes its order, so the
-results are those of a plain loop, to the bit.
+rest one by one; for a vector of eight or twenty numbers, the rest is most of the work. The loops
+that ``along`` makes process eight numbers at a time, then four, two and one. No sum changes its
+order, so the results are those of a plain loop, to the bit.
 """
 
 import inspect
@@ -112,7 +112,7 @@ class _Loop:
 
 
 def _place(builder: Any, vector: Any, j: Any, w: int) -> Any:
-    """Return the address of elements j, j + 1, … of a vector."""
+    """Return the address of the w elements j, j + 1, … of a vector."""
     stride = builder.extract_value(vector.strides, 0)
     if w == 1:
         return cgutils.pointer_add(builder, vector.data, builder.mul(j, stride))
@@ -131,11 +131,11 @@ def _spread(builder: Any, number: Any, w: int) -> Any:
 
 
 def in_lanes(order: Any) -> Any:
-    """Return a function of two vectors: aᵀb, in as many partial sums as ``order`` has numbers.
+    """Return a function that computes aᵀb in as many partial sums as ``order`` has numbers.
 
-    Partial sum k has every lanes-th product, from the k-th product on; products that are left over
-    go to the first partial sum. ``order`` says in which order the partial sums are added, such as
-    ((0, 1), (2, 3)) for (s₀ + s₁) + (s₂ + s₃).
+    With n partial sums, partial sum k adds up the products k, k + n, k + 2n, …; products left over
+    at the end go to the first partial sum. ``order`` says in which order the partial sums are
+    added, such as ((0, 1), (2, 3)) for (s₀ + s₁) + (s₂ + s₃).
     """
     lanes = _size(order)
 

@@ -14,13 +14,13 @@ __all__ = ["axpy", "clipped", "dot", "extremes", "finite", "norm", "scale"]
 
 @along
 def _added(a, x, y):
-    """y + a·x."""
+    """Return y + a·x."""
     return y + a * x
 
 
 @along
 def _scaled(a, x, out):
-    """a·x."""
+    """Return a·x."""
     return a * x
 
 
@@ -35,7 +35,7 @@ def dot(a, b):
 
 @short(fastmath={"reassoc"})  # the sum is 0 or NaN, in any order
 def finite(a):
-    """Return whether every entry is finite: zero times an infinite entry or NaN is not zero."""
+    """Return whether every entry is finite, that is, whether 0 times every entry is 0."""
     total = 0.0
     for i in range(a.size):
         total += a[i] * 0.0
@@ -44,7 +44,7 @@ def finite(a):
 
 @kernel
 def norm(a):
-    """Return ‖a‖₂, also where the squares would overflow or vanish."""
+    """Return ‖a‖₂, also where the squares would overflow or underflow."""
     s = dot(a, a)
     if 1e-280 < s < 1e280:
         return math.sqrt(s)
@@ -70,7 +70,7 @@ def extremes(a):
 
 @short
 def clipped(a, limit):
-    """Return a clipped to [−limit, limit]."""
+    """Return the number ``a`` clipped to [−limit, limit]."""
     return min(max(a, -limit), limit)
 
 

@@ -78,12 +78,12 @@ def register_refusal(mark: str, words: str) -> None:
 
 
 def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
-    """Write a learner and its class name to a file; refuse a learner that ``load`` would refuse."""
+    """Write a learner and its class name to a file; refuse one that ``load`` would refuse."""
     file_format.write(path, *described(model, name))
 
 
 def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the header and arrays of a learner; refuse a learner that ``load`` would refuse."""
+    """Return a learner's header and arrays for a file; refuse one that ``load`` would refuse."""
     model._numbers()
     model = copy.copy(model)  # as it is now; raises if its state does not fit its parameters
     if model._record is not None:
@@ -107,7 +107,10 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load(path: str | os.PathLike[str], classes: dict[str, Any], **settings: Any) -> Any:
-    """Return the object in a state file: a learner of ``classes``, or a registered kind."""
+    """Return the object in a state file: a learner of one of ``classes``, or of a registered kind.
+
+    ``settings`` are the further arguments of a reader (see :func:`register_reader`).
+    """
     with file_format.opened(path) as file:
         header = file.header
         reader = next((reader for mark, reader in _readers.items() if mark in header), None)
@@ -127,7 +130,7 @@ def load(path: str | os.PathLike[str], classes: dict[str, Any], **settings: Any)
 
 
 def _unknown(header: dict[str, Any]) -> str:
-    """Return the error text for a file whose kind no imported module has registered."""
+    """Return the error message for a file of a kind that no imported module has registered."""
     if not header:
         return "its header is empty"
     mark, value = next(iter(header.items()))

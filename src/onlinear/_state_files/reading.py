@@ -26,7 +26,7 @@ CHECKSUM = 32  # bytes
 PIECE = 1 << 20  # bytes read at a time
 LONGEST = 1 << 30  # most bytes that a header may have
 MOST_AXES = 8
-LARGEST = 1 << 32  # largest dimension, or the size of a larger file; limits (0, n) too
+LARGEST = 1 << 32  # largest dimension, or (if larger) the file's bytes; for (0, n) too
 OTHERS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -53,7 +53,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator["Contents"]:
 
     If the block raises an error and the checksum is wrong, the wrong checksum is reported instead.
     """
-    regular(Path(path).stat().st_mode, path)  # opening a device may have effects
+    regular(Path(path).stat().st_mode, path)  # opening a device may have side effects
     # O_NONBLOCK: do not wait for the writer of a pipe. O_BINARY: no change of line ends on Windows.
     flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:

@@ -2,25 +2,27 @@
 
     argmin over ‖u‖ ≤ R of (u − w)ᵀΣ⁻¹(u − w)  =  (I + αΣ)⁻¹w  with α such that ‖·‖ = R
 
-The function 1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's iteration on this function rises to the
-root from α = 0 without overshooting. A factorisation of I + αΣ for each Newton step would cost
-O(d³). Lanczos' recursion
+The function 1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's iteration for the α at which it equals 1/R
+rises from α = 0 to this root without overshooting. A factorisation of I + αΣ for each Newton step
+would cost O(d³). Lanczos' recursion
 
     β_k q_{k+1} = Σq_k − α_k q_k − β_{k−1}q_{k−1},   q_0 = w/‖w‖
 
-costs O(d²) per vector. With T, the tridiagonal matrix of the α_k and β_k, Newton's steps solve
+costs O(d²) per vector. With T, the tridiagonal matrix of the α_k and β_k, and Q, whose columns are
+the first k vectors q, Newton's steps find the α that solves
 
     u = R·Qy,   (I + αT)y = (‖w‖/R)e₁,   ‖y‖ = 1
 
 in O(k) each. The residual ‖(I + αΣ)u − w‖ = R·α·β_k|y_k| bounds the error of u, since I + αΣ ≥ I.
-For a given α, u is the iterate of conjugate gradients, whose length increases with k (Steihaug): so
-the root increases with k, and Newton's steps continue from the last α.
+For a given α, u is the k-th iterate of conjugate gradients, and its length increases with k
+(Steihaug). So the root α increases with k, too, and after each new vector Newton's method can go on
+from the last α.
 
 Lanczos' vectors q_k do not stay orthogonal in floating point. The formula of the residual does not
 need orthogonal q_k: Lanczos' recursion holds up to rounding (Paige). Functions of T keep the
 moments of Σ, so that ‖Qy‖ = ‖y‖ even if the q_k are not orthogonal (Druskin & Knizhnerman); the
-code checks this equality. The loss of orthogonality costs a few more vectors q_k, possibly more
-than d, but less than reorthogonalising them would.
+code checks this equality. Because of the lost orthogonality, a few more vectors q_k are needed,
+possibly more than d in all, but reorthogonalising the vectors would cost more.
 
 Paige, Linear Algebra Appl. 34, 1980; Druskin & Knizhnerman, Comput. Math. Math. Phys. 31, 1991;
 Steihaug, SIAM J. Numer. Anal. 20, 1983.
@@ -46,10 +48,10 @@ __all__ = ["SCRATCH", "project_ellipsoid"]
 MORE = 32  # after d + MORE, or 2d, vectors without convergence, Cholesky's method is used
 SCRATCH = MORE + 13  # rows in addition to d: MORE + 1 vectors, and six arrays of up to 2d numbers
 NEWTON_STEPS = 100  # the secular equation needs about five
-COARSE = 0.5  # residual, as a share of R, for the first Newton step; its square for the next
+COARSE = 0.5  # first Newton step at a residual below this share of R, next one at its square
 ROUNDING = 1e-16
 FINE = 16.0  # final residual in units of rounding, in addition to α‖Σ‖, the error of T
-STEEP = 4e3  # α‖Σ‖ from which Cholesky's factors are better: they keep the digits of a graded Σ
+STEEP = 4e3  # beyond this α‖Σ‖, Cholesky's method is used: it keeps the digits of a graded Σ
 
 
 @kernel
@@ -114,7 +116,11 @@ def by_lanczos(S, w, length, radius, work):
 
 @kernel
 def combine(Q, rows, y, fine, radius, u, w):
-    """Set w to R·Qy and return True if ‖Qy‖ = 1, else return False; u is scratch."""
+    """Set w to R·Qy and return True if ‖Qy‖ is 1 up to rounding; otherwise return False.
+
+    The columns q_k of the matrix Q are the first ``rows`` rows of the array ``Q``, R is ``radius``,
+    and ``u`` is scratch.
+    """
     scale(0.0, w, u)
     add_rows(Q, rows, y, u)
     size = norm(u)
@@ -142,7 +148,8 @@ def add_rows(Q, rows, c, z):
 def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
     """Compute rows first..last of I + αT = LDLᵀ and of f = L⁻¹·f_0e₁, given the rows before.
 
-    ``pivot`` holds 1/D_ii, ``below`` L_i+1,i, ``forward`` f.
+    The tridiagonal matrix T has the entries ``diagonal`` and ``beside``. ``pivot`` holds 1/D_ii,
+    ``below`` L_i+1,i, and ``forward`` f, of which the first entry, f_0 = ‖w‖/R, is already set.
     """
     for i in range(first, last + 1):
         left = 1.0 + alpha * diagonal[i]
@@ -158,7 +165,8 @@ def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
 def solve(diagonal, beside, k, pivot, below, forward, y):
     """Compute y = (I + αT)⁻¹f_0e₁ = L⁻ᵀD⁻¹f; return ‖y‖ and a derivative for Newton's method.
 
-    The returned derivative is that of 1/‖y‖ in α, times ‖y‖: ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖².
+    T, f_0, f, L and D are those of :func:`factorise`. The derivative is that of 1/‖y‖ in α, times
+    ‖y‖: ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖².
     """
     y[k] = forward[k] * pivot[k]
     squares = y[k] * y[k]

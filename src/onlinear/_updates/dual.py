@@ -13,13 +13,13 @@ linear learner. A round adds one row to L and one entry to z:
     L ← [L 0; qᵀ √(χ + r)],   z ← [z; (y − m)/√(χ + r)]
 
 A round therefore costs n²/2 multiplications for n examples, and nothing is ever subtracted from a
-matrix. The rows of L are stored end to end, with spare room; a step that finds no room returns the
-rule FULL before it writes anything.
+matrix. The rows of L are stored end to end, with spare room; a step that finds no room returns FULL
+before it writes anything.
 
-With a budget, the oldest example is dropped. ρ_i grows by 1/c per round, and if it grew without
-limit, the prior would become uninformative. All ρ_i are therefore reduced once the oldest example
-has aged by half the budget, as if the stream had begun near the oldest example kept. Reducing the
-ρ_i needs a new factorisation, which costs n³/3 operations every n/2 rounds.
+With a budget, the oldest example is dropped. The prior's variance ρ grows by 1/c per round, and if
+it grew without limit, the prior would become uninformative. All ρ_i are therefore reduced once the
+oldest example has aged by half the budget, as if the stream had begun near the oldest example kept.
+Reducing the ρ_i needs a new factorisation, which costs n³/3 operations every n/2 rounds.
 
 Moroshko, thesis section 3.3 (Figure 3.3 computes the same predictions by other formulas); Rasmussen
 & Williams, Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
@@ -60,7 +60,7 @@ RULES = (
 
 
 class Dual(NamedTuple):
-    """The state: numbers of rounds and examples, ρ, kernel parameters, ρ_i, z, L, examples."""
+    """The state: numbers of rounds and examples, ρ, kernel parameters, all ρ_i, z, L, all z_i."""
 
     t: np.ndarray
     n: np.ndarray
@@ -73,7 +73,7 @@ class Dual(NamedTuple):
 
 
 def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
-    """Return the initial state: ρ = 1/b, and space for ``room`` examples but none of them yet."""
+    """Return the initial state: ρ = 1/b, no examples yet, but memory for ``room`` of them."""
     return Dual(
         np.zeros(1),
         np.zeros(1),
@@ -97,7 +97,7 @@ def vital(state):
 
 @kernel
 def kernel_row(form, Z, n, x, work):
-    """Write K(z_i, x) to scratch row 0 (a custom kernel has already done so); return K(x, x)."""
+    """Write K(z_i, x) to scratch row 0, unless a custom kernel has done so; return K(x, x)."""
     if form[0] == GIVEN:
         return work[3, 0]
     similarities(form, Z, n, x, work[0])
@@ -127,9 +127,10 @@ def solve_columns(L, n, q):
 
 @kernel
 def believe(state, drift, x, work):
-    """Return mean m and variance χ of the prediction, and a broken rule (or FINE) with its value.
+    """Return the prediction's mean m and variance χ, and FINE, or the rule that the row x breaks.
 
-    The vector q = L⁻¹(ρ_i K(z_i, x))_i is written to the second row of scratch.
+    The last number returned is the value that breaks the rule. The vector q = L⁻¹(ρ_i K(z_i, x))_i
+    is written to the second row of scratch.
     """
     _, n, prior, form, rho, z, L, Z = state
     size = int(n[0])
@@ -151,9 +152,10 @@ def believe(state, drift, x, work):
 
 @kernel
 def remember(state, drift, b, budget, x, e, pivot, work):
-    """Add the example x with the residual e; return FULL or OVERFLOW if nothing was changed.
+    """Add the example x with the residual e; return FINE, FULL or OVERFLOW.
 
-    Beyond the budget the oldest example is dropped.
+    On FULL or OVERFLOW, nothing is changed. ``pivot`` is χ + r, the square of the new diagonal
+    entry of L. If there are now more examples than the budget allows, the oldest is dropped.
     """
     t, n, prior, _, rho, z, L, Z = state
     size = int(n[0])
@@ -191,8 +193,8 @@ def forget_oldest(rho, z, L, Z, n, work):
     Without its first row and column, C is L₂L₂ᵀ + llᵀ, where L₂ is L without its first row and
     column, and l is the rest of the first column of L. Plane rotations of l into L₂ give the factor
     L₂' of this matrix, and z is rotated like a row of L. Each rotated row is written to the place
-    of the row above. Four rows are processed at a time, since every element of a row depends on the
-    element before.
+    of the row above. Four rows are processed side by side, since within a row every element has to
+    wait for the one before it.
     """
     lost = z[0]
     whole = n - (n - 1) % 4
@@ -226,9 +228,10 @@ def forget_oldest(rho, z, L, Z, n, work):
 
 @kernel
 def turn(L, z, i, start, l, lost, work):
-    """Rotate row i of L from column ``start`` on, and z_i and ``lost`` by the row's new rotation.
+    """Rotate row i of L from column ``start`` on, then z_i and ``lost`` by the row's own rotation.
 
-    Return the rotated ``lost``.
+    ``l`` is the entry in row i of the removed column, rotated up to ``start``. The row and z_i are
+    written one place further up; ``lost`` is returned.
     """
     row, up = i * (i + 1) // 2, i * (i - 1) // 2 - 1
     for k in range(start, i):
@@ -266,7 +269,7 @@ def lessened(variance, aged, least):
 def set_back(aged, least, rho, z, L, n):
     """Reduce every ρ_i by ``aged``: compute C = LLᵀ, reduce ρ_iK(z_i, z_j), factorise again."""
     start = n * (n + 1) // 2
-    for i in range(n - 1, -1, -1):  # from the last row, which no other row needs
+    for i in range(n - 1, -1, -1):  # last row first: no other row needs it
         start -= i + 1
         row = L[start : start + i + 1]
         z[i] = dot(row, z[: i + 1])  # y_i
@@ -291,13 +294,13 @@ def set_back(aged, least, rho, z, L, n):
 
 
 def check_factor(L: np.ndarray, n: int, least: float = 0.0) -> None:
-    """Refuse a factor of n rows, stored end to end, whose diagonal is not above ``least``."""
+    """Refuse a factor L of n rows, stored end to end, unless its diagonal is above ``least``."""
     if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > least):
         raise ValueError(f"its factor L has a diagonal that is not above {least:g}")
 
 
 def coefficients(state: Dual) -> np.ndarray:
-    """Return the coefficients α for which Σ α_i K(z_i, x) is m, the xᵀw of a linear learner."""
+    """Return the coefficients α for which Σ α_i K(z_i, x) is the mean m of the prediction for x."""
     n = int(state.n[0])
     alpha = state.z[:n].copy()
     solve_columns(state.L, n, alpha)

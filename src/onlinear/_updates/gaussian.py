@@ -6,7 +6,9 @@ A round is, apart from each learner's own scalars and prediction,
     w ← w + e·v / (r + χ)
     Σ ← Σ − vvᵀ / (r + χ)
 
-If the target drifts, the update Σ ← Σ + I/c comes before every round but the first.
+Here w and Σ are the mean and the covariance of the weights, and r is the variance that the learner
+assumes for the noise. If the target drifts, the update Σ ← Σ + I/c comes before every round but the
+first.
 
 Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
 """
@@ -93,7 +95,7 @@ def learn(state, x, e, v, chi, r, u):
 
 @kernel(inline="always")
 def covariance_times(state, x, work):
-    """Write Σx to work[0], after making the update of Σ that the round before has deferred."""
+    """Write Σx to work[0], after making the update of Σ that the round before deferred, if any."""
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
     if owed[0] == 0.0:
@@ -107,8 +109,9 @@ def covariance_times(state, x, work):
 def learn_later(state, x, e, chi, r, work):
     """Learn the residual e at x like :func:`learn`, but defer the update of a large Σ.
 
-    :func:`covariance_times` has computed Σx before. The next round makes the deferred update of Σ
-    in one pass with its own Σx; after the last round, :func:`settle` makes the deferred update.
+    :func:`covariance_times` must have written Σx to ``work`` before. In the next round it also
+    makes the deferred update, in the same pass over Σ as the new Σx; after the last round,
+    :func:`settle` makes the update.
     """
     if not math.isfinite(chi * e):
         return OVERFLOW
@@ -117,7 +120,7 @@ def learn_later(state, x, e, chi, r, work):
 
 @kernel(inline="always")
 def learn_given(state, x, e, chi, r, rough, work):
-    """Learn the residual e like :func:`learn_later`, given a bound on the rounding error of χ."""
+    """Learn the residual e like :func:`learn_later`; ``rough`` bounds the rounding error of χ."""
     t, w, S = state
     v, u = work[0], work[1]
     if observe_later(S, x, v, chi, r, rough, u):

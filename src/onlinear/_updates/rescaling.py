@@ -19,19 +19,19 @@ __all__ = [
 ]
 
 LEAST = 0.01  # share of a weight's precision that must remain when its prior is reduced
-VAGUE = 1e8  # if a weight's variance exceeds its prior's this many times, the prior replaces it
+VAGUE = 1e8  # if a weight's variance is this many times its prior's, the prior replaces it
 EXTREME = 1e-140  # squares of prior variances below this or above 1/EXTREME may over- or underflow
 
 
 class Follows(NamedTuple):
-    """How to convert a learner's state when columns are rescaled; all but ``fresh`` are compiled.
+    """Functions that convert a learner's state to rescaled columns; all but ``fresh`` are compiled.
 
     ``fresh(state)``
         The number that a new column has in an initial state, such as its prior variance.
     ``parts(state)``
-        The arrays of the state that a conversion changes, each flat.
+        The arrays of the state that a conversion changes, each flattened.
     ``rescale(state, i, g, h)``
-        Column i of every row seen becomes g times itself plus h times column 0.
+        Convert the state to rows whose column i is g times the old one plus h times column 0.
     ``awaken(state, i, fresh)``
         Give column i, which has been 0 in every row seen, the prior it began with.
     ``reweigh(state, params, i, fresh, share, scratch)``
@@ -57,7 +57,10 @@ def _rescale_weights(w, i, g, h):
 
 @kernel
 def rescale_gaussian(state, i, g, h):
-    """Convert the state, w ← Lw and Σ ← LΣLᵀ, after column u_i was replaced by g·u_i + h."""
+    """Convert the state, w ← Lw and Σ ← LΣLᵀ, after column u_i was replaced by g·u_i + h.
+
+    L maps the old weights to those that give the same predictions with the new column.
+    """
     w, S = state[1], state[2]
     _rescale_weights(w, i, g, h)
     for k in range(w.size):
@@ -147,7 +150,7 @@ def _parts_and_vector(state):
 
 @kernel
 def _rescale_forgetful(state, i, g, h):
-    """Convert w and Σ like :func:`rescale_gaussian`, and replace max u_i² by an upper bound."""
+    """Convert w and Σ like :func:`rescale_gaussian`, and max u_i² to an upper bound."""
     rescale_gaussian(state, i, g, h)
     most = g * math.sqrt(state[3][i]) + abs(h)
     state[3][i] = most * most
@@ -166,7 +169,11 @@ FORGETFUL = Follows(  # for RLS and CR-RLS, which forget their prior over time
 
 @kernel
 def _rescale_sums(state, i, g, h):
-    """Convert the state, w ← Lw, A ← MAMᵀ, b ← Mb, after column u_i was replaced by g·u_i + h."""
+    """Convert the state, w ← Lw, A ← MAMᵀ, b ← Mb, after column u_i was replaced by g·u_i + h.
+
+    A is the sum of uuᵀ and b that of yu. M maps the old rows u to the new ones, and L the old
+    weights to those that give the same predictions.
+    """
     w, A, b = state[1], state[2], state[3]
     _rescale_weights(w, i, g, h)
     b[i] *= g

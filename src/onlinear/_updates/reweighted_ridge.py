@@ -2,10 +2,12 @@
 
     v = Mb,    M = (aD⁻¹ + S)⁻¹ = √D B⁻¹ √D,    B = aI + √D S √D,    S = A + xxᵀ
 
-D is diagonal, and its entry D_i is the larger of |w_i| and a floor. All of D changes in every
-round, but most of its entries do not matter: the smaller D_i S_ii is relative to a, the less weight
-i interacts with the others. Let s be the set of small weights, D_i S_ii ≤ a·``small``, and r the
-set of the other k weights. Only B_rr is factorised; v_r and v_s are computed alternately,
+A is the sum of xxᵀ over rows, x is a row that A does not include yet, b is a vector such as the sum
+of yx, and a is the penalty. D is diagonal, and its entry D_i is the larger of |w_i| and a floor.
+All of D changes in every round, but most of its entries do not matter: the smaller D_i S_ii is
+relative to a, the less weight i interacts with the others. Let s be the set of small weights, D_i
+S_ii ≤ a·``small``, and r the set of the other k weights. Only B_rr is factorised; v_r and v_s are
+computed alternately,
 
     v_r = M_rr (b_r − S_rs v_s),    M_rr = (aD_r⁻¹ + S_rr)⁻¹ by the factor
     v_i = D_i (b_i − Σ_{j≠i} S_ij v_j) / (a + D_i S_ii)    for every i in s
@@ -19,9 +21,9 @@ of v is only rounding error compared with √(bᵀMb), the norm of v itself. The
 z_s by at most E‖δ‖, so two to four iterations are enough. If the iterations do not converge, or if
 too few weights are small, all weights count as large.
 
-An iteration costs n² + 2k² operations, the factorisation k³/3. A weight at the floor of 1e-12
-belongs to the small weights s, which are not factorised, so a round costs O(n²) if few inputs
-matter. No factor and no solution is kept from one round to the next.
+For n weights, an iteration costs n² + 2k² operations, the factorisation k³/3. A weight at the floor
+of 1e-12 belongs to the small weights s, which are not factorised, so a round costs O(n²) if few
+inputs matter. No factor and no solution is kept from one round to the next.
 
 A ``system`` is (√D, A, x, a, order, U). ``order`` holds the indices of the weights, those of r
 first, and U holds the Cholesky factor in its first k² entries; :func:`factorise` sets both.
@@ -33,13 +35,13 @@ from onlinear._numerics.linalg import axpy, cholesky, dot, kernel, solve_lower, 
 
 __all__ = ["FIGURES", "ROUNDING", "SCRATCH", "SMALL", "factorise", "solve", "weigh"]
 
-SMALL = 1e-5  # largest D_i S_ii / a of a small weight; 10 times more costs half an iteration
+SMALL = 1e-5  # largest D_i S_ii / a of a small weight; ten times this costs half an iteration more
 FEW = 8  # with fewer small weights, or less than a quarter of all, iterating does not pay
 TURNS = 8  # the most iterations
 ROUNDING = 3e-17  # tolerated error of v, as a share of √(bᵀMb)
 FIGURES = 1e-10  # tolerated error of v where only the value of a regret bound depends on v
 LOST = 1e-13  # a pivot below this share of its diagonal entry is rounding error
-SCRATCH = 3  # rows that solve() needs
+SCRATCH = 3  # rows of scratch memory that solve() needs
 
 
 @kernel
@@ -100,7 +102,7 @@ def _fill_from(columns, r, s, root, x, row, out):
 
 @kernel
 def solve(system, k, b, share, v, scratch):
-    """Compute v = Mb with an error of at most ``share`` of its norm, apart from rounding; return k.
+    """Compute v = Mb up to rounding and an error of at most ``share`` of the norm of v; return k.
 
     If the iterations do not converge, all weights count as large from then on: the full matrix is
     factorised, and k is n, or −1 on overflow.

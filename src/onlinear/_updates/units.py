@@ -2,20 +2,22 @@
 
 A learner's weights apply to u = [1, (x − m)/s], where m and s are near the running mean and
 standard deviation of each column (without intercept, u = x/s and s² is near the running mean
-square). When mean or deviation have moved by more than a little, m and s are updated, and the
-learner's state is converted exactly: column i of every row seen, u_i, becomes g·u_i + h, so
+square). When a column's mean or deviation has moved by more than a little, its m and s are updated,
+and the learner's state is converted exactly. The new scaling turns column i of every row seen, u_i,
+into g·u_i + h, so
 
     w_i ← w_i/g,  w_0 ← w_0 − h·w_i        Σ ← LΣLᵀ, L being that map of w
     A ← MAMᵀ,  b ← Mb                      of sums A = Σuuᵀ, b = Σyu, M being that map of u
 
-in O(d) per column. So all past rows have the present scaling, and terms that a learner adds in
-every round, such as drift, are isotropic in this scaling. Only the prior of a column is not
-converted when the scaling changes. When the variance s² of a column has changed by some factor
-since its prior was set, the prior is set again by a rank-one update,
+in O(d) per column. So the state is always that of rows in the present scaling, and terms that a
+learner adds in every round, such as drift, are isotropic in this scaling. Only the prior of a
+column is not converted when the scaling changes. When the variance s² of a column has changed by
+some factor since its prior was set, the prior is set again by a rank-one update,
 
-    Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ     p the precision of the prior, s₀² the variance then
+    Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ
 
-A column that has been constant is inert: u_i = 0, and the column gets a prior when its value first
+where p is the precision of the prior, and s₀² was the variance when the prior was last set. A
+column that has been constant is inert: u_i = 0, and the column gets a prior when its value first
 changes. If a column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the
 prior replaces all that was known of w_i: w_i and its covariances become 0, and the other weights
 become their estimates under the condition w_i = 0. Beyond a factor of 1e60, Σ_ii/g² might overflow,
@@ -50,7 +52,7 @@ SLACK = 1.0491
 SHIFT = 0.02  # a column's centre stays within this share of the standard deviation from its mean
 STALE = 2.1907  # the prior of a column is set again when its variance has changed by this factor
 NEARLY = 1.01  # a state that is read from a file may exceed these limits by this factor
-ASLEEP = 1e-60  # a column that grows by more than 1/ASLEEP counts as constant until then
+ASLEEP = 1e-60  # a column that grows by more than 1/ASLEEP counts as constant before that
 CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares underflow there
 
 
@@ -59,7 +61,7 @@ CONSTANT = 1e-290  # a smaller variance counts as that of a constant: squares un
 
 @kernel
 def express(x, centre, scale, first, u):
-    """Write the standardized x to u, after a leading 1 if ``first`` is 1; inert columns are 0."""
+    """Write the standardized x to u, after a leading 1 if ``first`` is 1; inert columns give 0."""
     if first:
         u[0] = 1.0
     for j in range(x.size):
@@ -68,7 +70,10 @@ def express(x, centre, scale, first, u):
 
 @kernel
 def measure(x, n, mean, spread, first, new_mean, new_spread):
-    """Compute running means and variances after the n-th row x; return whether they are finite."""
+    """Compute running means and variances after the n-th row x; return whether they are finite.
+
+    Without intercept (``first`` is 0), means are 0, and variances are mean squares.
+    """
     total = 0.0
     for j in range(x.size):
         off = x[j] - mean[j]
@@ -126,9 +131,9 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
 
 
 def move(follows: Follows) -> Any:
-    """Return the compiled function that scales columns by their present mean and variance.
+    """Return a compiled function that updates the scaling of columns to their mean and variance.
 
-    The compiled function also converts the learner's state to the new scaling.
+    It also converts the learner's state to the new scaling.
     """
     _, _, rescale, awaken, reweigh, adapt = follows
 
@@ -142,7 +147,7 @@ def move(follows: Follows) -> Any:
             if scale[j] == 0.0:
                 awaken(state, i, fresh)
                 scale[j], prior[j] = new, spread[j]
-            elif scale[j] < ASLEEP * new:  # as reweigh and rescale below, in the limit
+            elif scale[j] < ASLEEP * new:  # the limit of reweigh and rescale below
                 reweigh(state, params, i, ASLEEP * ASLEEP * fresh, 1.0, scratch)
                 rescale(state, i, scale[j] / new, 0.0)
                 awaken(state, i, fresh)

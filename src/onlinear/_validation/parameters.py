@@ -13,7 +13,7 @@ LARGEST = 2**53  # integers up to here are exact as floats
 
 
 def asked(what: str, **values: Any) -> Any:
-    """Return an object with the keyword arguments as attributes, for the checks in this module.
+    """Return an object with the keyword arguments as attributes, as this module's checks need it.
 
     Error messages about the attributes call the object ``what``, usually the name of a function.
     """

@@ -29,7 +29,7 @@ def from_sklearn(name: str, otherwise: type) -> Any:
 
 
 def not_fitted(owner: str) -> Exception:
-    """Return the error for a method that needs a learner that has seen data."""
+    """Return the error for calling a method that needs data on a learner that has seen none."""
     error: Exception = from_sklearn("NotFittedError", NotFittedError)(
         f"This {owner} instance is not fitted yet: call fit, partial_fit, learn_one or "
         "onlinear.replay first. (predict_one needs none of them.)"

@@ -35,7 +35,10 @@ SUM = 1e-6  # how far from one the sum of weights may be
 
 
 def stacked(records: np.ndarray, state: Any) -> Any:
-    """Return flat records, one per row, as the arrays of a state, stacked along the first axis."""
+    """Return the states stored flat in the rows of ``records``, with their arrays stacked.
+
+    The arrays have the names and shapes of those of ``state``, after a first axis for the states.
+    """
     parts, first = [], 0
     for array in state:
         part = records[:, first : first + array.size]
@@ -59,7 +62,7 @@ def check_range(what: str, values: Any, least: Any = -math.inf, most: Any = math
 
 
 def check_counts(what: str, values: Any, least: Any = 0, most: Any = LARGEST) -> None:
-    """Refuse values that are not whole numbers in a range."""
+    """Refuse values that are not whole numbers from ``least`` to ``most`` (and at most 2⁵³)."""
     values = np.asarray(values)
     wrong = ~((values >= least) & (values <= np.minimum(most, LARGEST)) & (values % 1 == 0))
     if wrong.any():

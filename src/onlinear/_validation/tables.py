@@ -59,7 +59,7 @@ def _frame(X: Any) -> tuple[Any, list[str] | None]:
 
 
 def table(X: Any, what: str = "X") -> tuple[np.ndarray, list[str] | None]:
-    """Return X as a contiguous (rows, columns) float64 array, with its column names if any."""
+    """Return X as a contiguous (rows, columns) float64 array, and its column names or None."""
     values, names = _frame(X)
     array = floats(values, what, names)
     _check_shape(array.shape, column="X.to_frame()" if hasattr(X, "to_frame") else COLUMN)
@@ -108,15 +108,15 @@ def _rows(X: Any, what: str) -> Rows:
 
 
 def any_table(X: Any) -> tuple[np.ndarray | Rows, list[str] | None]:
-    """Return a table, dense or sparse, with its column names if any."""
+    """Return a table, dense or sparse, and its column names, or None if it has none."""
     return (sparse_table(X), None) if sparse(X) else table(X)
 
 
 def same_index(X: Any, **others: Any) -> None:
     """Refuse a Series or DataFrame of pandas whose index differs from that of the table X.
 
-    Rows and labels are matched by position, not by index. If rows and labels have different
-    indexes, one of them was shuffled, sorted or filtered without the other.
+    Rows and labels are matched by position, not by index. If their indexes differ, one of them was
+    shuffled, sorted or filtered without the other.
     """
     index = _index(X)
     for name, values in others.items():
@@ -162,7 +162,7 @@ def labels(y: Any, rows: int) -> np.ndarray:
 
 
 def finite_rows(owner: str, X: np.ndarray, y: np.ndarray, names: list[str] | None) -> None:
-    """Refuse a table with a value that is not finite, with the error that the engine raises."""
+    """Refuse a table with a feature or label that is not finite, by the error of the engine."""
     bad = ~np.isfinite(X)
     rows = np.flatnonzero(bad.any(axis=1) | ~np.isfinite(y))
     if rows.size == 0:
@@ -179,7 +179,7 @@ def row_names(x: Any) -> list[str] | None:
     """Return the column names of a row, if it is a pandas Series indexed by names."""
     if type(x).__name__ != "Series" or not hasattr(x, "index"):
         return None
-    known, names = _LastIndex.known  # one index, immutable, for all rows of a DataFrame
+    known, names = _LastIndex.known  # all rows of a DataFrame share one immutable index
     if x.index is not known:
         given = list(x.index)
         names = given if all(isinstance(name, str) for name in given) else None
@@ -188,7 +188,7 @@ def row_names(x: Any) -> list[str] | None:
 
 
 class _LastIndex:
-    """The index of the last pandas row, and its column names: rows of a DataFrame share both."""
+    """A cache of the last row's index and names, as all rows of a DataFrame have the same ones."""
 
     known: tuple[Any, list[str] | None] = None, None
 

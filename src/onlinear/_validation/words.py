@@ -1,4 +1,4 @@
-"""Words for error messages: the article of a name, and what was given instead of a learner."""
+"""Wording of error messages: "a" or "an" before a name, objects passed in place of a learner."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ PIPELINE = (
 
 
 def with_article(name: str) -> str:
-    """Return a name with "a" or "an"; capitals without a vowel, such as RLS, are spelled out.
+    """Return a name with "a" or "an"; capitals without a vowel, such as RLS, are read as letters.
 
     >>> [with_article(name) for name in ("Auto", "Ridge", "RLS", "LASER", "SGDRegressor")]
     ['an Auto', 'a Ridge', 'an RLS', 'a LASER', 'an SGDRegressor']
@@ -27,7 +27,7 @@ def with_article(name: str) -> str:
 
 
 def described(value: Any) -> str:
-    """Return in words what was given instead of a learner, and advice on what to do.
+    """Describe an object that was passed in place of a learner, with advice on what to pass.
 
     >>> described("LASER"), described(str)
     ('a str', 'the class str')

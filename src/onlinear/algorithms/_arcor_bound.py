@@ -2,9 +2,11 @@
 
     L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
 
-L is the learner's loss; the other symbols are those of :mod:`onlinear.algorithms.arcor`. The
-comparator is the best fixed u in the ball. The last term of the bound needs the learner's Σ and its
-resets, which are computed again here. Vaits & Crammer, ALT 2011, Theorem 1, corrected.
+L is the learner's loss, and the u_t are comparators with ‖u_t‖ ≤ R_B; the other symbols are those
+of :mod:`onlinear.algorithms.arcor`. If the user gives no comparators, all u_t are the same u: the
+best u of any length, scaled down to the ball if it lies outside. The last term of the bound depends
+on the learner's Σ and its resets, which this module computes again from the rows. Vaits & Crammer,
+ALT 2011, Theorem 1, corrected.
 """
 
 import math
@@ -63,7 +65,7 @@ def _count(state, params, x, y, chi):
 
 @kernel(inline="always")
 def _lengthen(sums, square, resets, theta):
-    """Add a row to its segment, or begin the next segment, with the threshold θ."""
+    """Add ‖x‖² to the segment's sum; after a reset, begin the next segment, with threshold θ."""
     sums[LENGTHS] += square
     if resets:
         sums[LENGTHS] = 0.0
@@ -71,18 +73,25 @@ def _lengthen(sums, square, resets, theta):
 
 
 def own_belief(state):
-    """Return the arrays t, w and Σ of the learner's state; w is empty."""
+    """Return t, w and Σ of the bound's copy of the learner; w is empty, since only Σ is needed."""
     return state[6], state[7], state[8]
 
 
 def own_turn(params, j, m, chi, y):
-    """Return 0, the factor h of the learner's update Σ ← Σ − h·Σx xᵀΣ in a block, 0 and True."""
+    """Return the factor h of the learner's update Σ ← Σ − h·Σx xᵀΣ, in the form of ``Bulk.turn``.
+
+    The other entries are 0, as the bound needs neither a prediction nor weights, and True: the
+    block goes on.
+    """
     h, _ = moves(0.0, chi, params[0])
     return 0.0, h, 0.0, True
 
 
 def count_in_bulk(state, params, x, y, m, beside):
-    """Add a row of a block to the last term of the bound; return TAKE, LEAVE or RENEW."""
+    """Add a row of a block to the bound's last term, unless its fate is LEAVE; return the fate.
+
+    The fate, TAKE, LEAVE or RENEW, is what :func:`fate` returns.
+    """
     sums, segment = state[5], state[10]
     square = dot(x, x)
     ends = fate(state, params, square, beside)
@@ -104,13 +113,13 @@ COUNT_IN_BULK = Bulk(
 
 
 def keep_count(out, i, value, state):
-    """Write the numbers of the bound that :func:`count` updates to column i of ``out``."""
+    """Copy to column i of ``out`` the entries of the tally that :func:`count` updates."""
     out[EXTRA, i] = state[0][EXTRA]
     out[CERTAINTY, i] = state[0][CERTAINTY]
 
 
 def count(state, params, x, y, work):
-    """Add a row to the last term of the bound, with the learner's Σ and its resets."""
+    """Add a row to the last term of the bound; update Σ, and reset it, as the learner does."""
     _, _, _, _, _, sums, t, _, own, N, segment = state
     r, _, _, _ = params
     p, n, scratch, U = work[0], work[1], work[2], work[3:]
@@ -130,7 +139,7 @@ def count(state, params, x, y, work):
 
 @kernel(inline="always")
 def _compare(state, params, y, gain):
-    """Record a row that adds ``gain`` to the least penalised loss over all u."""
+    """Record a row that raises the minimum of the penalised loss over all weights u by ``gain``."""
     tally, notes, w, sums = state[0], state[1], state[3], state[5]
     sums[SQUARES] += y * y
     sums[LEAST] += gain
@@ -145,7 +154,7 @@ def compare_in_bulk(state, params, x, y, m, beside):
 
 
 def keep_comparator(out, i, value, state):
-    """Write the numbers of the bound that :func:`compare` updates to column i of ``out``."""
+    """Copy to column i of ``out`` the entries of the tally that :func:`compare` updates."""
     out[COMPARATOR, i] = state[0][COMPARATOR]
     out[FACTOR, i] = state[0][FACTOR]
 
@@ -170,16 +179,16 @@ def bound(state, params, x, y, work):
 
       L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
 
-    For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹. A row
-    that triggers a reset belongs to the segment that it ends. Λ⁻¹ is the threshold, or
-    1 + Σ‖x‖²/r over the rows of the segment if this sum is less.
+    For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹, with Σ̃
+    at the end of each segment. A row that triggers a reset belongs to the segment that it ends. Λ⁻¹
+    is the segment's threshold, or 1 + Σ‖x‖²/r over the rows of the segment so far if that is less.
     """
     _counted(state, params, x, y, work)
     return _compared(state, params, x, y, work)
 
 
 def in_ball(params: Any, init: Callable[..., Any]) -> Guarantee:
-    """Return the guarantee of an ARCOR with a finite radius; ``init`` makes its state."""
+    """Return the guarantee of ARCOR with a finite radius; ``init`` makes ARCOR's initial state."""
     r, radius, _, _ = params
 
     def start(d: int) -> tuple[np.ndarray, ...]:

@@ -2,6 +2,7 @@
 
     λ_max(Σ̃⁻¹) > θ_i,  θ_i = Λ_i⁻¹(1 + 10⁻¹²)    →    Σ ← I,  i ← i + 1
 
+The symbols are those of :mod:`onlinear.algorithms.arcor`, and θ is the θ_i of the present segment.
 Eigenvalues are not computed. N = (θI − Σ⁻¹)⁻¹ is updated by the same rank-one formula as Σ, and
 θI − Σ̃⁻¹ stays positive definite exactly if xᵀNx < r. When r − xᵀNx is only rounding error, N is no
 longer accurate, and until the next reset the test is a Cholesky factorisation of Σ̃ − I/θ.
@@ -84,7 +85,10 @@ def _too_certain(x, square, r, theta, S, N, u, segment, U):
 
 @kernel
 def start_afresh_if_too_certain(params, theta, x, square, S, N, u, segment, U):
-    """Reset (Σ ← I, i ← i + 1) if λ_max(Σ̃⁻¹) > θ, given ‖x‖² and u = Nx; return whether it did."""
+    """Reset (Σ ← I, i ← i + 1) if λ_max(Σ̃⁻¹) > θ; return whether there was a reset.
+
+    ``square`` is ‖x‖², S is Σ̃, and u is Nx.
+    """
     r, _, _, _ = params
     if math.isinf(theta) or not _too_certain(x, square, r, theta, S, N, u, segment, U):
         return False
@@ -143,9 +147,9 @@ def others(state, params):
 
 
 def turn_other(params, k, nu):
-    """Return the factor and the sign of N ← N + Nx xᵀN / (r − xᵀNx), and True: the block goes on.
+    """Return factor and sign of the update N ← N + Nx xᵀN / (r − xᵀNx), and True (go on).
 
-    The factor in the update of N is 0 for a row that causes a reset. ``nu`` is xᵀNx.
+    The factor is 0 for a row that causes a reset. ``nu`` is xᵀNx.
     """
     gap = params[0] - nu
     return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True

@@ -1,4 +1,4 @@
-"""The forward algorithm, "aggregating algorithm for regression": ridge predictions / (1 + χ).
+"""The forward algorithm ("aggregating algorithm for regression"): ridge predictions over 1 + χ.
 
     ŷ  = xᵀw / (1 + χ)             χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
     w and Σ as in online ridge regression
@@ -111,9 +111,10 @@ class AAR(SecondOrder):
         return AARParams(number(self, "b", above=0), limit(self, "clip"))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return the bound of LASER without drift, c = ∞.
+        """Return the bound of AAR, which is that of LASER without drift (c = ∞).
 
-        L ≤ min over u of (b‖u‖² + L(u)) + Σ y²·xᵀA⁻¹x ≤ … + Y² ln det(A_T/b), where A = Σ⁻¹.
+        L ≤ min over u of (b‖u‖² + L(u)) + Σ y²·xᵀA⁻¹x ≤ … + Y² ln det(A_T/b), where L is the loss
+        of AAR, L(u) the loss of u, and A is Σ⁻¹ after the row is learnt.
         """
         b, clip = self._params()
         return guarantee("AAR", "Vovk, Forster", LaserParams(b, math.inf, 1.0, clip))

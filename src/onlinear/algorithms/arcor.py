@@ -6,20 +6,19 @@
     Σ ← Σ̃ if λ_max(Σ̃⁻¹) ≤ Λ_i⁻¹, else Σ ← I and i ← i + 1
     w ← argmin over ‖u‖ ≤ R_B of (u − w̃)ᵀΣ⁻¹(u − w̃)
 
-Λ_i⁻¹ = i^(q−1) + 1 for the polynomial schedule (q = ∞ never resets), or a given sequence. In the
-round of a reset, w̃ uses Σ before the reset, and the projection uses Σ after the reset. Misprint
-resolved: i counts segments, which end at a reset (the Λ_t in Table 5.1 of Moroshko's thesis would
-count rounds).
+The noise variance r, the radius R_B and the exponent q are parameters. Λ_i⁻¹ = i^(q−1) + 1 for the
+polynomial schedule (q = ∞ never resets), or a given sequence. In the round of a reset, w̃ uses Σ
+before the reset, and the projection uses Σ after the reset. Misprint resolved: i counts segments,
+which end at a reset (the Λ_t in Table 5.1 of Moroshko's thesis would count rounds).
 
 The test for a reset needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie
 causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Without this margin of 10⁻¹²,
-rounding would decide ties, and a rotated copy of a stream would be reset in other rounds. (A
-rotated copy of a stream may still be reset in other rounds above Λ_i⁻¹ = 10⁴, where Σ has larger
-rounding errors.)
+rounding would decide ties, and on a rotated copy of a stream the resets would be in other rounds.
+(They may still be in other rounds where Λ_i⁻¹ is above 10⁴, as Σ then has larger rounding errors.)
 
-Theorem 1 and Corollary 1 of Vaits & Crammer are false as printed. The logarithms of Vaits &
-Crammer's Theorem 1 leave out the example that triggers a reset, and their Lemma 3 fails at a reset.
-Equations (12) and (13) of Vaits & Crammer lack a factor r. The corrected regret bound in
+Theorem 1 and Corollary 1 of Vaits & Crammer are false as printed. The logarithms in their Theorem 1
+leave out the example that triggers a reset, their Lemma 3 fails at a reset, and their equations
+(12) and (13) lack a factor r. The corrected regret bound in
 :mod:`onlinear.algorithms._arcor_bound` holds.
 
 Vaits & Crammer, ALT 2011, Figure 1; Moroshko, thesis Table 5.1.
@@ -67,7 +66,7 @@ __all__ = ["ARCOR"]
 
 
 class ARCORParams(NamedTuple):
-    """Parameters of a step: noise variance r, radius R_B, q, and the given Λ_i⁻¹ (may be empty)."""
+    """Parameters of a step: noise variance r, radius R_B, q, and the user's Λ_i⁻¹, if any."""
 
     r: float
     radius: float
@@ -76,7 +75,7 @@ class ARCORParams(NamedTuple):
 
 
 class ARCORState(NamedTuple):
-    """The state: rounds, weights, Σ, N of the reset test, (segment i, whether N is accurate)."""
+    """The state: number of rounds, w, Σ, the reset test's N, (segment i, whether N is accurate)."""
 
     t: np.ndarray
     w: np.ndarray
@@ -101,7 +100,11 @@ def turn(params, j, m, chi, y):
 
 
 def accept(state, params, x, y, m, beside):
-    """Return LEAVE (outside the block) if w needs a projection, RENEW if Σ is reset, else TAKE."""
+    """Return LEAVE if a block cannot learn the row, RENEW if the row causes a reset, else TAKE.
+
+    A block cannot learn a row after which w has to be projected, or for which only rounding would
+    decide whether to reset.
+    """
     if norm(state[1]) > params[1]:
         return LEAVE
     return fate(state, params, dot(x, x), beside)
@@ -141,7 +144,10 @@ def parts(state):
 
 @kernel
 def adapt(state, params, work):
-    """Recompute N = (θI − Σ⁻¹)⁻¹ after the columns were rescaled, which converts Σ but not I."""
+    """Recompute N = (θI − Σ⁻¹)⁻¹ after the columns were rescaled.
+
+    Rescaling converts Σ but leaves I as it is, so N cannot be converted along with Σ.
+    """
     _, _, S, N, segment = state
     renew(params, S, N, segment, work[0], work[2 : S.shape[0] + 2])
 
@@ -161,7 +167,7 @@ class ARCOR(SecondOrder):
     r : float, default 1.0
         Noise variance assumed of the labels, r > 0: a larger r gives each row less weight.
     radius : float, default inf
-        The paper's R_B: ‖w‖ is kept ≤ radius, radius > 0. The regret bound needs a finite radius.
+        Keep ‖w‖ ≤ radius, radius > 0 (the paper's R_B). The regret bound needs a finite radius.
     q : float, default 2.0
         Schedule Λ_i⁻¹ = i^(q−1) + 1, q ≥ 1; a larger q means rarer resets, and infinity none.
     thresholds : sequence of float or None, default None
@@ -213,10 +219,10 @@ class ARCOR(SecondOrder):
     def from_drift(cls, T: int, V: float, radius: float, r: float = 1.0) -> "ARCOR":
         """Return the ARCOR for T rounds and comparators u_t in a ball with Σ‖u_{t+1} − u_t‖ ≤ V.
 
-        With V/radius = (T/r)^{1/p} the schedule is q = 2p/(p + 1), which makes both terms of the
-        bound that depend on q of the order (T/r)^{(p+1)/(2p)} (Vaits & Crammer's Corollary 2, with
-        the missing factor r). If there is little drift, V ≤ radius·r/T, the schedule is q = ∞,
-        without resets.
+        If p is the number with V/radius = (T/r)^{1/p}, the schedule is q = 2p/(p + 1). The two
+        terms of the bound that depend on q are then both of the order (T/r)^{(p+1)/(2p)} (Vaits &
+        Crammer's Corollary 2, with the missing factor r). If there is little drift,
+        V ≤ radius·r/T, the schedule is q = ∞, without resets.
 
         >>> import onlinear as ol
         >>> ol.ARCOR.from_drift(T=10_000, V=100.0, radius=1.0)  # p = 2

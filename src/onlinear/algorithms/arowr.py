@@ -106,7 +106,8 @@ class AROWR(SecondOrder):
     def _guarantee(self, search: bool = True) -> Guarantee:
         """Return the bound of ridge regression with penalty rb.
 
-        Σ ℓ_t·r/(r+χ_t) = min over u of (rb‖u‖² + L(u)), where ℓ_t is the squared error in round t.
+        Σ ℓ_t·r/(r+χ_t) = min over u of (rb‖u‖² + L(u)), where ℓ_t is the squared error in round t,
+        and L(u) is the loss of u.
         """
         r, b = self._params()
         source = "Σ loss·r/(r+χ) is the least penalised loss"

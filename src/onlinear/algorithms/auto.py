@@ -6,15 +6,17 @@
     f   = (p_k − p̄, y_{t−1} − p̄, e_{t−1}, y_{t−2} − p̄, e_{t−2})
     ŷ   = p̄ + Σ_i ω_i v_iᵀf    two ridges on f, one with fixed and one with drifting weights
 
-Columns are standardized by :mod:`onlinear._updates.units`, experts combined by
+The p_k are the predictions of the experts, y₁ is the first label, e_t is Auto's error in round t,
+v_i are the weights of ridge i, and ω_i is the share of ridge i in the mixture of the two. Columns
+are standardized by :mod:`onlinear._updates.units`, experts combined by
 :mod:`onlinear.algorithms._auto.combination`, and outlying entries of x replaced by
 :mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the prediction is
-clipped to that distance, where σ² is a running mean of squared errors, and m counts how many labels
-were clipped without a break. As the clipping distance doubles with every clipped label, genuine
-level shifts are still learned. A label far outside the range of labels seen so far is skipped,
-unless another label was far outside the range recently. If one of the first ten labels is an
-extreme outlier, the learner starts over and learns the other nine. One round is implemented in
-:mod:`onlinear.algorithms._auto.rounds`.
+clipped to that distance, where σ² is a running mean of squared errors, and m is the number of
+labels clipped without a break just before. As the clipping distance doubles with every clipped
+label, genuine level shifts are still learned. A label far outside the range of labels seen so far
+is skipped, unless another label was far outside the range recently. If one of the first ten labels
+is an extreme outlier, the learner starts over and learns the other nine. One round is implemented
+in :mod:`onlinear.algorithms._auto.rounds`.
 
 Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
 """
@@ -96,7 +98,7 @@ def init(params: AutoParams, d: int) -> AutoState:
 
 @kernel
 def refused(x, y, d):
-    """Return a number of x or y that is too large and the rule it breaks, or y and FINE."""
+    """Return a number of x or y that is too large, with the rule it breaks; or else y and FINE."""
     for j in range(d):
         if abs(x[j]) > LARGEST:
             return x[j], DOMAIN
@@ -121,7 +123,7 @@ def step(state, params, x, y, work):
 
 @Step.with_scratch(scratch)
 def step_delayed(state, params, x, y, work):
-    """Learn a delayed label; x is what was recorded of its row at the prediction (the ticket)."""
+    """Learn a delayed label; ``x`` is the ticket that was recorded when its row was predicted."""
     d, F = state[MEANS].size, state[RIDGES].shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
@@ -138,8 +140,8 @@ class Auto(Learner):
     Auto is the right choice for most streams. Auto combines four LASER learners of different
     adaptation speeds, and also uses the last labels and errors as features. Shifting or rescaling a
     column, or the labels, makes no difference, and a single outlier in x or y does little harm.
-    Entries and labels may have sizes from 10⁻¹⁴⁰ to 10¹⁰⁰; a column that varies by less counts as
-    constant. Costs O(d²) per round, about ten times as much as LASER.
+    Entries and labels may have sizes from 10⁻¹⁴⁰ to 10¹⁰⁰; a column that varies by far less than
+    10⁻¹⁴⁰ counts as constant. Costs O(d²) per round, about ten times as much as LASER.
 
     ``predict_one`` predicts the next row of the stream, and uses the last labels. ``predict`` and
     ``score`` take rows from anywhere: they use x only, and leave the past labels and errors out of
@@ -300,7 +302,7 @@ class Auto(Learner):
     @property
     @atomic
     def regret_(self) -> Regret:
-        """The losses of Auto, of its experts and of their best fixed combination, and a bound.
+        """The losses of Auto, its experts and their best fixed combination; a bound on Auto's loss.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3)
@@ -321,9 +323,9 @@ class Auto(Learner):
     def explain(self) -> str:
         """Describe in words and a table how fast the relationship changed, and which expert leads.
 
-        The speed at which the relationship changed describes all rows learnt. The speed of change
-        is computed from the experts' weights in the best fixed combination over all rows. The
-        leading expert is the one with the least error in about the last hundred rows.
+        The speed is that over all rows learnt, and is computed from the experts' weights in the
+        best fixed combination. The leading expert is the one with the least error in about the last
+        hundred rows.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3, degrees=3.0)

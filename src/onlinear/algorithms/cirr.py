@@ -14,9 +14,9 @@ Misprint resolved: the A in line 6 of Jamil & Bouchachia's Algorithm 1 is S.
 With ``floor = 0``, as in the paper, a weight that underflows to zero stays zero forever, and the
 regret can grow linearly. Every entry of D changes in every round, so the paper's claim that every
 step costs O(n²) is false. In each round, :mod:`onlinear._updates.reweighted_ridge` factorises the
-part of the system whose weights are not near zero. While there are fewer rounds than inputs and a
-is small, the recursion is chaotic on dense data: changing a label by 1e-15 can change a prediction
-by 16–100 %.
+part of the system that belongs to weights not near zero. While there are fewer rounds than inputs
+and the penalty a is small, the recursion is chaotic on dense data: changing a label by 1e-15 can
+change a prediction by 16–100 %.
 
 Theorems 2 to 5 and Corollary 1 of Jamil & Bouchachia are false: D changes in every round, and the
 telescoping sums of their proofs ignore these changes. The bounds that the library computes for CIRR
@@ -78,7 +78,7 @@ class CIRRParams(NamedTuple):
 
 
 class ShrinkageState(NamedTuple):
-    """The state: the number of rounds t, the weights w, A = S = Σxxᵀ, and b = Σyx."""
+    """The state: the number of rounds t, the weights w, A = Σxxᵀ (S in formulas), and b = Σyx."""
 
     t: np.ndarray
     w: np.ndarray
@@ -101,7 +101,7 @@ def init(params: CIRRParams, d: int) -> ShrinkageState:
 
 @kernel
 def absorb(state, new, x, y):
-    """Set S ← S + xxᵀ, b ← b + yx, w ← new = Mb; return FINE, or OVERFLOW if nothing changed."""
+    """Set S ← S + xxᵀ, b ← b + yx and w ← ``new``; return FINE, or OVERFLOW and change nothing."""
     t, w, A, b = state
     if not finite(new) or not math.isfinite(dot(b, b) + y * y * dot(x, x)):
         return OVERFLOW
@@ -149,13 +149,15 @@ def bound(state, params, x, y, work):
         L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
     Here F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
-    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². If D did not change, the bound would grow in each round as the
-    bound of AAR does. Replacing D_{t−2} by D_{t−1} adds at most the difference of the two penalties
-    at v_t to the bound.
+    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖², where L(w) is the loss of w, and L_{t−1}(w) its loss in the
+    first t − 1 rounds. If D did not change, the bound would grow in each round as the bound of AAR
+    does. Replacing D_{t−2} by D_{t−1} adds at most the difference of the two penalties at v_t to
+    the bound.
 
     Written without cancellation, the right side of the bound grows in each round by (y − γ)² +
-    γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus the excess of v_t over the minimum under D_{t−2},
-    a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0.
+    γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} −
+    1/D_{t−1,i}) ≥ 0, the amount by which L_{t−1}(w) + a‖D_{t−2}^{−½}w‖² is greater at w = v_t than
+    at its minimum, w_{t−1}.
     """
     tally, notes, t, w, A, b, before = state
     a, floor, _ = params
@@ -193,7 +195,10 @@ def bound(state, params, x, y, work):
 
 
 def own_ceiling(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the upper bound on the loss, which is the same for every comparator the user gives."""
+    """Return the bound on the loss after each round, and False: all comparators are allowed.
+
+    The bound is the same for every comparator that the user gives.
+    """
     return tally[EXTRA], np.zeros(1, dtype=bool)
 
 
@@ -226,7 +231,7 @@ class CIRR(Learner):
         Smallest |w_i| in the penalty's denominator, floor ≥ 0. With floor > 0 a weight can return
         from zero; Jamil & Bouchachia use 0.
     w0 : float or sequence of float, default 1.0
-        Starting weights.
+        Starting weights: one number for all of them, or one number for each.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

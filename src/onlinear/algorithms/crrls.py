@@ -4,7 +4,8 @@
     w ← w + Σx (y − xᵀw) / (r + χ)
     Σ ← (Σ − Σx xᵀΣ / (r + χ)) / r,  or I after rounds T₀, 2T₀, …
 
-A reset does not change w. Between resets, Σ is guarded against unlimited growth as in RLS.
+Here r is the forgetting factor. A reset does not change w. Between resets, Σ is guarded against
+unlimited growth as in RLS.
 
 Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; Moroshko, thesis Table 5.1.
 """
@@ -39,7 +40,7 @@ def init(params: CRRLSParams, d: int) -> Forgetful:
 
 
 def plan(state, params, X, y, start, rows):
-    """Return how many of the next rows can form a block: up to the next reset."""
+    """Return how many of the next rows can form a block, which ends by the next reset at latest."""
     forgetting, reset_every = params
     left = reset_every - state[0][0] % reset_every
     return unforced(state, forgetting, 1.0, X, start, min(rows, int(left)))

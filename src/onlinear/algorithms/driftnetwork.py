@@ -5,8 +5,9 @@
 
 All copies of ARCOR have the same r and learn every label; the copies of the first layer have the
 same R_B. The entries of z are in the order q = ∞, 1, …, C, and z is not normalised. The regret
-against the best copy k is bounded by ARCOR's bound for the second layer, with u = e_k. This bound
-on the regret is Vaits & Crammer's Theorem 2, whose term D log T is right as long as z is bounded.
+against the best copy k is bounded by ARCOR's bound for the second layer, with the k-th unit vector
+as the comparator. This bound is Vaits & Crammer's Theorem 2; its term D log T, with a constant D,
+is right as long as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -35,7 +36,10 @@ MOST = 63  # the largest C: the scratch of a step has a fixed size
 
 
 class DriftNetworkParams(NamedTuple):
-    """Parameters of a step: noise variance r, radius R_B, q of each copy, no given thresholds."""
+    """Parameters of a step: noise variance r, radius R_B, q of each copy, and an empty array.
+
+    The empty array stands for ARCOR's thresholds Λ_i, which a network does not take.
+    """
 
     r: float
     radius: float
@@ -44,7 +48,11 @@ class DriftNetworkParams(NamedTuple):
 
 
 class DriftNetworkState(NamedTuple):
-    """The state: rounds of each copy, the first layer's copies, the second layer's ARCOR."""
+    """The state: the rounds of all copies, and the arrays of the first and of the second layer.
+
+    W, S, N and ``segments`` hold w, Σ, N and the segment of each copy in the first layer; v, P, Q
+    and ``segment`` are those of the copy in the second layer.
+    """
 
     t: np.ndarray
     W: np.ndarray
@@ -123,8 +131,8 @@ def bound(state, params, x, y, work):
 
         L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ)
 
-    The bound is ARCOR's bound for the second layer, and χ is the χ of the second layer. v is the
-    best fixed combination of the copies, scaled down to ‖v‖ ≤ 1 if v is longer.
+    This is ARCOR's bound for the second layer, with the χ of that layer. v is the best fixed
+    combination of the copies, scaled down to ‖v‖ ≤ 1 if it is longer.
     """
     tally = state[0]
     losses, t, W, S, N, segments = state[SECOND:]
@@ -147,7 +155,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse matrices of the bound that no rows can produce; W, the copies' weights, may be any."""
+    """Refuse matrices of the bound that no rows can produce; the copies' weights W are left out."""
     *before, _, S, N, _ = state
     check_matrices((*before, S, N))
 
@@ -162,11 +170,11 @@ class DriftNetwork(Learner):
     Parameters
     ----------
     C : int, default 4
-        Number of copies that reset, 1 ≤ C ≤ 63: the copies have q = ∞, 1, 2, …, C.
+        Number of copies that reset, 1 ≤ C ≤ 63: they have q = 1, …, C, and one more has q = ∞.
     r : float, default 1.0
         Noise variance assumed by each copy, r > 0: a larger r gives each row less weight.
     radius : float, default inf
-        The paper's R_B: the norm of each copy's weights is kept ≤ radius, radius > 0.
+        Keep the norm of each copy's weights ≤ radius, radius > 0 (the paper's R_B).
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.
@@ -236,19 +244,19 @@ class DriftNetwork(Learner):
     @property
     @atomic
     def copies_(self) -> np.ndarray:
-        """The weights of the copies, one row for each of the copies q = ∞, 1, …, C."""
+        """The weights of the copies: one row for each copy, in the order q = ∞, 1, …, C."""
         return np.array(self._learnt().W)
 
     @property
     @atomic
     def trust_(self) -> np.ndarray:
-        """The weight given to the prediction of each copy."""
+        """The weight that the second layer gives to each copy's prediction."""
         return np.array(self._learnt().v)
 
     @property
     @atomic
     def coef_(self) -> np.ndarray:
-        """The weights of the prediction, a combination of the weights of the copies."""
+        """The weights of x in the prediction: the copies' weights, combined as ``trust_`` says."""
         learnt = self._learnt()
         return np.asarray(learnt.v @ learnt.W)
 

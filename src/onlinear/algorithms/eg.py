@@ -77,7 +77,7 @@ def init(params: EGParams, d: int) -> EGState:
 
 @kernel
 def exponentiate(log_w, w, alpha, trial):
-    """Set w from the log-weights ``trial``, normalised and raised to at least α/n.
+    """Set w and ln w from the n log-weights ``trial``, normalised and projected to w ≥ α/n.
 
     Return FINE, or OVERFLOW, in which case nothing is changed.
     """
@@ -119,7 +119,7 @@ def step(state, params, x, y, work):
 
 
 class EGAccount(NamedTuple):
-    """Parameters of the bound: η, α (0 for none), U, the constant k, whether to find the best u."""
+    """Parameters of the bound: η, α (0 for none), U, the constant k, whether to seek a good u."""
 
     eta: float
     alpha: float
@@ -129,8 +129,8 @@ class EGAccount(NamedTuple):
 
 
 SPREAD, SQUARES = 3, 4  # in the tally: the largest range of a row, Σy²
-# if √Σy² is below this share of the number of weights times the largest range of a row, EG±'s
-# predictions w⁺ − w⁻, which are near 0, have too few correct digits
+# EG±'s bound is given up if √Σy² is below this share of (number of weights)·(largest range of a
+# row): predictions near 0 are then differences w⁺ − w⁻ that have too few correct digits
 FAINT = 1e-13
 
 
@@ -141,10 +141,11 @@ def bound(state, params, x, y, work):
         L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s))
 
     In this bound, s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's
-    inequality gives η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where D is the
-    relative entropy and w' are the weights after the step. With k = 2/3 and EG's η = 2/(3X²), the
-    factor of L(u) is 3/2 as in Herbster & Warmuth's Theorem 16. With k = 1/3 and EG±'s η =
-    1/(3U²X²), the factor of L(u) is 3. The rows of EG± have the range 2U max|x_i|.
+    inequality gives η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where ℓ is the
+    squared error in a round, D the relative entropy, and w' the weights after the step. With
+    k = 2/3 and EG's η = 2/(3X²), the factor of L(u) is 3/2 as in Herbster & Warmuth's Theorem 16.
+    With k = 1/3 and EG±'s η = 1/(3U²X²), the factor of L(u) is 3. The rows of EG± have the range
+    2U max|x_i|.
     """
     tally, notes, A, b, p = state
     eta, alpha, U, k, search = params
@@ -171,7 +172,7 @@ def bound(state, params, x, y, work):
 
 
 def account(owner: str, params: EGAccount, copies: int) -> Account:
-    """Return the account of the bound; ``copies`` is 2 for EG±, which has weights for x and −x."""
+    """Return the account of the bound; ``copies`` is 1, or 2 for EG± (weights for x and for −x)."""
 
     def begin(d: int) -> tuple[np.ndarray, ...]:
         p = np.full(copies * d, 1.0 / (copies * d))
@@ -184,9 +185,10 @@ def account(owner: str, params: EGAccount, copies: int) -> Account:
 def price(
     params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bound against comparators u_t on the simplex, and where it does not hold.
+    """Return the bound against comparators u_t on the simplex, and in which rounds it fails.
 
-    The weights of every u_t must be in [α/m, 1]. Without α, u must be the same in all rounds.
+    ``loss`` is the loss of the comparators up to each round. For m weights, all entries of every
+    u_t must be in [α/m, 1]; without α, the u_t must be the same in all rounds.
     """
     eta, alpha, _, k, _ = params
     m = path.u.shape[1]
@@ -198,7 +200,7 @@ def price(
 
 
 def _on_simplex(path: Path) -> Path:
-    """Return the comparators, rescaled to sum to one exactly where they nearly do so already."""
+    """Rescale the comparators whose sum is one up to rounding, so that it is exactly one."""
     sums = path.u.sum(axis=1, keepdims=True)
     return replace(path, u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
 
@@ -220,7 +222,7 @@ def check_weights(stack: Any) -> None:
 
 
 def theorems_rate(owner: Learner, numerator: float, square: float) -> float:
-    """Return the rate of a learner's bound, numerator/square; raise if it is 0 or infinite."""
+    """Return numerator/square, the learning rate in a learner's theorem; refuse 0 and infinity."""
     if not 0 < square < math.inf or numerator / square == math.inf:
         raise ValueError(
             f"{type(owner).__name__} needs ranges for which the default eta fits in floating "
@@ -238,13 +240,13 @@ class EG(Learner):
     """Exponentiated gradient: weights on the simplex, for many inputs few of which matter.
 
     With ``alpha`` the learner is C-EG, which tracks a shifting target: no weight falls below
-    alpha/n. The prediction is a weighted mean of x. Costs O(n) per round for n inputs (the
-    projection takes a few passes of O(n)).
+    alpha/n. The prediction is a weighted mean of x. Costs O(n) per round for n inputs; keeping the
+    weights above alpha/n takes a few passes over them.
 
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None uses the rate of the regret bound, 2/(3X²).
+        Learning rate, eta > 0; None means 2/(3X²), the rate in Herbster & Warmuth's theorem.
     alpha : float or None, default None
         Keep every weight at alpha/n or above, 0 < alpha ≤ 1.
     X : float, default 1.0
@@ -308,7 +310,7 @@ class EG(Learner):
 
     @classmethod
     def from_range(cls, X: float, alpha: float | None = None) -> "EG":
-        """Return EG with the rate 2/(3X²) of its regret bound, for max x_i − min x_i ≤ X.
+        """Return EG with Herbster & Warmuth's rate 2/(3X²), for rows with max x_i − min x_i ≤ X.
 
         >>> import onlinear as ol
         >>> ol.EG.from_range(X=2.0)

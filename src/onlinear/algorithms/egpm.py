@@ -83,16 +83,16 @@ def step(state, params, x, y, work):
 
 
 class EGPM(Learner):
-    """Exponentiated gradient for weights of either sign with ‖u‖₁ ≤ U.
+    """Exponentiated gradient for weights u of either sign with ‖u‖₁ ≤ U.
 
     Costs O(n) per round for n inputs.
 
     Parameters
     ----------
     U : float, default 1.0
-        The largest ‖u‖₁ that the weights can reach, U > 0.
+        The largest ‖u‖₁ that the weights u can reach, U > 0.
     eta : float or None, default None
-        Learning rate, eta > 0; None uses the rate of the regret bound, 1/(3U²X²).
+        Learning rate, eta > 0; None means 1/(3U²X²), the rate in Kivinen & Warmuth's theorem.
     alpha : float or None, default None
         Keep every one of the 2n weights at alpha/(2n) or above, 0 < alpha ≤ 1.
     X : float, default 1.0
@@ -140,7 +140,10 @@ class EGPM(Learner):
         params = EGAccount(eta, alpha, U, 1 / 3, float(search))
 
         def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Write u as weights on (Ux, −Ux); the unused part of U is spread over all weights."""
+            """Return :func:`price` for u_t written as weights on the 2n inputs (Ux, −Ux).
+
+            The part of U that ‖u_t‖₁ leaves unused is spread evenly over all weights.
+            """
             spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
             halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
             return price(params, path.loss, replace(path, u=halves), tally)
@@ -161,7 +164,7 @@ class EGPM(Learner):
 
     @classmethod
     def from_range(cls, X: float, U: float = 1.0, alpha: float | None = None) -> "EGPM":
-        """Return EG± with the rate 1/(3U²X²) of its regret bound, for rows with |x_i| ≤ X.
+        """Return EG± with Kivinen & Warmuth's rate 1/(3U²X²), for rows with |x_i| ≤ X.
 
         >>> import onlinear as ol
         >>> ol.EGPM.from_range(X=0.5, U=2.0)

@@ -6,9 +6,10 @@
 
 Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
 their Lemma 12 lacks. Lemma 12 is false when xᵀw > Y, so the prediction is clipped to Y in the loss
-and in the update. Rows need x ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds (44), (50) and
-(51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs instead of the printed plus signs. The state holds ln w,
-so that no weight can underflow to zero and stay there.
+and in the update. Rows need entries x_i ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds
+(44), (50) and (51) are −‖u_ℓ‖₁ − H(u_ℓ), with minus signs instead of the printed plus signs; u_ℓ is
+the comparator of the last round, and H the entropy. The state holds ln w, so that no weight can
+underflow to zero and stay there.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The rate of
 Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
@@ -41,7 +42,7 @@ __all__ = ["EGU"]
 
 
 class EGUParams(NamedTuple):
-    """Parameters of a step: the learning rate, α (0 for none), the largest label, max x_i."""
+    """Parameters of a step: the learning rate, α (0 for none), the largest label, largest x_i."""
 
     eta: float
     alpha: float
@@ -95,7 +96,7 @@ def step(state, params, x, y, work):
 
 
 class EGUAccount(NamedTuple):
-    """Parameters of the bound: η, α (0 for none), Y, and whether to find the best u."""
+    """Parameters of the bound: η, α (0 for none), Y, and whether to look for a good u."""
 
     eta: float
     alpha: float
@@ -141,7 +142,7 @@ class EGU(Learner):
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None uses the rate of the regret bound, 1/(3XY).
+        Learning rate, eta > 0; None means 1/(3XY), the rate in Herbster & Warmuth's theorem.
     alpha : float or None, default None
         Keep every weight in [alpha/n, n/alpha], 0 < alpha ≤ 1.
     Y : float, default 1.0
@@ -232,7 +233,7 @@ class EGU(Learner):
 
     @classmethod
     def from_range(cls, X: float, Y: float, alpha: float | None = None) -> "EGU":
-        """Return EGU with the rate 1/(3XY) of its regret bound, for 0 ≤ x_i ≤ X and 0 ≤ y ≤ Y.
+        """Return EGU with Herbster & Warmuth's rate 1/(3XY), for 0 ≤ x_i ≤ X and 0 ≤ y ≤ Y.
 
         >>> import onlinear as ol
         >>> ol.EGU.from_range(X=2.0, Y=5.0)
@@ -249,8 +250,8 @@ class EGU(Learner):
     def from_drift(cls, T: int, V: float, X: float, Y: float) -> "EGU":
         """Return the C-EGU for at most T rounds and a drift Σ‖u_{t+1} − u_t‖₁ ≤ V.
 
-        The parameter α is min(V/(T − 1), 1), as in Herbster & Warmuth's Corollary 19; if V = 0,
-        there is no α.
+        The parameter ``alpha`` is min(V/(T − 1), 1), as in Herbster & Warmuth's Corollary 19, or
+        None if V = 0.
 
         >>> import onlinear as ol
         >>> ol.EGU.from_drift(T=101, V=2.0, X=1.0, Y=1.0)

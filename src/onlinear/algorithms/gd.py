@@ -103,9 +103,10 @@ def bound(state, params, x, y, work):
 
         L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η))
 
-    Herbster & Warmuth's Lemma 11 extends to any rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) is at most ½‖u
-    − w‖² − ½‖u − w'‖², where w' are the weights after the step. At η = 1/(4X²) the factor of the
-    bound is 2, as in Herbster & Warmuth's Theorem 14.
+    γ is the radius. Herbster & Warmuth's Lemma 11 extends to any rate: η(3/2 − 2η‖x‖²)·ℓ(w) −
+    2η·ℓ(u) is at most ½‖u − w‖² − ½‖u − w'‖², where ℓ is the squared error in a round, and w' are
+    the weights after the step. At η = 1/(4X²) the factor of the bound is 2, as in Herbster &
+    Warmuth's Theorem 14.
     """
     tally, notes, t, w, S, sums = state
     eta, radius, search = params
@@ -162,7 +163,7 @@ class GD(Learner):
     eta : float, default 0.01
         Learning rate, eta > 0. For rows with ‖x‖ ≤ X, Herbster & Warmuth use 1/(4X²).
     radius : float or None, default None
-        γ: keep ‖w‖₂ ≤ radius, radius > 0; None means no limit.
+        Keep ‖w‖₂ ≤ radius, radius > 0 (the paper's γ); None means no limit.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
         raise an error, or skip the row and count it in ``n_skipped_``.

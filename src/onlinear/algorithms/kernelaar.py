@@ -3,8 +3,8 @@
     ŷ  = m/(1 + χ),  m = Σ α_i K(z_i, x) and χ = ρK(x, x) − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j]
 
-:mod:`onlinear._updates.dual` defines q and ρ, and implements the recursion: a Cholesky factor of C
-that grows by one row per round.
+The z_i are the stored examples. :mod:`onlinear._updates.dual` defines q and ρ, and implements the
+recursion: it keeps a Cholesky factor of C, which grows by one row per round.
 
 Vovk, 1998; Gammerman, Kalnishkan & Vovk, UAI 2004 (the kernel form).
 """
@@ -23,7 +23,7 @@ __all__ = ["KernelAAR"]
 
 
 class KernelAARParams(NamedTuple):
-    """Parameters of a step: the prior's precision b, the clip, and how many examples to keep."""
+    """Parameters of a step: the prior's precision b, the largest |prediction|, the budget."""
 
     b: float
     clip: float

@@ -4,8 +4,9 @@
     α ← [α; −2η(ŷ − y)],  z ← [z; x]            w ← w − 2η(ŷ − y) φ(x)
     α ← α γ/‖w‖ if ‖w‖ > γ                     the projection on the ball, if a radius γ is given
 
-‖w‖² is updated in each round: ‖w + aφ(x)‖² = ‖w‖² + 2aŷ + a²K(x, x). Without a radius a row with
-η·K(x, x) > 1 is refused, as by :class:`onlinear.GD`.
+The z_i are the stored examples, and φ maps a row to the feature space, where φ(z)ᵀφ(x) = K(z, x).
+The square ‖w‖² is updated in each round: ‖w + aφ(x)‖² = ‖w‖² + 2aŷ + a²K(x, x) for any number a.
+Without a radius, a row with η·K(x, x) > 1 is refused, as by :class:`onlinear.GD`.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and section 3, after their remark on Hilbert spaces.
 """
@@ -60,7 +61,10 @@ def init(params: KernelGDParams, d: int, room: int, form: tuple[float, ...]) -> 
 
 
 def vital(state):
-    """Return the arrays to check for numbers of unusual size; examples were checked as rows."""
+    """Return the arrays to check for numbers of unusual size.
+
+    The stored examples are left out, since they were checked when they arrived as rows.
+    """
     return state[:5]
 
 

@@ -4,8 +4,9 @@
     C_ij = ρ_i K(z_i, z_j) for i ≤ j, and 1 more on the diagonal;  ρ_t = 1/b + (t − 1)/c
 
 LASER is a Kalman filter for weights that follow a random walk with covariance I/c per round. With
-a kernel, labels i and j therefore have the covariance ρ_min(i,j)·K(z_i, z_j), which
-:mod:`onlinear._updates.dual` factorises row by row.
+a kernel, labels i and j therefore have the covariance ρ_min(i,j)·K(z_i, z_j), plus the noise
+variance 1 if i = j. :mod:`onlinear._updates.dual` factorises the matrix C of these covariances row
+by row, and defines q.
 
 Moroshko, thesis Table 5.1 and section 5.3 ("all three algorithms can be combined with Mercer
 kernels").
@@ -25,7 +26,7 @@ __all__ = ["KernelLASER"]
 
 
 class KernelLaserParams(NamedTuple):
-    """Parameters of a step: the prior's precision, the drift penalty, shrink, clip and budget."""
+    """Parameters of a step: prior precision, drift penalty, whether to shrink, max |ŷ|, budget."""
 
     b: float
     c: float
@@ -70,7 +71,8 @@ class KernelLASER(DualLearner):
     c : float, default 100.0
         Penalty on squared drift, c > 0: a smaller c adapts faster, infinity means no drift.
     shrink : bool, default True
-        True: predict m/(1 + χ), the min-max prediction. False: predict m, which is often better.
+        Given the mean m and the variance χ of the prediction, True predicts m/(1 + χ), which is
+        min-max; False predicts m, whose loss is often smaller.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None

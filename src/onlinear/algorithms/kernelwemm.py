@@ -3,9 +3,10 @@
     ŷ  = m,  m = Σ α_i K(z_i, x) and χ = K(x, x)/b − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j](1 − χ_i)
 
-A row of weight 1/(1 − χ) has noise variance 1 − χ, and its pivot in C is 1 (see
-:mod:`onlinear._updates.dual`). The sums in Figure 3.3 of Moroshko's thesis give the same
-predictions. As printed, the sums in the thesis cost O(t⁴) in round t; here round t costs O(t²).
+A row of weight 1/(1 − χ) has noise variance 1 − χ, so its pivot in the Cholesky factorisation of C
+is χ + (1 − χ) = 1. :mod:`onlinear._updates.dual` implements the factorisation, and defines q and
+the z_i. Figure 3.3 of Moroshko's thesis computes the same predictions by sums which, as printed,
+cost O(t⁴) in round t; here round t costs O(t²).
 
 The algorithm needs χ < 1 in every round; b > max K(x, x) suffices. A row with χ ≥ 1 is refused.
 

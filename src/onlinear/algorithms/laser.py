@@ -12,8 +12,8 @@ The Kalman filter's prediction has the smaller loss on the streams of the papers
 different bound: for the squared errors ℓ_t, Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any
 sequence.
 
-Misprints resolved: equation (6.8) of Moroshko's thesis is c = (√2·T·Y²·d·X/V)^{2/3}, and (6.9)
-needs a fixed b, or b ≤ 2X√(2c) − X².
+Misprints resolved: equation (6.8) of Moroshko's thesis should be c = (√2·T·Y²·d·X/V)^{2/3}, with
+the symbols of :meth:`LASER.from_drift`, and (6.9) needs a fixed b, or b ≤ 2X√(2c) − X².
 
 Deviations from Moroshko's thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and requires b < c; here
 the first round uses Σ = I/b, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
@@ -62,7 +62,7 @@ __all__ = ["LASER", "LaserParams", "guarantee"]
 
 
 class LaserParams(NamedTuple):
-    """Parameters of a step: the prior's precision, the drift penalty, shrink, max prediction."""
+    """Parameters of a step: prior precision b, drift penalty c, whether to shrink, max |ŷ|."""
 
     b: float
     c: float
@@ -115,9 +115,9 @@ FORGOTTEN = 0.1
 
 @kernel
 def reweigh(state, params, i, fresh, share, scratch):
-    """Add ``share`` times the prior precision of column i; a negative ``share`` subtracts it.
+    """Add ``share``, which may be negative, times the prior precision of column i to Σ⁻¹.
 
-    No prior precision is subtracted once drift has wiped out the prior.
+    Once drift has wiped out the prior, a negative ``share`` changes nothing.
     """
     if share > 0.0 or state[0][0] / params[1] < FORGOTTEN * fresh:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
@@ -128,7 +128,7 @@ FOLLOWS = GAUSSIAN._replace(reweigh=reweigh)
 
 @kernel(inline="always")
 def _count(tally, notes, params, y, gain, chi):
-    """Record a row that adds ``gain`` to the penalised loss of the comparator."""
+    """Record a row that raises the least penalised loss of a sequence u_1..u_T by ``gain``."""
     _, _, shrink, clip = params
     size = abs(y)
     if size > clip:
@@ -156,11 +156,12 @@ def bound(state, params, x, y, work):
 
         L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra
 
-    With shrunk predictions, factor = 1 and extra = Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x
-    (Moroshko's Theorem 12, with y_t² for Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum
-    over u_1..u_T for the squared errors ℓ_t, so factor = 1 + max χ and extra = 0. If predictions
-    that are not shrunk and labels are in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and
-    extra = Σ (|y_t| + Y)²·χ/(1+χ).
+    L(u) is the loss of the sequence u_1..u_T. With shrunk predictions, factor = 1 and extra =
+    Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x in the thesis (Moroshko's Theorem 12, with y_t² for
+    Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum over u_1..u_T for the squared errors
+    ℓ_t, so factor = 1 + max χ and extra = 0. If predictions are not shrunk but clipped to [−Y, Y],
+    and labels are also in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra =
+    Σ (|y_t| + Y)²·χ/(1+χ).
     """
     tally, notes, t, w, S = state
     gain, chi, rule = compete((t, w, S), params[1], x, y, work)
@@ -210,8 +211,8 @@ class LASER(SecondOrder):
         AAR.
     shrink : bool, default True
         True: the min-max prediction xᵀw/(1+χ), with χ = xᵀΣx (Moroshko's Theorem 12). False: xᵀw,
-        the prediction of a Kalman filter, which is often better; its loss is at most 1 + max χ
-        times the least penalised loss.
+        the prediction of a Kalman filter. Its loss is often smaller, and is at most 1 + max χ times
+        the least penalised loss.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"

@@ -5,7 +5,7 @@
 
 A row of zeros changes nothing, even with ε = 0.
 
-With n = ε + ‖x‖², any u, and w' for the weights after the step, expanding ‖u − w‖² shows
+Let n = ε + ‖x‖², and let w' be the weights after the step. For any u, expanding ‖u − w‖² shows
 
     η(2 − η)/4 · (y − xᵀw)²/n − η/(2 − η) · (y − xᵀu)²/n ≤ ½‖u − w‖² − ½‖u − w'‖²
 
@@ -106,7 +106,8 @@ class NLMS(Learner):
     Parameters
     ----------
     eta : float, default 0.5
-        Step size, 0 < eta < 2; after a step with eta = 1, the row's prediction equals its label.
+        Step size, 0 < eta < 2; with eta = 1 (and epsilon = 0), a step makes the prediction for its
+        row equal to the label.
     epsilon : float, default 0.0
         Number added to ‖x‖² in the divisor of a step, epsilon ≥ 0.
     on_bad : {"raise", "skip"}, default "raise"

@@ -3,7 +3,8 @@
     ŷ  = xᵀw,  w₁ = 0
     w ← w − 2η_t (xᵀw − y) x        η_t = η, or η/√t
 
-With a constant rate, OGD is the same as GD; Jamil & Bouchachia, who propose CIRR, call it OGD.
+With a constant rate, OGD is GD without a radius; OGD is the name that Jamil & Bouchachia, the
+authors of CIRR, use for it.
 
 Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 """

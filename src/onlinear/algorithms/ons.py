@@ -8,9 +8,9 @@
 
 Σ = A⁻¹ is updated by the Sherman–Morrison formula.
 
-The square loss is (y − xᵀu)² = ℓ(w) + gᵀ(u − w) + (gᵀ(u − w))²/(4ℓ(w)), so that the theorem's
-condition on γ is 2γℓ ≤ 1: with ‖w‖ ≤ R the condition holds if 2γ(R‖x‖ + |y|)² ≤ 1, which the
-certificate checks.
+With ℓ(w) = (y − xᵀw)², the loss of any u is (y − xᵀu)² = ℓ(w) + gᵀ(u − w) + (gᵀ(u − w))²/(4ℓ(w)),
+so that the theorem's condition on γ is 2γℓ(w) ≤ 1. If ‖w‖ ≤ R, where R is the radius, it is enough
+that 2γ(R‖x‖ + |y|)² ≤ 1, which the certificate checks.
 
 Hazan, Kalai, Kale & Agarwal, COLT 2006.
 """
@@ -49,7 +49,7 @@ __all__ = ["ONS"]
 
 
 class ONSParams(NamedTuple):
-    """Parameters of a step: its divisor γ, the prior's precision ε, and the largest ‖w‖."""
+    """Parameters of a step: the divisor γ, the prior's precision ε, and the largest ‖w‖."""
 
     gamma: float
     epsilon: float
@@ -62,7 +62,7 @@ def init(params: ONSParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates of Σ and w, whether to go on.
+    """Return a row's prediction, factors h and k of its updates, and whether the block goes on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As
     g = sx with s = 2(m − y), Σ becomes Σ − s²vvᵀ/(1 + s²χ).
@@ -105,7 +105,7 @@ STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², 
 
 @kernel(inline="always")
 def _count(tally, notes, params, x, y, gain, w):
-    """Record a row that adds ``gain`` to the least penalised loss over all u, now reached at w."""
+    """Record a row that raises the least penalised loss of any u by ``gain``; u = w attains it."""
     gamma, epsilon, radius = params
     length = norm(x)
     farthest = radius * length + abs(y)
@@ -131,7 +131,8 @@ def bound(state, params, x, y, work):
 
         L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd))
 
-    Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)), and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
+    R is the radius. The last term follows from Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)) and
+    ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
     """
     tally, notes, t, w, S = state
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)

@@ -6,8 +6,8 @@
 The weights are those of CIRR, but OSLOG predicts with the weights of the round before. In Jamil &
 Bouchachia's paper, the first prediction is w₀ᵀx₁, made before anything was learnt. The first
 prediction alone spoils the paper's own results on the data sets ISE and F-16. In this library, the
-first prediction is 0 unless ``first="w0"``. Predictions can be clipped to the range of the labels,
-which the logarithmic bound needs.
+first prediction is 0 unless ``first="w0"``. The logarithmic bound needs predictions that are
+clipped to the range of the labels; the parameter ``clip`` does this.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 """
@@ -57,7 +57,7 @@ __all__ = ["OSLOG"]
 
 
 class OSLOGParams(NamedTuple):
-    """The penalty, the smallest |w_i| in D, whether to predict w0ᵀx first, w0, the largest |ŷ|."""
+    """Parameters of a step: penalty a, least |w_i| in D, whether ŷ₁ is w0ᵀx, w0, largest |ŷ|."""
 
     a: float
     floor: float
@@ -104,13 +104,14 @@ def bound(state, params, x, y, work):
         Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
     F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
-    D and S are those of CIRR, and L is the sum of squared errors. So L is at most (1 + max χ) times
-    the right side of the bound. With predictions and labels in [−Y, Y], L is at most the right side
-    of the bound plus Σ (|y_t| + Y)²·χ/(1+χ).
+    D and S are those of CIRR, L(w) is the sum of squared errors of fixed weights w, and L that of
+    OSLOG. So L is at most (1 + max χ) times the right side of the bound. With predictions and
+    labels in [−Y, Y], L is at most the right side of the bound plus Σ (|y_t| + Y)²·χ/(1+χ).
 
-    Written without cancellation, the right side grows in each round by e²/(1+χ) plus
-    the excess of w_t over the minimum under D_{t−2}, a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} −
-    1/D_{t−1,i}) ≥ 0, where w' would be the weights of this round if D_{t−2} were not replaced.
+    Written without cancellation, the right side grows in each round by e²/(1+χ), where e is the
+    error before clipping, plus a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0. Here
+    w' would be the weights of this round if D_{t−2} were not replaced by D_{t−1}; the term is the
+    amount by which the penalised loss under D_{t−2} is greater at w_t than at its minimum w'.
     """
     tally, notes, t, w, A, b, before, large, order, factor = state
     a, floor, _, _, clip = params
@@ -161,7 +162,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse a state of the bound that no rows can produce; ``order`` holds array indices."""
+    """Refuse a state of the bound that no rows can produce; ``order`` must be a permutation."""
     notes, A, before, (large,), order, factor = (*(state[i] for i in (1, 4, 6, 7, 8, 9)),)
     check_counts("rows are in the bound", notes[ROWS])
     check_sums("S = Σxxᵀ of the bound", A)

@@ -107,7 +107,8 @@ class Ridge(SecondOrder):
     def _guarantee(self, search: bool = True) -> Guarantee:
         """Return the bound of ridge regression: LASER without shrinking and without drift, c = ∞.
 
-        Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)), where ℓ_t is the squared error in round t.
+        Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)), where ℓ_t is the squared error in round t,
+        and L(u) is the loss of u.
         """
         b, clip = self._params()
         equality = "Σ loss/(1+χ) is the least penalised loss"

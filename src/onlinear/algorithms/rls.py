@@ -4,15 +4,15 @@
     w ← w + Σx (y − xᵀw) / (r + χ)
     Σ ← (Σ − Σx xᵀΣ / (r + χ)) / r
 
-After t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
+Here r is the forgetting factor: after t rounds w minimises b rᵗ‖u‖² + Σ r^(t−s) (y_s − uᵀx_s)².
 
-In a direction that the data do not excite, Σ grows by 1/r per round without limit ("wind-up"),
-until rounding errors swamp the other directions. A guard prevents wind-up. The limit on Σ_ii is the
-larger of 10⁹/p_i, where p_i is the largest x_i² seen, and the prior's 1/b; it is 10⁹/b as long as
-x_i was always 0. When Σ_ii exceeds its limit, Σ is updated as if w_i had been measured and found at
-its present value: this divides Σ_ii by four and does not change w. The guard has no effect as long
-as the last 1/(1 − r) rows or so excite every direction by at least 1e-4 of the scale of its
-columns.
+In a direction that the data do not excite, Σ grows by the factor 1/r per round without limit
+("wind-up"), until rounding errors swamp the other directions. A guard prevents wind-up. The limit
+on Σ_ii is the larger of 10⁹/p_i and the prior variance 1/b, where p_i is the largest x_i² seen; as
+long as x_i has always been 0, it is 10⁹/b. When Σ_ii exceeds its limit, Σ is updated as if w_i had
+been measured and found at its present value: this divides Σ_ii by four and does not change w. The
+guard has no effect as long as the last 1/(1 − r) rows or so excite every direction by at least 1e-4
+of the scale of its columns.
 
 Haykin, Adaptive Filter Theory; the guard against wind-up is not from the literature.
 """
@@ -99,7 +99,7 @@ def forget(state, r, b, x, y, m, work):
 def unforced(state, r, b, X, start, rows):
     """Return how many of the next rows can be learnt as one block; 0 if Σ might exceed its limit.
 
-    Within a block Σ is not divided by r: in round j it is too small by the factor rʲ.
+    Within a block Σ is not divided by r, so in round j it is too small by the factor rʲ.
     """
     _, _, S, peak = state
     rows = min(rows, int(1.0 + math.log(FADED) / math.log(r))) if r < 1.0 else rows

@@ -10,7 +10,7 @@ clipping is needed. The algorithm requires χ_t < 1 in every round; b > max‖x�
 the recursion would diverge doubly exponentially, so a row with χ ≥ 1 is refused.
 
 The loss of WEMM *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4 of Moroshko's thesis).
-For rows with ‖x‖ = 1, Theorem 5 of the thesis is right, and for ‖x‖ ≤ X its factor is b/(b − X²).
+Theorem 5 of the thesis is right for rows with ‖x‖ ≤ 1; for ‖x‖ ≤ X, its factor must be b/(b − X²).
 The proof of Theorem 6 of the thesis is broken (Lemma 8 and (4.6) are false) and the last row of
 Table 4.1 is false; :func:`theorem_6` is a corrected form.
 
@@ -100,7 +100,7 @@ WEIGHT = 3  # in the tally: a_t
 
 
 def weigh(params, j, m, chi, y):
-    """Return 0, the factors h and k of a row's updates, and whether the block goes on.
+    """Return 0 (no prediction), factors h and k of a row's updates, and whether the block goes on.
 
     In the comparator's loss, a row has the weight 1/(1 − χ). When rows are added in blocks, the
     comparator's updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
@@ -145,7 +145,8 @@ def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
     """Return a bound on L^a(u), given the losses of u: L + b/(b − X²)·S·ln det(A_T/b).
 
     L^a(u) = Σ a_t(y_t − uᵀx_t)² is the weighted loss of u. L is the sum of the losses
-    (y_t − uᵀx_t)² of u, and S is the largest of these losses.
+    (y_t − uᵀx_t)² of u, and S is the largest of these losses. ``log_det`` is ln det(A_T/b), where
+    A_T is Σ⁻¹ after the last round.
     """
     return float(losses.sum() + b / (b - X * X) * losses.max() * log_det)
 

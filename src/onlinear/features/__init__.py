@@ -5,8 +5,9 @@
     Mapped(features, learner)                     a learner on mapped features
 
 A kernel learner keeps every example, and a round costs O(n²) after n examples. A feature map gives
-φ(x) of fixed width with φ(x)ᵀφ(z) ≈ K(x, z), so a linear learner on φ(x) approximates the kernel
-learner, at a constant cost per round. Use a feature map for long streams.
+a fixed number of features φ(x) whose inner products approximate the kernel, φ(x)ᵀφ(z) ≈ K(x, z). A
+linear learner on φ(x) therefore approximates the kernel learner, at a constant cost per round. Use
+a feature map for long streams.
 """
 
 from onlinear.features.fourier import RandomFourier

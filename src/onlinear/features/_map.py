@@ -33,7 +33,7 @@ class FeatureMap(MapState):
         return self.step
 
     def _prepare(self) -> tuple[Any, ...]:
-        """Return state and parameters for the step; cached until a parameter changes."""
+        """Return the state and parameters that the step takes; cache them until one changes."""
         for name, value in self._settings.items():
             if not _same(getattr(self, name), value):
                 raise ValueError(
@@ -60,7 +60,7 @@ class FeatureMap(MapState):
         return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn, 0)
 
     def _map(self, X: np.ndarray | Rows, out: np.ndarray, *, learn: bool) -> tuple[int, int, float]:
-        """Write φ of the rows to ``out``; return where the loop ended: row, rule and value."""
+        """Write φ of the rows to ``out``; return where the loop ended: the row, rule and value."""
         state, params = self._call or self._prepare()
         phi = np.empty(out.shape[1])
         row, rule, value = self._step.over((phi, *state), params, X, learn, out)

@@ -19,7 +19,7 @@ __all__ = ["Pair"]
 
 
 class Pair(GuardedBy, Nested, Estimator):
-    """A feature map and a learner, which hold all the state of the pair."""
+    """A feature map and a learner; all state of the pair is in these two parts."""
 
     features: FeatureMap
     learner: Learner

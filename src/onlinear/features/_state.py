@@ -21,20 +21,20 @@ BEGUN = ("_call", "_names", "_settings", "_state", "feature_names_in_", "n_featu
 class MapState(Transformer):
     """The state of a feature map: arrays allocated at the first row, to which rows only add data.
 
-    Because rows only add data, rows are undone by dropping the data that they added, and no copy of
-    the state is needed beforehand.
+    Learning a row can therefore be undone by dropping the data that it added, and no copy of the
+    state is needed beforehand.
     """
 
     fixed: ClassVar[tuple[str, ...]]  # parameters that cannot change after the first row
     _classes: ClassVar[dict[str, type[Any]]] = {}
 
-    # class attributes without annotation are not parameters; the values before the first row
+    # values before the first row; not annotated, since annotated fields are parameters
     _state = cast("Any", None)
     _names = cast("list[str] | None", None)
     _call = cast("tuple[Any, ...] | None", None)  # the arguments of the step
 
     def __init_subclass__(cls) -> None:
-        """Register the map under its name for state files; the latest class of a name is used."""
+        """Register the map by name for state files; a later class of this name replaces it."""
         super().__init_subclass__()
         if hasattr(cls, "step"):
             MapState._classes[full_name(cls)] = cls
@@ -56,7 +56,7 @@ class MapState(Transformer):
         check_finite(self._state)
 
     def _mark(self) -> int:
-        """Return how much data the rows have added so far, a mark for :meth:`_back_to`."""
+        """Return a mark for :meth:`_back_to`: how much data the rows have added so far."""
         return 0
 
     def _back_to(self, mark: int) -> None:

@@ -1,8 +1,8 @@
 """Compiled steps of feature maps: on one row, on many rows, and followed by a learner's step.
 
-A feature map is a step of the engine. Its state starts with the features φ of a row, which the step
-computes. With a label (of any value), the step of a map also learns from the row; without a label,
-the step only computes φ.
+A feature map is implemented as a step of the engine. The first array of its state holds the
+features φ of a row, which the step computes. If the row has a label (of any value), the step also
+learns from the row; without a label, it only computes φ.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ class Mapping(Step):
     _predicts = False  # the step writes φ to its state even without a label
 
     def over(self, state: Any, params: Any, X: np.ndarray | Rows, learn: bool, out: Any) -> Any:
-        """Write φ of the rows to ``out``; return where the step stopped, and the rule and value."""
+        """Write φ of the rows to ``out``; return where the loop ended: the row, rule and value."""
         rounds, table = self._over(X, local=False)
         label = to_read(np.zeros(len(X) if learn else 0))
         return rounds(state, params, table, label, self.work(out.shape[1]), learn, out, 0, len(X))
@@ -53,8 +53,8 @@ class Behind(Step):
     """A map followed by a learner's step: a block of rows is mapped, then learnt.
 
     A row that the learner refuses must not change the map: the map is restored to the start of the
-    block, and the rows before the refused one are mapped again. After a refused row, blocks are
-    short for a while.
+    block, and the rows before the refused one are mapped again. To limit such repeated work, blocks
+    are short for a while after a refused row.
     """
 
     def __init__(self, features: Any, step: Step) -> None:
@@ -74,7 +74,7 @@ class Behind(Step):
         while start < stop:
             end = min(stop, start + self.block)
             if labelled:
-                unknown = np.flatnonzero(~np.isfinite(y[start:end]))  # refused: stop there
+                unknown = np.flatnonzero(~np.isfinite(y[start:end]))  # the learner refuses it: stop
                 end = start + int(unknown[0]) + 1 if unknown.size else end
             mark = self.features._mark()
             count, rule, value = self._mapped(X, start, end, labelled)
@@ -99,7 +99,7 @@ class Behind(Step):
 
 
 def of_map(rule: int) -> int:
-    """Return the number of a map's rule, negative to tell it from a learner's rules."""
+    """Return the number of a map's rule, made negative to tell it from a learner's own rules."""
     return rule if rule == BAD_INPUT else -rule
 
 

@@ -42,7 +42,8 @@ def step(state, params, x, y, work):
 class RandomFourier(FeatureMap):
     """Random Fourier features: their inner products equal the RBF kernel on average.
 
-    The map learns nothing from rows but their number of columns. Costs O(width·d) per row.
+    The only thing that the map learns from the rows is their number of columns. Costs O(width·d)
+    per row.
 
     Parameters
     ----------

@@ -21,14 +21,14 @@ __all__ = ["Mapped"]
 
 
 class Mapped(Pair):
-    """A feature map followed by a learner, which learns from φ(x) instead of x.
+    """A feature map φ followed by a learner that learns from φ(x) instead of x.
 
     ``Mapped`` has the API of a learner: ``predict_one`` and ``learn_one``, :func:`onlinear.replay`,
     scikit-learn's methods, ``save`` and :func:`onlinear.load`; all of them give the same
     predictions to the bit. The map learns (chooses landmarks) only from rows that the learner
     learns. Map and learner are the given objects, not copies, as in a scikit-learn pipeline:
-    ``model.learner.coef_`` has the weights of the features, ``on_bad`` is the learner's, and
-    ``fit`` resets both. Costs as much as the map and the learner together.
+    ``model.learner.coef_`` has the weights of the features, the learner's ``on_bad`` says what
+    happens to bad rows, and ``fit`` resets both. Costs as much as the map and the learner together.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Mapped(Pair):
         phi, new, rule = features._look(x)
         if rule != FINE:
             return new, of_map(rule)
-        both = labelled and new == 1.0  # else only the learner changes, atomically
+        both = labelled and new == 1.0  # else only the learner changes, and its step is atomic
         with all_or_nothing(features, learner) if both else contextlib.nullcontext():
             state, params, work = learner._call or learner._prepare()
             value, rule = learner._one(state, params, phi, y, work, labelled, 0)

@@ -35,7 +35,7 @@ from onlinear.kernels import GIVEN, RBF, Kernel, RowKernel, similarities, simila
 
 __all__ = ["Nystroem"]
 
-SURE = 10.0  # a residual counts as new, or negative, beyond this multiple of its rounding error
+SURE = 10.0  # a residual of at most this many times its rounding error counts as 0
 NEGLIGIBLE = 1e-12  # negative residuals below this share of K(x, x) are ignored
 
 
@@ -45,7 +45,7 @@ def step(state, params, x, y, work):
     phi, count, L, Z = state
     novelty, form = params
     n = int(count[0])
-    if form[0] == GIVEN:  # by a Python kernel: k is in φ, K(x, x) in the scratch
+    if form[0] == GIVEN:  # a Python kernel has written k to φ and K(x, x) to the scratch
         own = work[0, 0]
     else:
         similarities(form, Z, n, x, phi)
@@ -78,10 +78,11 @@ def step(state, params, x, y, work):
 
 @kernel
 def rounding_of_residual(L, n, q, own, alpha):
-    """Return a bound on the rounding error of K(x, x) − qᵀq: (1, −α)ᵀE(1, −α), α = L⁻ᵀq.
+    """Return a bound on the rounding error of the residual K(x, x) − qᵀq, where q = φ(x).
 
-    Here E is the backward error of the Cholesky factor bordered by x; its entries are of the order
-    of ε√(K_ii·K_jj).
+    The error is (1, −α)ᵀE(1, −α) with α = L⁻ᵀq, where E is the backward error of the Cholesky
+    factorisation of the Gram matrix K of x and the n landmarks. The entries of E are of the order
+    of ε√(K_ii·K_jj), where ε is the machine precision.
     """
     for i in range(n):
         alpha[i] = q[i]

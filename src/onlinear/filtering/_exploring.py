@@ -62,7 +62,7 @@ class Exploring(Filter):
         return self._horizon or max(self.seen_, 1)
 
     def probability(self) -> float:
-        """Return the probability of forwarding the present row if it seems irrelevant."""
+        """Return the probability of forwarding the current row if it seems irrelevant."""
         raise NotImplementedError
 
     def _look(self, x: Row) -> Look:

@@ -51,7 +51,8 @@ class Filter(Guarded):
     def __init__(self, **params: Any) -> None:
         self._params = params
         self._names: list[str] | None = None
-        self._waiting: dict[str, list[bool]] = {}  # rows without a label: whether each is a trial
+        # for the hash of each row without a label: whether each decision on it was a trial
+        self._waiting: dict[str, list[bool]] = {}
 
     def __init_subclass__(cls) -> None:
         """Register the filter by its name for ``onlinear.load``."""
@@ -81,7 +82,7 @@ class Filter(Guarded):
         return Look(self._relevant(x))
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
-        """Learn the label of a row; ``trial`` says that it was forwarded only to see its label."""
+        """Learn a row's label; ``trial`` says that the row was forwarded only to see the label."""
         raise NotImplementedError
 
     # --- the round ------------------------------------------------------------------------------
@@ -168,9 +169,10 @@ class Filter(Guarded):
             self._settle(mark)
 
     def _undo_learning(self, x: Row, y: float, trial: bool) -> Callable[[], bool]:
-        """Return a function that undoes the learning of the label y.
+        """Return a function that undoes the learning of the label y, and then returns False.
 
-        If compiled code has learnt the label, which cannot be undone, the function returns True.
+        If compiled code has already learnt the label, this cannot be undone, and the function
+        returns True.
         """
         attributes, known = self.__dict__.copy(), self._known()
 
@@ -201,7 +203,10 @@ class Filter(Guarded):
         self._waiting = {}
 
     def _known(self) -> Any:
-        """Return a value that changes when compiled code learns a label."""
+        """Return a value by which to see, after an interrupt, whether compiled code learnt a label.
+
+        The value changes with every label that compiled code learns.
+        """
         return None
 
     def _start(self, d: int, names: list[str] | None) -> None:

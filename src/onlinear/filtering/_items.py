@@ -58,7 +58,7 @@ def dense(row: Row, d: int) -> np.ndarray:
 
 
 def entries(row: Row) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns and values of the entries of a row that are not zero."""
+    """Return the columns and the values of a row's nonzero entries."""
     columns, values = row if isinstance(row, tuple) else (np.arange(row.size), row)
     some = values != 0
     return (columns, values) if some.all() else (columns[some], values[some])
@@ -106,7 +106,7 @@ class Task(NamedTuple):
 
 
 def restorer(waiting: dict[str, list[bool]], mark: str) -> Callable[[], None]:
-    """Return a function that restores the waiting rows that have the hash ``mark``."""
+    """Return a function that resets ``waiting[mark]`` to what it is now."""
     kept = list(waiting[mark]) if mark in waiting else None
 
     def restore() -> None:

@@ -35,7 +35,7 @@ class FilterReplay:
     expected: np.ndarray | None = None
 
     def __getitem__(self, rounds: slice) -> "FilterReplay":
-        """Return the part of the replay in a slice of its rounds."""
+        """Return the result for a slice of the rounds."""
         expected = None if self.expected is None else self.expected[rounds]
         return FilterReplay(self.decisions[rounds], self.labels[rounds], expected)
 
@@ -82,8 +82,9 @@ class FilterReplay:
         """Expected mistakes beyond those of the filter that knows u, summed up to each round.
 
         In the model of Cesa-Bianchi, Conconi & Gentile (NIPS 2003), a label is +1 with probability
-        (1 + uᵀx)/2, and a decision against the sign of uᵀx costs |uᵀx| expected mistakes more
-        (their eq. (1)). The regret is known only if ``filter_replay`` was given ``u``.
+        (1 + uᵀx)/2, and a decision against the sign of uᵀx costs |uᵀx| expected mistakes more than
+        the other decision (their eq. (1)). The regret is known only if ``filter_replay`` was given
+        ``u``.
         """
         if self.expected is None:
             raise ValueError("regret needs u: filter_replay(f, X, y, u=u)")

@@ -1,7 +1,7 @@
 """Ridge regression on sparse rows in dual form, for text with a large vocabulary.
 
-With the labelled rows S and the prior's precision a, C = I + SSᵀ/a = LLᵀ grows by one row per
-label, as in :mod:`onlinear._updates.dual`, and
+With the labelled rows S, their labels y and the prior's precision a, the matrix C = I + SSᵀ/a = LLᵀ
+grows by one row per label, as in :mod:`onlinear._updates.dual`, and for a row x
 
     k = Sx,   q = L⁻¹k/a,   χ = ‖x‖²/a − qᵀq,   z = L⁻¹y,   w = SᵀL⁻ᵀz/a
     margin = wᵀx/(1 + χ)
@@ -37,7 +37,7 @@ PANEL = 256  # rows of L per matrix product
 
 @kernel
 def products(spread, starts, columns, kept, n, out):
-    """Write SX to ``out``, for the first n rows of S; the columns of X are up to four rows x."""
+    """Fill ``out`` with SX, for the first n rows of S; ``spread`` is X, one column for each x."""
     for i in range(n):
         a = b = c = d = 0.0
         for place in range(starts[i], starts[i + 1]):
@@ -85,7 +85,7 @@ def store(Q, corner, n, L):
 
 @kernel
 def unpack(L, first, last, out):
-    """Copy rows first..last of L into a square array."""
+    """Copy rows first, …, last − 1 of L, which is stored row after row, into a matrix."""
     for i in range(first, last):
         start = i * (i + 1) // 2
         for j in range(i + 1):
@@ -101,7 +101,7 @@ class SparseRidge:
         self.rho = 1.0 / a
         self._learnt = 0, np.zeros(d)  # n and w, in one tuple so that they change together
         self._spread = np.zeros((d, LANES))
-        self._spreading = False  # whether _spread is in use; else it is 0
+        self._spreading = False  # whether _spread is in use; if not, it is all zeros
         self.z = np.zeros((FIRST_ROOM, *topics))  # one column per topic, if there are several
         self.L = np.zeros(FIRST_ROOM * (FIRST_ROOM + 1) // 2)
         self.values = np.zeros(FIRST_ROOM)
@@ -178,8 +178,9 @@ class SparseRidge:
     def learn_all(self, rows: list[Row], y: np.ndarray) -> np.ndarray:
         """Learn rows whose labels are all seen, of one topic or of several; return their margins.
 
-        The factor is extended by matrix products: the new rows of L are Q = L⁻¹k/a for the whole
-        block at once, then the Cholesky factor of the Schur complement among the new rows.
+        The factor L is extended by matrix products. Each new row of L begins with q = L⁻¹k/a,
+        computed for the whole block at once; the rest is a row of the Cholesky factor of the Schur
+        complement of the block.
         """
         n, m = self.n, len(rows)
         block = [entries(row) for row in rows]
@@ -235,7 +236,7 @@ class SparseRidge:
     def _products(
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
-        """Write the products Sx of n rows of S to ``out``, a column for each of up to four x."""
+        """Fill ``out`` with Sx for the first n rows of S, one column for each of up to four x."""
         if self._spreading:  # an interrupted call has left values in the array
             self._spread[:] = 0.0
         self._spreading = True
@@ -288,7 +289,7 @@ class SparseRidge:
 
     @classmethod
     def restored(cls, header: Any, arrays: dict[str, np.ndarray], d: int, a: float) -> Self:
-        """Return the regression that a header and arrays describe; raise if they are invalid."""
+        """Return the regression that a header and arrays describe; refuse them if invalid."""
         made, n = cls(d, a), count(header["n"])
         L, z, starts, columns, values = (
             arrays[name] for name in ("L", "z", "starts", "columns", "values")

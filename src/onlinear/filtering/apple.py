@@ -2,9 +2,9 @@
 
     forward if the base predicts +1, else with probability min(1, √((1 + m)/T))
 
-The number m counts the relevant rows that the classifier (the base) had called irrelevant and that
-were forwarded at random. The base learns only from forwarded rows. Decisions depend on whether the
-base calls a row relevant, not on the size of its margin.
+T is the number of rounds. m counts the relevant rows that the classifier (the base) had called
+irrelevant and that were forwarded at random. The base learns only from forwarded rows. Decisions
+depend on whether the base calls a row relevant, not on the size of its margin.
 
 Helmbold, Littlestone & Long, Information and Computation 2000 (apple tasting), as in Cesa-Bianchi,
 Conconi & Gentile, NIPS 2003, section 4.1.
@@ -40,7 +40,7 @@ class AppleTasting(Exploring):
         which would be RIDGE-FULL (see :class:`onlinear.RidgeFilter`) if it saw every label.
     p : float or None, default None
         Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1; None uses
-        min(1, √((1 + m)/T)).
+        min(1, √((1 + m)/T)), where m counts the relevant rows that were forwarded at random so far.
     horizon : int or None, default None
         The number of rounds T, if it is known in advance; otherwise round t uses T = t.
     seed : int or callable, default 0
@@ -91,7 +91,7 @@ class AppleTasting(Exploring):
     def probability(self) -> float:
         """Return the probability of forwarding a row that seems irrelevant.
 
-        The probability is p if given, or else min(1, √((1 + m)/T)).
+        The probability is p if given, or else min(1, √((1 + m)/T)), with m and T as in the module.
         """
         if self._p is not None:
             return self._p

@@ -6,8 +6,8 @@
     w ← w + (y − Δ̂) A⁻¹x, then projected on ‖w‖ ≤ 1 in the metric of A
 
 The weights are those of :class:`onlinear.ARCOR` without resets, with r = a and a ball of radius 1,
-learnt from the forwarded rows. Figure 2 of Cesa-Bianchi, Conconi & Gentile leaves out aI in A, and
-in A⁻¹x it uses the A from before the row; with either change, their Lemma 2 fails.
+learnt from the forwarded rows. Figure 2 of Cesa-Bianchi, Conconi & Gentile differs in two ways: it
+leaves out aI in A, and in A⁻¹x it uses A without xxᵀ. With either of these, their Lemma 2 fails.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.2, Theorem 3.
 """
@@ -99,8 +99,8 @@ class PRidgeFilter(Exploring):
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:
     """Return a bound on the expected regret of P-RIDGE-FIL in n rounds, γ = min |uᵀx|.
 
-    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. The bound holds for rows and a
-    comparator u of length 1, with the default p.
+    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. It holds for the default p, if the rows
+    x and the comparator u have length 1.
     """
     root = math.sqrt(n)
     return 2 * a * root / gamma + 8 * root / gamma * d * math.log1p(n / (a * d)) + root / 2 + 0.5

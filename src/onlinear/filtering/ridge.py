@@ -4,10 +4,10 @@
     τ_t = −√(c ln t / N)               N labels known
     forward iff Δ̂ ≥ τ_t; also if N = 0
 
-Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, which computes the primal form;
-:class:`onlinear.KernelAAR` is used with a kernel, and the dual form of
-:mod:`onlinear.filtering._sparse_ridge` for sparse rows. With every label seen and c = 0, the filter
-is the paper's baseline RIDGE-FULL.
+Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, which computes it in primal form. With a
+kernel, :class:`onlinear.KernelAAR` computes it; for sparse rows, the dual form of
+:mod:`onlinear.filtering._sparse_ridge`. With every label seen and c = 0, the filter is the paper's
+baseline RIDGE-FULL.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4; the paper uses a = 1 and c = 5.
 """
@@ -29,7 +29,7 @@ from onlinear.kernels import Kernel, RowKernel
 
 __all__ = ["RidgeFilter"]
 
-WIDEST_PRIMAL = 2000  # columns; above, a d × d matrix takes longer than the dual form
+WIDEST_PRIMAL = 2000  # columns; with more, a d × d matrix takes longer than the dual form
 BLOCK = 512  # rows learnt at once if every label is seen
 
 
@@ -142,7 +142,7 @@ class RidgeFilter(Filter):
         self.forwarded_ += int(decisions.sum())
 
     def _run_topics(self, task: Task) -> None:
-        """Run all topics; if every label is seen, all share one factor L, which needs no labels."""
+        """Run all topics; if every label is seen, they share L, which does not depend on labels."""
         if self._sees == "full" and isinstance(self._regression(task.rows[0]), SparseRidge):
             self._run(task)
         else:

@@ -23,7 +23,7 @@ __all__ = ["SimpleFilter", "confidence", "theorem_1"]
 
 
 def confidence(c: float, t: int, n: int) -> float:
-    """Return τ = −√(c ln t / n), the smallest margin to forward; −∞ without labels."""
+    """Return τ = −√(c ln t / n), the least margin to forward in round t; −∞ without labels."""
     return -math.sqrt(c * math.log(t) / n) if n else -math.inf
 
 

@@ -2,9 +2,9 @@
 
     min over u_1..u_T of  b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)²
 
-The forward pass computes LASER's w and Σ. Each round adds e²/(1 + χ), where e = y − xᵀw, to the
-minimum (equations (5.3)–(5.6) of Moroshko's thesis in another form). The backward pass uses the
-gains k = Σx/(1 + χ) of the rounds; it starts with r_T = 0 and computes
+The forward pass computes LASER's w and Σ. With e = y − xᵀw and χ = xᵀΣx, each round adds e²/(1 + χ)
+to the minimum (equations (5.3)–(5.6) of Moroshko's thesis in another form). The backward pass uses
+the gains k = Σx/(1 + χ) of the rounds; it starts with r_T = 0 and computes
 
     r_{t−1} = x_t e_t/(1 + χ_t) + r_t − x_t (k_tᵀ r_t),    u_1 = r_0/b,  u_{t+1} = u_t + r_t/c
 
@@ -89,8 +89,8 @@ def _account(owner: str, b: float, c: float) -> Account:
 def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
     """Return, after each round, the least b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + loss of any sequence.
 
-    Costs O(d²) per round. The result is accurate to about 1e-16·‖x‖²/b, b > 0. Columns that double
-    precision cannot tell apart are refused.
+    Costs O(d²) per round. Needs b > 0; the result is accurate to about 1e-16·‖x‖²/b. Columns that
+    double precision cannot tell apart are refused.
 
     >>> import numpy as np
     >>> best_drifting(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0, c=np.inf)
@@ -101,7 +101,7 @@ def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
 
 @_engine.Tally
 def forward(state, params, x, y, work):
-    """Run one round of the forward recursion; record the gain Σx/(1 + χ), then e/(1 + χ)."""
+    """Run one round of the forward pass; record the gain k = Σx/(1 + χ), and after it e/(1 + χ)."""
     put, t, w, S = state
     _, c = params
     v = work[0]
@@ -116,9 +116,9 @@ def forward(state, params, x, y, work):
 
 @_engine.Tally
 def backward(state, params, row, y, work):
-    """Run one round of the backward recursion, r ← x·y + r − x(kᵀr).
+    """Run one round of the backward pass, r ← x·y + r − x(kᵀr).
 
-    ``row`` holds x and then the gain k = Σx/(1 + χ) of the forward recursion; y is e/(1 + χ).
+    ``row`` holds x and then the gain k = Σx/(1 + χ) of the forward pass; y is e/(1 + χ).
     """
     (r,) = state
     d = r.size
@@ -128,7 +128,7 @@ def backward(state, params, row, y, work):
 
 
 def drifting_path(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarray:
-    """Return u_1..u_T, the sequence that attains :func:`best_drifting`, one row per round.
+    """Return the sequence u_1..u_T whose penalised loss is least, one row per round.
 
     Costs O(d²) per round in a forward pass, O(d) per round in a backward pass, and O(T·d) memory.
 

@@ -24,7 +24,8 @@ from onlinear.hindsight._running import Running
 
 __all__ = ["BestFixed", "best_fixed", "least_squares"]
 
-DEPENDENT = 1e-24  # a column is collinear if less than this share of its squared length is left
+# a column is collinear if the columns before it leave at most this share of its squared length
+DEPENDENT = 1e-24
 
 
 @_engine.Tally
@@ -111,8 +112,8 @@ def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
     The result is exact up to rounding, also with collinear columns (b = 0 is least squares). A
-    column counts as collinear if the others explain all of its length but a share of 1e-12. Costs
-    O(d²) per round. ``BestFixed(b)`` also has the predictor itself, as ``coef_``.
+    column counts as collinear if the columns before it explain all but a share of 1e-12 of its
+    length. Costs O(d²) per round. ``BestFixed(b)`` also has the predictor itself, as ``coef_``.
 
     >>> import numpy as np
     >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4

@@ -2,9 +2,10 @@
 
     best_k(t) = min over s ≤ t of  best_{k−1}(s − 1) + cost(s, t)
 
-The recursion is computed by dynamic programming; cost(s, t) is the least-squares loss of rows s..t.
-The starts s are visited in order, and cost(s, t) for all t comes from one run of the best fixed
-predictor. Finding the best sequence takes O(T²·(d² + k)) time and O(T·k) memory.
+Here best_k(t) is the least loss of k segments on rows 1..t, and cost(s, t) is the least-squares
+loss of rows s..t. The recursion is computed by dynamic programming: for each start s in order,
+cost(s, t) for all t comes from one run of the best fixed predictor over the rows from s on. Finding
+the best sequence takes O(T²·(d² + k)) time and O(T·k) memory.
 
 Bellman 1961; Herbster & Warmuth, JMLR 2001, who compare learners with shifting sequences.
 """
@@ -44,8 +45,8 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
     """Return the best sequence of at most ``segments`` predictors, each used for consecutive rows.
 
     The result is exact. Costs O(T²·(d² + segments)) time: seconds for a few thousand rows, far too
-    long for millions. Within a segment, the predictor is the least-squares solution (of least norm,
-    if there are several).
+    long for millions. Within a segment, the predictor is the least-squares solution (the one of
+    least norm, if there are several).
 
     >>> import numpy as np
     >>> y = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
@@ -86,7 +87,7 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
 
 
 def _trace(came_from: np.ndarray, j: int) -> np.ndarray:
-    """Return the first rows of the segments, following the choices back from the last row."""
+    """Return the first row of each segment, found by following ``came_from`` back from the end."""
     starts: list[int] = []
     end = came_from.shape[1] - 1
     while j >= 0:

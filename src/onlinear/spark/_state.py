@@ -2,8 +2,9 @@
 
     onls                       marks the format
     version                    of this layout, 4 bytes
-    learner, columns, start    8 bytes of a SHA-256 each: of class and parameters; of the names of
-                               key, features and target; of what was learnt before the stream
+    learner, columns, start    three SHA-256 hashes, cut to 8 bytes each: of the learner's class and
+                               parameters; of the names of the key, features and target; of what
+                               the learner had learnt before the stream
     skipped, numbers           how many rows were skipped, how many numbers follow, 8 bytes each
     <numbers>                  the state, float64
     <16 bytes>                 of the SHA-256 of everything before
@@ -48,7 +49,7 @@ class StateForm:
 
     @classmethod
     def of(cls, model: Learner, columns: Columns) -> Self:
-        """Return how copies of ``model`` are stored; refuse columns that do not fit the model."""
+        """Return the form in which to store copies of ``model``; refuse columns that do not fit."""
         header, arrays = model_codec.described(model, full_name(type(model)))
         if model._state is not None:
             d, names = len(columns.features), model._names

@@ -16,7 +16,7 @@ __all__ = ["SentColumn", "carried", "quoted", "restored", "with_number"]
 
 
 class SentColumn(NamedTuple):
-    """The name under which a column is sent, and the name of the column that marks its nulls."""
+    """The name under which a column is sent, and that of the column that marks its nulls."""
 
     name: str
     nulls: str | None

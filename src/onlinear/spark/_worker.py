@@ -26,7 +26,7 @@ class KeyTask:
     places: dict[str, SentColumn]
 
     def round(self, key: tuple[Any, ...], table: Any, kept: bytes | None) -> tuple[Any, Learner]:
-        """Predict and learn rows in order; return them with predictions, and the learner.
+        """Predict and learn the rows in order; return the rows with predictions, and the learner.
 
         ``kept`` is the learner's state from earlier batches, or None for a new key.
         """
@@ -46,7 +46,7 @@ class KeyTask:
         return table.assign(prediction=predictions), learner
 
     def _numbers(self, table: Any, name: str) -> np.ndarray:
-        """Return a column as float64, NaN where it is null."""
+        """Return a column as float64, with NaN in place of null."""
         place = self.places[name]
         values = np.array(table[place.name].to_numpy(dtype=np.float64, na_value=np.nan))
         if place.nulls is not None:
@@ -114,7 +114,7 @@ def over_table(task: KeyTask) -> Callable[..., Any]:
 
 
 def over_partition(form: StateForm) -> Callable[..., Any]:
-    """Return the function that Spark calls with a partition; it yields the state of a learner."""
+    """Return the function that Spark calls with a partition; it yields the state learnt there."""
 
     def rounds(tables: Any) -> Iterator[Any]:
         learner, first = form.fresh(), 0

@@ -51,7 +51,7 @@ class DamagedDataError(ValueError):
 
 @contextmanager
 def fetching() -> Iterator[None]:
-    """Set a timeout and silence retry warnings; a failed download raises an OSError."""
+    """Set a timeout for downloads, and silence warnings of retries."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(PATIENCE)
     try:
@@ -64,7 +64,7 @@ def fetching() -> Iterator[None]:
 
 @contextmanager
 def damaged(where: object) -> Iterator[None]:
-    """Turn errors of reading into a DamagedDataError that names the file or address."""
+    """Turn errors while reading data into a DamagedDataError that names the file or address."""
     try:
         yield
     except (OSError, EOFError, LookupError, TypeError, ValueError, zlib.error) as error:

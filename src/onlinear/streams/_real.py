@@ -32,7 +32,7 @@ class DataNotFoundError(FileNotFoundError):
 
 
 class Table(NamedTuple):
-    """Rows of numbers, their labels, and the names of the columns of X."""
+    """Rows of numbers X, their labels y, and the names of the columns of X."""
 
     X: np.ndarray
     y: np.ndarray
@@ -118,13 +118,13 @@ def load(
     name : str
         ``"friedman"`` (40,768 × 10, OpenML 564), ``"istanbul_stock_exchange"`` (536 × 8, UCI 247)
         and ``"f16_ailerons"`` (7,154 × 40, Torgo's collection) are returned as a :class:`Table`. In
-        a folder, a data set returned as a :class:`Table` is a file ``NAME.csv`` or ``NAME.csv.gz``,
-        with a header and the label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI
-        137), is returned as :class:`Documents`. In a folder, Reuters-21578 is the archive
-        ``reuters21578.tar.gz``, or ``text_reuters21578.csv.gz``, a table made from the archive with
-        the columns title, body and topics. ``"rcv1"`` is returned as :class:`Vectors`, with the
-        numbers of scikit-learn's ``fetch_rcv1``; the data set is read from scikit-learn's cache, or
-        from ``folder`` if ``folder`` is a ``data_home`` of scikit-learn.
+        a folder, each of these three is a file ``NAME.csv`` or ``NAME.csv.gz``, with a header and
+        the label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI 137), is returned as
+        :class:`Documents`. In a folder, it is the archive ``reuters21578.tar.gz``, or
+        ``text_reuters21578.csv.gz``, a table made from the archive with the columns title, body and
+        topics. ``"rcv1"`` is returned as :class:`Vectors`, with the numbers of scikit-learn's
+        ``fetch_rcv1``; it is read from scikit-learn's cache, or from ``folder`` if that is a
+        ``data_home`` of scikit-learn.
     folder : path, optional
         The folder in which to look for the data set first.
     download : bool, default True
@@ -133,7 +133,7 @@ def load(
     Raises
     ------
     DataNotFoundError
-        If the data set is not found; the message has the places searched and the public address.
+        If the data set is not found; the message names the places searched and the public address.
     ValueError
         If a copy of the data set has the wrong checksum, or cannot be read.
 
@@ -189,7 +189,7 @@ def _read(path: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
-    """Return a table as the compressed CSV that ``_read`` reads, with exact numbers."""
+    """Return a table as a compressed CSV file for ``_read``, with every digit of the numbers."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(names)
@@ -199,7 +199,7 @@ def _written(names: Sequence[str], numbers: np.ndarray) -> bytes:
 
 def _checked(where: str, known: _Known, names: Sequence[str], numbers: np.ndarray) -> Table:
     """Return names and numbers as a :class:`Table`; raise unless the checksum is right."""
-    plain = np.ascontiguousarray(numbers + 0.0, dtype="<f8")  # −0 is 0
+    plain = np.ascontiguousarray(numbers + 0.0, dtype="<f8")  # turns −0 into 0
     digest = hashlib.sha256(plain.tobytes()).hexdigest()
     if digest != known.sha256:
         raise _published.DamagedDataError(

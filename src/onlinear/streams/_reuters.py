@@ -58,7 +58,7 @@ def _part(story: str, tag: str) -> str:
 
 
 def _plain(part: str) -> str:
-    """Return text without tags, entities and control characters, with single spaces."""
+    """Return text without tags and control characters, with entities decoded and single spaces."""
     return " ".join(CONTROL.sub(" ", html.unescape(TAGS.sub(" ", part))).split())
 
 

@@ -79,7 +79,8 @@ def paired(
     normal : {"variance", "deviation"}, default "variance"
         Whether the second number of N(0, 2), and ``noise``, are variances or standard deviations.
     noise : float, default 0.05
-        Noise of the labels: .05 in Moroshko's sets 3 and 4 (0 in 1 and 2), 2 in Vaits & Crammer.
+        Size of the labels' noise (see ``normal``): .05 in Moroshko's sets 3 and 4 (0 in sets 1 and
+        2), 2 in Vaits & Crammer.
     seed : int, default 0
         Seed of the random numbers.
 
@@ -151,8 +152,8 @@ def shifting(
         The set from which u is drawn uniformly: non-negative weights that sum to one, or weights of
         length 1.
     active : int, optional
-        Number of nonzero weights in u; all if not given. If d ≥ 2·active, every shift moves the
-        nonzero weights to other columns.
+        Number of nonzero weights in u; by default, all are nonzero. If d ≥ 2·active, every shift
+        moves the nonzero weights to other columns.
     floor : float, default 0.0
         Lower limit floor/d on the weights of a u in the simplex, 0 ≤ floor ≤ 1, as in the
         constraint set [α/n, 1]ⁿ of Herbster & Warmuth: u is multiplied by 1 − floor, and floor/d

@@ -228,7 +228,7 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         return self._counted
 
     def _hashed(self, documents: Iterable[str]) -> csr_array:
-        """Return the word counts of each document by column."""
+        """Return one row per document: how often the words of each column occur in it."""
         width = self._checked().size - 1
         found = tokens(self, documents)
         first = next(found, None)
@@ -246,7 +246,7 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         return copy.deepcopy(self)  # counting changes the array in place
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts to a state file: versioned, checksummed, without pickle, atomic."""
+        """Write the counts to a state file (versioned, checksummed, not a pickle), atomically."""
         if self.analyzer is not None:
             raise ValueError(
                 "OnlineTfidf needs analyzer=None to be saved, as a state file holds no code, got "

@@ -15,8 +15,8 @@ def tfidf_rows(counts: csr_array, N: Any, DF: np.ndarray, least: int) -> csr_arr
     N, the number of documents, is one number or one per row; DF, the number of documents that have
     a word, has one entry per stored count. Words with DF < ``least`` have weight 0.
 
-    Sums are taken from left to right and logarithms one at a time, so a row has the same bits alone
-    and in a table of many rows.
+    Terms are added from left to right and logarithms taken one at a time, so a row is the same to
+    the bit alone and in a table of many rows.
 
     >>> counts = csr_array([[3, 0, 1], [0, 2, 1]])
     >>> tfidf_rows(counts, N=2, DF=np.array([1, 2, 1, 2]), least=1).toarray()

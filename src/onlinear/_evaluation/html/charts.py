@@ -49,7 +49,7 @@ DIGITS = 7  # significant digits of a number in a chart
 
 
 def clean(text: str) -> str:
-    """Replace control characters, lone surrogates and marks of writing direction by U+FFFD."""
+    """Replace control characters but newlines, lone surrogates and direction marks by U+FFFD."""
     return "".join(
         "\ufffd" if c in TURNS or (c != "\n" and unicodedata.category(c) in ("Cc", "Cs")) else c
         for c in text
@@ -57,7 +57,7 @@ def clean(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text that Plotly shows literally, shortened if it is very long.
+    """Return ``text`` in a form that Plotly shows literally, shortened if it is very long.
 
     >>> literal("<b>temperature</b>")
     '&lt;b&gt;temperature&lt;/b&gt;'
@@ -69,7 +69,7 @@ def literal(text: str) -> str:
 
 
 def numbers(values: Any) -> list[float | int | None]:
-    """Return numbers for JSON: rounded to few digits, integers exact, non-finite ones null.
+    """Return numbers for JSON: integers exactly, others rounded, and None for NaN and infinity.
 
     >>> numbers([1.0, 2.0 / 3.0, float("nan")])
     [1, 0.6666667, None]
@@ -86,7 +86,7 @@ def _number(value: float) -> float | int | None:
 
 
 def colour(k: int) -> str:
-    """Return the k-th line colour, leaving out grey."""
+    """Return the colour of the k-th line; colours repeat, and none of them is grey."""
     return LIGHT[k % GREY]
 
 
@@ -145,7 +145,7 @@ def scaled(
 
     An axis in ``log`` is logarithmic if most values of the first trace are positive. A logarithmic
     axis shows values from 1e-5 times the largest value of the first trace (smaller ones are mostly
-    rounding) up to a thousand times that value.
+    rounding errors) up to a thousand times that value.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):

@@ -1,7 +1,7 @@
 """HTML pages of text, tables and charts: one self-contained file that needs no network.
 
 Everything that comes from data is escaped. As a second line of defence, the page's content security
-policy allows only its own two scripts, by their hashes, and no connections.
+policy allows only the page's own two scripts, by their hashes, and no connections.
 """
 
 import base64
@@ -219,7 +219,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Links:
-    """A heading, and links to files in the same folder."""
+    """A heading, and links to files in the same folder as the page."""
 
     heading: str
     links: Sequence[tuple[str, str]]

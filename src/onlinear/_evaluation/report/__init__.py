@@ -1,1 +1,1 @@
-"""The HTML report of a run: recording it, and drawing the page."""
+"""The HTML report of a run: code that records the run, and code that draws the page."""

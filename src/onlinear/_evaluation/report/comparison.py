@@ -111,7 +111,7 @@ def _signed(value: float) -> str:
 
 
 def _line(contest: Contest, entry: Entry, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    """Return the line of a learner, with the same colour on every stream."""
+    """Return the chart line of a learner, which has the same colour on every stream."""
     place = list(contest.entries).index(entry)
     return line(entry.name, rows, values, place, "loss" if place < GREY else "other")
 
@@ -135,7 +135,7 @@ def _losses(contest: Contest) -> Chart:
 
 
 def _windows(contest: Contest) -> list[Chart]:
-    """Return a chart of the loss per window, relative to the best learner of that window."""
+    """Return a chart of each learner's loss per window, divided by the window's lowest loss."""
     entries, rows = _ranked(contest)[:MOST_DRAWN], contest.rows
     ends = ends_of_windows(rows, 0, WINDOWS)
     if ends.size < 5 or len(entries) < 2:

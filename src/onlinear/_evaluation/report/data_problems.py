@@ -14,7 +14,7 @@ __all__ = ["Problem", "Skipped", "odd_columns"]
 
 FIRST = 5  # how many rows are listed for a problem
 MOST_KINDS = 50
-FAR = 50.0  # a value so many interquartile ranges from the median is an outlier
+FAR = 50.0  # a value more than so many interquartile ranges from the median is an outlier
 MOST_NAMED = 20  # columns listed for one problem
 
 
@@ -41,7 +41,7 @@ class Skipped:
         return Skipped(dict(self._kinds))
 
     def add(self, rule: int, column: int, row: int, words: str) -> None:
-        """Count a skipped row by rule and column; ``words`` of the first such row are kept."""
+        """Count a skipped row by rule and column; of the first such row, keep the description."""
         key = (rule, column)
         if key not in self._kinds and len(self._kinds) >= MOST_KINDS:
             key, words = (rule, -2), "the same in other columns"
@@ -89,10 +89,10 @@ def words_of(rule: int, column: int, names: Sequence[str], target: str, refusal:
 def odd_columns(
     names: Sequence[str], low: np.ndarray, high: np.ndarray, sample: np.ndarray, target: str
 ) -> list[Problem]:
-    """Return constant columns and columns with outliers.
+    """Return the problems of whole columns: constant values and outliers.
 
     ``low`` and ``high`` have the smallest and largest value of each column and, last, of the label;
-    ``sample`` has some of the rows.
+    ``sample`` has some of the rows, each with its label at the end.
     """
     found = []
     still = [name for name, a, b in zip(names, low, high, strict=False) if a == b]

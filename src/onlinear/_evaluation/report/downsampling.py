@@ -17,7 +17,7 @@ from onlinear._state_files.model_codec import count
 __all__ = ["MOST_BUCKETS", "Curves", "Extremes", "Last", "Regular", "ends_of_windows", "spaced"]
 
 MOST_BUCKETS = 2000
-OCTAVE = 32  # buckets per unit of the mantissa ½ ≤ m < 1: 16 each time the row number doubles
+OCTAVE = 32  # buckets per unit of mantissa; as ½ ≤ mantissa < 1, 16 each time the row doubles
 
 
 def _width(rows: int) -> int:
@@ -35,7 +35,7 @@ def _lasts(buckets: np.ndarray) -> np.ndarray:
 
 
 def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
-    """Refuse more than ``most`` row numbers, or numbers not rising within ``first`` to ``last``."""
+    """Check that ``rows`` has at most ``most`` rising row numbers, from ``first`` to ``last``."""
     whole = rows.ndim == 1 and np.isfinite(rows).all() and np.all(rows % 1 == 0)
     if not (whole and np.all(np.diff(rows) > 0) and np.all((rows >= first) & (rows <= last))):
         raise ValueError(f"it keeps rows that are not from {first} to {last}, in order")
@@ -56,7 +56,7 @@ class Extremes:
 
     @classmethod
     def none(cls) -> Self:
-        """Return the extremes of an empty stream."""
+        """Return the state to start from, in which no values are kept yet."""
         return cls(np.zeros(0), np.zeros(0))
 
     def with_rows(self, first: int, rows: np.ndarray, values: np.ndarray) -> "Extremes":
@@ -91,7 +91,7 @@ class Extremes:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Curves of running figures, kept at the last row of each bucket of rows.
+    """Cumulative figures, such as losses, kept for the last row of each bucket of rows.
 
     There are buckets of equal width and, for logarithmic axes, buckets of growing width: sixteen
     buckets each time the row number doubles.
@@ -102,7 +102,7 @@ class Curves:
 
     @classmethod
     def none(cls, columns: int) -> Self:
-        """Return the curves of an empty stream."""
+        """Return the state to start from, in which no rows are kept yet."""
         return cls(np.zeros(0), np.zeros((0, columns)))
 
     def with_rows(self, first: int, rows: np.ndarray, table: np.ndarray) -> "Curves":
@@ -146,7 +146,7 @@ class Regular:
 
     @classmethod
     def none(cls, most: int, columns: int) -> Self:
-        """Return the kept items of an empty sequence."""
+        """Return the state to start from, in which no items are kept yet."""
         return cls(most, 0, np.zeros(0), np.zeros(0), np.zeros((0, columns)))
 
     @property
@@ -164,7 +164,10 @@ class Regular:
         return range(self.seen // stride * stride + stride, seen + 1, stride)
 
     def with_places(self, seen: int, places: Any, rows: np.ndarray, table: np.ndarray) -> "Regular":
-        """Return the kept items after ``seen`` items in all, adding the items at ``places``."""
+        """Return the items that are kept once the sequence has ``seen`` items.
+
+        ``rows`` and ``table`` describe the new items, at the positions ``places``.
+        """
         if len(places) == 0 and self.stride_after(seen) == self.stride:
             return replace(self, seen=seen)
         all_places = np.concatenate([self.places, np.asarray(places, dtype=float)])
@@ -205,7 +208,7 @@ class Last:
 
     @classmethod
     def none(cls, most: int, columns: int) -> Self:
-        """Return the last rows of an empty stream."""
+        """Return the state to start from, in which no rows are kept yet."""
         return cls(most, np.zeros((0, columns)))
 
     def with_rows(self, table: np.ndarray) -> "Last":

@@ -1,12 +1,13 @@
 """Weights in comparable units, and the best drifting predictor in hindsight.
 
-The effect of a column is how much one standard deviation of it changes the prediction, w_j·sd_j.
-The best drifting predictor is a path of weights: :func:`onlinear.hindsight.drifting_path` of the
-rows that the recorder kept, every k-th row. For this path, the columns are divided by their
-standard deviations, and there is an intercept if the learner has one. The penalty c on drift is
-chosen so that the path up to each kept row best predicts the next kept row. If the kept rows are
-too few to follow fast drift, the path's error exceeds the error of the learner, which sees all
-rows. A path whose error is clearly larger than the learner's is meaningless and left out.
+The effect of column j is w_j·sd_j, its weight times its standard deviation: how much the
+prediction changes if the column rises by one standard deviation. The best drifting predictor is a
+path of weights, :func:`onlinear.hindsight.drifting_path` of every k-th row, the rows that the
+recorder kept. For this path, the columns are divided by their standard deviations, and there is an
+intercept if the learner has one. The penalty c on drift is chosen so that the path up to each kept
+row best predicts the next kept row. If the kept rows are too few to follow fast drift, the path's
+error exceeds the error of the learner, which sees all rows. A path whose error is clearly larger
+than the learner's is meaningless and left out.
 """
 
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ MOST_STEPS = 120  # points of the curve of drift speed
 
 @dataclass(frozen=True, eq=False)
 class BestPath:
-    """The best drifting predictor: rows, effects at these rows, mean squared error, penalty c."""
+    """The best drifting predictor: effects at each of its rows, mean squared error, penalty c."""
 
     rows: np.ndarray
     effects: np.ndarray
@@ -41,8 +42,7 @@ class BestPath:
 class Effects:
     """The effects of columns at the recorded rows; the best drifting path, or why it is missing.
 
-    The effect of a column is its weight times its standard deviation. ``order`` has the columns
-    with an effect, the most important first.
+    ``order`` has the columns with an effect, the most important first.
     """
 
     rows: np.ndarray
@@ -109,7 +109,7 @@ def _error(story: Recorder) -> float:
 
 
 def _surprise(Z: np.ndarray, y: np.ndarray, c: float) -> float:
-    """Return the loss of predicting each row with the best path up to the row before it."""
+    """Return the total loss of predicting each row by the best path for the rows before it."""
     return float(replay(LASER(b=START, c=c, shrink=False), Z, y, engine="rank-one").losses.sum())
 
 

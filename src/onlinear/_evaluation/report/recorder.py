@@ -25,8 +25,8 @@ from onlinear.scaling import Standardized
 
 __all__ = ["COMPARED", "MOST_WEIGHED", "Recorder", "has_intercept"]
 
-MOST_WEIGHED = 200  # columns up to which weights are recorded
-COMPARED = 300  # columns up to which the best fixed predictor and the certificate are computed
+MOST_WEIGHED = 200  # weights are recorded for at most so many columns
+COMPARED = 300  # with more columns, best fixed predictor and certificate are not computed
 MOST_RECORDS = 600  # snapshots of the weights
 SAMPLED, NUMBERS = 4000, 400_000  # at most so many rows, and numbers, are sampled
 RECENT = 300  # last rows that are kept
@@ -98,7 +98,7 @@ class Recorder(GuardedBy):
         return Ledger(BestFixed().account) if len(self.names) <= COMPARED else None
 
     def _record(self) -> np.ndarray:
-        """Return the current weights and, for Auto, its experts' weights and weighted losses."""
+        """Return the current weights and, for Auto, its experts' weights and its bound's terms."""
         if self.model._state is None:
             return np.full(self._record_size(), np.nan)
         parts = [self.model.coef_] if self.weighed else []

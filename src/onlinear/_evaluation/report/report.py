@@ -40,10 +40,10 @@ READING = (
 def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Replay:
     """Replay a stream with a learner and write an HTML report of the run.
 
-    The page needs no network. The page shows predictions and labels, the loss compared with the
+    The page works without a network. It shows predictions and labels, the loss compared with the
     best loss in hindsight and the theorem's bound, the weights over time, and problems in the data.
     Making the report takes a few times as long as a replay. The HTML file has about five megabytes
-    however long the stream is; nearly all of the file is Plotly's code.
+    however long the stream is; nearly all of it is Plotly's code.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from onlinear._state_files import model_codec
 __all__ = ["Found", "Story"]
 
 VERSION = 2
-COLUMNS = {1: CEILING + 1, 2: len(CURVES)}  # how many curves a record of each version has
+COLUMNS = {1: CEILING + 1, 2: len(CURVES)}  # version of the record: how many curves it has
 Found = tuple[str, int, Sequence[int]]  # a problem, how many rows have it, the first such rows
 
 
@@ -66,7 +66,7 @@ class Story(Recorder):
         self.page(problems).write(path)
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the record as a JSON header and arrays, without the learner."""
+        """Return the record, without the learner, as a JSON header and arrays for a state file."""
         header = {
             "story": VERSION,
             "names": self.names,

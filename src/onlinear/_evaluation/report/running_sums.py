@@ -1,4 +1,4 @@
-"""Cumulative losses of the learner, of the running mean, and of the best fixed predictor.
+"""Cumulative losses of the learner, the mean of the labels so far, and the best fixed predictor.
 
 The sums are the same to the bit however the stream is split into calls. The public functions of
 this module change no argument in place.
@@ -15,9 +15,10 @@ __all__ = ["Sums", "best_fixed", "running_totals"]
 
 
 class Sums(NamedTuple):
-    """Sums over the learnt rows: their number, the losses of learner and running mean, and labels.
+    """Sums over the learnt rows: their number, losses and labels.
 
-    ``origin`` is the first label, y₁, and ``total`` is Σ (y − y₁).
+    ``lost`` is the learner's loss, and ``mean_lost`` that of predicting the mean of the labels so
+    far. ``origin`` is the first label, y₁, and ``total`` is Σ (y − y₁).
     """
 
     learnt: float = 0.0
@@ -27,7 +28,7 @@ class Sums(NamedTuple):
     total: float = 0.0
 
     def with_rows(self, run: Replay, learnt: np.ndarray) -> tuple["Sums", np.ndarray, np.ndarray]:
-        """Return the sums after more rows, and the losses of learner and running mean so far."""
+        """Return the sums after more rows, and both cumulative losses after each of these rows."""
         loss = _running(self.lost, np.where(learnt, run.losses, 0.0))
         y = run.labels[learnt]
         if y.size == 0:
@@ -68,8 +69,9 @@ def best_fixed(
 ) -> tuple[Ledger | None, np.ndarray]:
     """Add rows to a copy of ``accounts``; return the copy and the best fixed predictor's losses.
 
-    If numbers overflow in a row, the returned copy is None, and the losses are NaN from that row
-    on. A row that was not learnt does not change the best fixed predictor's loss.
+    There is a loss for each row: the least total loss of fixed weights up to this row. If numbers
+    overflow in a row, the returned copy is None, and the losses are NaN from that row on. A row
+    that was not learnt adds nothing to the loss.
     """
     if accounts is None:
         return None, np.full(learnt.size, np.nan)
@@ -97,14 +99,14 @@ def _running(before: float, values: np.ndarray) -> np.ndarray:
 
 
 def _held(before: float, values: np.ndarray, learnt: np.ndarray) -> np.ndarray:
-    """Expand values of learnt rows to all rows; a row not learnt repeats the value before it."""
+    """Expand values of learnt rows to all rows; a skipped row repeats the value before it."""
     if learnt.all():
         return values
     return np.asarray(np.concatenate([[before], values])[np.cumsum(learnt)])
 
 
 def _entered(accounts: Ledger, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Add rows up to a refused one; return the best fixed predictor's loss after each row."""
+    """Add rows until one is refused; return the best fixed predictor's loss after each of them."""
     if y.size == 0:
         return np.zeros(0)
     try:

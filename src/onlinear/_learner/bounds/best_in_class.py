@@ -22,7 +22,10 @@ def add_row(x, y, A, b):
 
 @kernel
 def loss_of(u, A, b, squares, g):
-    """Return Σ (y − uᵀx)² from A, b and Σy², plus a margin for rounding; g is scratch."""
+    """Return Σ (y − uᵀx)² plus a margin for rounding; g is scratch.
+
+    A = Σxxᵀ and b = Σyx are those of :func:`add_row`, and ``squares`` is Σy².
+    """
     symv(A, u, g)
     fit, power = dot(b, u), dot(u, g)
     allowance = 1e-15 * (3 + u.size) * (squares + 2.0 * abs(fit) + power)
@@ -46,7 +49,7 @@ def improve_on_simplex(p, U, low, A, b, u, g):
     The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, weight is
     moved from the atom along which the loss rises most steeply to the atom along which it falls
     most steeply, by the amount that reduces the loss most. (Solvers for support vector machines use
-    the same two-coordinate steps.)
+    the same two-coordinate steps.) A and b are those of :func:`add_row`; g is scratch.
     """
     n = u.size
     _sum_of_atoms(p, U, u)
@@ -78,12 +81,15 @@ def improve_on_simplex(p, U, low, A, b, u, g):
         u[j] -= t * amount
         axpy(s * amount, A[i], g)
         axpy(-t * amount, A[j], g)
-    _sum_of_atoms(p, U, u)  # a move too small for p is too small for u
+    _sum_of_atoms(p, U, u)  # computed anew: u must not have a move that p lost to rounding
 
 
 @kernel
 def improve_in_box(u, low, high, price, A, b, g):
-    """Reduce the loss plus price·Σu_i over u in [low, high]ⁿ, one coordinate after the other."""
+    """Reduce the loss plus price·Σu_i by minimising over each u_i in [low, high] in turn.
+
+    A and b are those of :func:`add_row`; g is scratch.
+    """
     symv(A, u, g)
     axpy(-1.0, b, g)  # half the gradient of the loss, Au − b
     for i in range(u.size):

@@ -139,8 +139,8 @@ class Guarantee(NamedTuple):
     """A proven bound: its statement, how to compute it, and the bound for a user's comparators.
 
     ``statement`` is the bound against ``comparator``, ``given`` the bound against the user's
-    comparators, both in words. ``account`` computes the tally of the bound. ``price`` takes the
-    user's comparators and the tally of each round. ``price`` returns the bound on the loss in each
+    comparators, both in words. ``account`` computes the tally of the bound. ``price`` is a function
+    of the user's comparators and the tally of each round. It returns the bound on the loss in each
     round, and in which rounds the theorem does not allow the user's comparators. ``paths`` says in
     words which comparators the theorem allows.
     """
@@ -156,7 +156,7 @@ class Guarantee(NamedTuple):
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:
-    """Return the state of a bound: an empty tally with ``extra`` more entries, notes, ``state``."""
+    """Return a bound's initial state: a tally with ``extra`` more entries, notes, and ``state``."""
     tally = np.zeros(EXTRA + 1 + extra)
     tally[FACTOR] = 1.0
     return tally, np.zeros(LOST + 1), *state
@@ -172,7 +172,8 @@ def compete(state, c, x, y, work):
     """Add a row to the minimum over u of b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)².
 
     Return e²/(1 + χ), by which the row raises this minimum, then χ, and FINE or the rule that the
-    row breaks.
+    row breaks. Here, e = y − wᵀx with the minimiser w before this row, and χ = xᵀΣx with the
+    covariance matrix Σ after the drift.
     """
     v = work[0]
     chi, drift = look(state, c, x, v)
@@ -188,9 +189,9 @@ def take_in(state, drift, x, y, v, chi, u):
         return e, chi, OVERFLOW
     if drift > 0.0:
         shift(drift, S)
-    left = chi / (1.0 + chi)  # xᵀΣ_t x, unless Σ cannot be made that small
+    left = chi / (1.0 + chi)  # xᵀΣx after this row, unless rounding prevents it
     rough = rounding_of(S, x)
-    if observe_later(S, x, v, chi, 1.0, rough, u):  # True if Σ can be made that small
+    if observe_later(S, x, v, chi, 1.0, rough, u):  # False: has updated Σ in parts
         subtract_square(u, S)
     elif 0.0 < left <= rounding_of(S, x):
         return left, left, DOMAIN
@@ -205,16 +206,17 @@ def _belief(state):
 
 
 def _turn(params, j, m, chi, y):
-    """Return 0, factors h and k of a row's updates of the comparator, and True: the block goes on.
+    """Return 0, h, k and True for a row of a block, as the ``turn`` of a :class:`Bulk` must.
 
-    When rows are added in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    h and k are the factors in the comparator's updates Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    0 stands for a prediction, since a bound makes none; True lets the block go on.
     """
     h, k = moves(y - m, chi, 1.0)
     return 0.0, h, k, True
 
 
 def in_bulk(accept: Callable[..., Any], drift: Callable[..., Any] = no_drift) -> Bulk:
-    """Return how to add blocks of rows to a bound with a least-squares comparator."""
+    """Return the ``Bulk`` that adds blocks of rows to a bound with a least-squares comparator."""
     return Bulk(_turn, _belief, drift, accept=accept)
 
 
@@ -270,7 +272,7 @@ def inside_ball(least, squares, w, radius):
 
 
 def cut_to(radius: float) -> str:
-    """Return words for the comparator whose loss :func:`inside_ball` returns."""
+    """Return a description of the comparator whose loss :func:`inside_ball` returns."""
     if math.isinf(radius):
         return "the least over all u"
     return f"u the best of all, scaled down to ‖u‖ ≤ {radius:g} if it is longer"
@@ -314,13 +316,13 @@ def surprise(u, share):
 
 @kernel
 def surprises(path, share, out):
-    """Write the relative entropy :func:`surprise` of each row of ``path`` to ``out``."""
+    """Fill the array ``out`` with the relative entropy :func:`surprise` of each row of ``path``."""
     for i in range(path.shape[0]):
         out[i] = surprise(path[i], share)
 
 
 def unknown(owner: str, why: str, b: float = 1.0) -> Guarantee:
-    """Return the guarantee of a learner without a known bound, described by ``why``."""
+    """Return the guarantee of a learner with no known bound; ``why`` says what has none."""
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.full(path.y.shape, math.nan), np.zeros(1, dtype=bool)

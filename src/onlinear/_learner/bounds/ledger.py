@@ -119,7 +119,8 @@ class Ledger:
             self.begin(x.size)
         elif x.size != self.width:
             raise ValueError(f"x needs {self.width} features, as the first row had, got {x.size}")
-        before = self.record if self.account.rules else None  # such a step may write, then refuse
+        # a step with rules may change the state before it refuses a row
+        before = self.record if self.account.rules else None
         step, params = self.account.step, self.account.params
         value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True, 0)
         if rule != FINE:
@@ -167,7 +168,7 @@ class Ledger:
                 )
 
     def compile(self, X: np.ndarray, y: np.ndarray, *, in_bulk: bool) -> None:
-        """Compile the loop with which :meth:`add` adds a table like X; add no row."""
+        """Compile the loop in which :meth:`add` adds the rows of a table like X; add no row."""
         ledger = self.twin()
         if ledger.state is None:
             ledger.begin(X.shape[1])

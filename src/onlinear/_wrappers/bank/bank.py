@@ -81,7 +81,7 @@ class Bank(Guarded):
         self._shape: tuple[int] | None = None
         self._names: list[str] | None = None
         self._stacks: list[stacked_models.Stack] = []
-        self._calls: list[tuple[Any, ...]] = []  # each stack's loop for one row; arguments
+        self._calls: list[tuple[Any, ...]] = []  # each stack's loop for one row, and its arguments
         self._journal: Journal | None = None
         stacked_models.check_columns(begun := [each for each in given if each._state is not None])
         if begun:
@@ -264,7 +264,7 @@ class Bank(Guarded):
         return refused
 
     def _learnt(self, bad: np.ndarray) -> None:
-        """Count rows as learnt, or as skipped where ``bad`` is true (one row per learner)."""
+        """Count rows as skipped where ``bad`` (one row per learner) is true, else as learnt."""
         self._skips = self._skips + bad.sum(axis=1)
         self._fresh = self._fresh & bad.all(axis=1)
         self._any_fresh = bool(self._fresh.any())
@@ -287,7 +287,7 @@ class Bank(Guarded):
 
     @atomic
     def predict(self, X: Any) -> np.ndarray:
-        """Predict every row with the current weights, one column per learner; learn nothing."""
+        """Predict each row with the current weights; learn nothing; return a column per learner."""
         if self._shape is None:
             raise checks.not_fitted("Bank")
         return self._run(X, None, learn=False)[0]

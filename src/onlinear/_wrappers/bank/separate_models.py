@@ -1,4 +1,4 @@
-"""Run each model of a Bank over a whole table, one after the other: sparse rows, bulk replays."""
+"""Run the models of a bank one by one over a whole table, if it is sparse or replayed in bulk."""
 
 from collections.abc import Callable, Sequence
 
@@ -61,10 +61,10 @@ def predict_again(
     y: np.ndarray,
     predictions: np.ndarray,
 ) -> None:
-    """Replace the predictions of models, such as Auto, that predict tables unlike single rows.
+    """Replace the predictions of models that predict a table unlike the next row of a stream.
 
-    Auto uses past labels only to predict the next row of the stream, and a row of a table need not
-    be the next row.
+    Such a model is Auto: it uses past labels to predict the next row of the stream, but not to
+    predict a table, whose rows need not come next.
     """
     for k, model in enumerate(models):
         other = model._for_tables()

@@ -24,7 +24,7 @@ from onlinear._learner.base import Learner
 __all__ = ["Stack", "check_columns", "run", "stacked"]
 
 # Several threads are used once a block takes this many seconds in one thread. Depending on the
-# models, threads save time from 0.4 to 1.2 ms on; handing out eight slices takes 0.1 ms.
+# models, threads begin to save time at 0.4 to 1.2 ms; handing out eight slices takes 0.1 ms.
 THREADS_PAY = 0.002
 SLICES = 4  # per thread: models differ in cost, and a thread that is idle takes the next slice
 
@@ -121,7 +121,7 @@ class StackSlice(NamedTuple):
 
 
 def _divided(slices: list[StackSlice], seconds: list[float], number: int) -> list[StackSlice]:
-    """Return slices of models that take equal times, given the times of the current slices."""
+    """Divide slices into about ``number`` slices of equal cost, given the seconds each took."""
     share = sum(seconds) / number
     smaller = []
     for (stack, first, last, work), took in zip(slices, seconds, strict=True):

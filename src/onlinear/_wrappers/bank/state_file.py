@@ -1,4 +1,4 @@
-"""Read and write the state file of a bank, which holds every learner as in its own file."""
+"""Read and write the state file of a bank, which holds what the file of each learner would hold."""
 
 import os
 from collections.abc import Iterable

@@ -10,11 +10,11 @@ from onlinear._validation import checks
 
 __all__ = ["AgeLimit"]
 
-CHECKS = 8  # old models are searched for this many times per ``max_age``
+CHECKS = 8  # how many times per ``max_age`` to search for old models
 
 
 class AgeLimit:
-    """Tells which events are too old: older than ``after``, a number of events or a time."""
+    """Tells which events are too old: more than ``after`` (events, or a timedelta) ago."""
 
     def __init__(
         self, after: int | timedelta | None, clock: Callable[[], float] = time.time
@@ -29,11 +29,14 @@ class AgeLimit:
             asked = checks.asked("Keyed", max_age=after)
             also = " (of events), or a timedelta"
             self._events = checks.whole(asked, "max_age", least=1, else_=also)
-        self._checked = 0.0  # when it was last checked, in events or seconds
-        self._marks: deque[tuple[float, int]] = deque()  # times, and the events until then
+        self._checked = 0.0  # when the last check was, in events or seconds
+        self._marks: deque[tuple[float, int]] = deque()  # times, with the events so far
 
     def first_recent(self, events: int) -> int:
-        """Return the number of the first event that is not too old; 0 if no check is due yet."""
+        """Return the number of the first event that is not too old; 0 if no check is due yet.
+
+        ``events`` is the number of events so far.
+        """
         if self._events < math.inf:
             if events < self._checked + self._events / CHECKS:
                 return 0

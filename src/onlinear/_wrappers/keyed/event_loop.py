@@ -29,14 +29,15 @@ class EventRun(NamedTuple):
 def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
     """Run the models of many keys: event i, row i of the table, is for the model in slots[i].
 
-    A slot is the position of a model's record in memory. The ``events`` before row ``run.before``
-    are run in order. A record that no run has used yet (its stamp is 0) is initialized from
-    ``start``. A row without a slot is predicted with the ``spare`` record, whose state is ``own``.
-    ``kept`` has the arrays for the results: predictions, bad rows and the undo log. Unless its
-    arrays are empty, the undo log gets a copy of each record before the first change, and the slot
-    of the record. A new record is not copied to the undo log, since undoing the run removes its
-    key. Return the fields of an :class:`Outcome`, which say where the loop ended, and how many
-    records were logged.
+    A slot is the position of a model's record in memory; ``place`` says where slots are. The
+    ``events`` before row ``run.before`` are predicted and, if ``labelled``, learnt, in order. A
+    record that no run has used yet (its stamp is 0) is initialized from ``start``. A row without a
+    slot is predicted with the ``spare`` record, whose state is ``own``. ``kept`` has the arrays for
+    the results: predictions, bad rows and the undo log. Before the run first changes a record, the
+    record and its slot are copied to the undo log, unless the arrays of the log are empty. A new
+    record is not copied, since undoing the run removes its key. Return the fields of an
+    :class:`Outcome`, which say where the loop ended and why, and the number of records in the undo
+    log.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept

@@ -89,7 +89,10 @@ class _SlotRange(NamedTuple):
 
 
 def _divide(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_SlotRange]:
-    """Divide slots into ranges with about equally many events; none if one thread is faster."""
+    """Return a range of slots for each thread, with about equally many events in each range.
+
+    The list is empty if a single thread is faster.
+    """
     if threads == 1 or events.size < THREADS_PAY:
         return []
     sample = np.sort(slots[events[:: max(1, events.size // SAMPLE)]])
@@ -117,7 +120,7 @@ class _Rounds:
         self._results = table.out, table.bad
         self._start, self._params, self._events, self._how = start, params, events, how
         self._labelled, self._undoable = labelled, undoable
-        self._before = how.before  # the earliest row that broke a rule
+        self._before = how.before  # the earliest row known to break a rule, or the end
         self._stopped = False
         self.done = 0  # events done but not yet shown as progress
 
@@ -173,10 +176,10 @@ def run_events(
     undoable: bool,
     progress: Callable[[int], None],
 ) -> Outcome:
-    """Run events; return the outcome of the earliest event that breaks a rule, or FINE if none.
+    """Run events; return the outcome of the earliest that broke a rule, or one that says FINE.
 
-    ``workers`` has the working memory of each thread. If the run must be ``undoable``, a thread
-    logs a copy of each record that it changes.
+    ``workers`` has the working memory of each thread. If the run must be ``undoable``, each thread
+    logs a copy of every record before changing it.
     """
     rounds = _Rounds(step, start, params, table, events, how, labelled=labelled, undoable=undoable)
 

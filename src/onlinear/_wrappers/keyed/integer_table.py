@@ -50,7 +50,7 @@ def _find(table, key):
 
 @CompiledFunction
 def find_slots(table, keys, slots):
-    """Write the slot of every key to ``slots``, or FREE; return how many keys have no slot."""
+    """Write each key's slot to ``slots`` (FREE if it has none); return how many keys have none."""
     entries, missing, base = table.shape[0], 0, table.ctypes.data
     for k in range(keys.size):
         if k + AHEAD < keys.size:

@@ -1,4 +1,4 @@
-"""Look up the slot of each key, which is the place of its record in memory.
+"""Look up the slot of each key: the place in memory of its record.
 
 Integer keys are in a compiled hash table, other keys in a dict.
 """
@@ -51,7 +51,7 @@ class SlotSource(Protocol):
 
 
 class KeyIndex:
-    """The slot of each key, which is the place of its record in memory."""
+    """Finds the slot of each key: the place in memory of its record."""
 
     def __init__(self) -> None:
         self._table = empty_table(FIRST_ENTRIES)
@@ -96,7 +96,10 @@ class KeyIndex:
         return slots
 
     def enter(self, keys: KeyBatch, slots: np.ndarray, source: SlotSource) -> NewSlots:
-        """Give a slot to each key that has none; write it to ``slots``; return the new slots."""
+        """Give a slot of ``source`` to each key that is FREE in ``slots``, and write it there.
+
+        Return the new slots.
+        """
         integers = self._enter_integers(keys, slots, source)
         fresh = [
             (row, key)
@@ -146,7 +149,10 @@ class KeyIndex:
             self._others.pop(self._slots.pop(key), None)
 
     def remove_unused(self, unused: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Repair the index after an interrupt, and remove the keys whose slots are unused."""
+        """Repair the index after an interrupt, and remove the keys whose slots are unused.
+
+        ``unused`` is a function that says for each of some slots whether it is unused.
+        """
         taken = self._table[self._table[:, 1] != FREE]
         integers, slots = np.ascontiguousarray(taken[:, 0]), np.ascontiguousarray(taken[:, 1])
         self._integers = integers.size
@@ -196,7 +202,7 @@ def _sort_key(key: Hashable) -> tuple[int, bytes]:
 
 
 class _Counter:
-    """Gives out 0, 1, 2, … as slots."""
+    """A source of the slots 0, 1, 2, … in order."""
 
     used = 0
 

@@ -49,9 +49,10 @@ class Keyed(GuardedBy):
         The learner that every key starts with, as a copy, including what it has learnt. Any learner
         except kernel learners, whose state grows.
     memory_limit : int or None, default None
-        Bytes of memory for models and their keys, enough for at least 16 models. When the limit is
-        reached, the least recently used models are moved to disk until their key's next event. A
-        key that is not an integer counts as 200 bytes more; the rows of a replay do not count.
+        Bytes of memory for models and their keys; must suffice for at least 16 models. When the
+        limit is reached, the least recently used models are moved to disk until their key's next
+        event. A key that is not an integer counts as 200 bytes more; the rows of a replay do not
+        count.
     max_age : int, timedelta or None, default None
         Models unused for this number of events, or for this time, are moved to disk too.
     spill : path or None, default None
@@ -60,12 +61,13 @@ class Keyed(GuardedBy):
         models, ``save`` them.
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
-        of ``model``. The average is computed when there are 8, 16, 32, … keys; a model with t rows
-        of width d has weight t/(t + d). The learner's state must be weights, or weights and Σ.
+        of ``model``. The average is computed when there are 8, 16, 32, … keys; a model that has
+        learnt t rows of width d has weight t/(t + d). The learner's state must be weights, or
+        weights and Σ.
     threads : int or None, default None
         How many threads ``replay`` and ``predict`` may use, at least 1; None means one per core.
     waiting, expire_after
-        How many rows can wait for a delayed label, and how late it may be: as ``limit`` and
+        How many rows can wait for a delayed label, and how late a label may be: as ``limit`` and
         ``expire_after`` of :class:`onlinear.Late`.
     clock : callable, default time.time
         Returns the time in seconds for ``max_age`` and ``expire_after``. The clock is not saved.
@@ -185,7 +187,7 @@ class Keyed(GuardedBy):
     def expire(self) -> int:
         """Expire waiting rows that are too old; return how many.
 
-        Every event also expires waiting rows that are too old.
+        Calls with an ``id`` also expire waiting rows that are too old.
         """
         return self._late.expire()
 
@@ -224,7 +226,7 @@ class Keyed(GuardedBy):
 
     @exclusive
     def predict(self, keys: Any, X: Any) -> np.ndarray:
-        """Predict every row as the next one of its key, with the current model; learn nothing."""
+        """Predict every row with its key's current model, as if it came next; learn nothing."""
         return self._tables.predict(keys, X)
 
     @atomic
@@ -244,7 +246,7 @@ class Keyed(GuardedBy):
 
     @exclusive
     def __iter__(self) -> Iterator[Hashable]:
-        """Return the keys, integers first, in order."""
+        """Return an iterator over the keys in order, with integers first."""
         return iter(self._models.keys())
 
     @exclusive
@@ -269,10 +271,11 @@ class Keyed(GuardedBy):
     def statistics(self, key: Any = None) -> Any:
         """Return counts and the error of the model of a key, or a table of all models.
 
-        The table of all models is a dict of columns, in the order of the keys, which
-        ``pandas.DataFrame`` accepts. The error is the mean squared error of predictions made before
-        the label was learnt; for a delayed label, the prediction is the one made when the row
-        arrived. ``last_event`` is the number of the last event, counted from 0.
+        The table is a dict of columns, which ``pandas.DataFrame`` accepts, with one entry per key,
+        in the order of the keys. The error is the mean squared error of predictions made before the
+        label was learnt; for a delayed label, the prediction is the one made when the row arrived.
+        ``last_event`` is the number of the model's last event among the events of all keys, counted
+        from 0.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())

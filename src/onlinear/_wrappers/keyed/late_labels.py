@@ -45,7 +45,7 @@ class LateLabels:
         self._models.skip_event()
 
     def remove_key(self, key: Hashable) -> bool:
-        """Remove a key, its model and its waiting rows; return False if there was none of them."""
+        """Remove a key's model and waiting rows; return False if there was nothing to remove."""
         models, pending = self._models, self.pending
         known = models.record(key) is not None
 

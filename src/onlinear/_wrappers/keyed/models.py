@@ -1,4 +1,4 @@
-"""The models of ``Keyed``, one event at a time, before and after the width of rows is known."""
+"""The models of ``Keyed``: predict and learn single events; read or remove a model."""
 
 import copy
 import time
@@ -35,10 +35,10 @@ class EventCounts(NamedTuple):
 
 
 class Models(Guarded):
-    """The models of all keys, which start as copies of one learner; runs one event at a time.
+    """Holds the models of all keys, which start as copies of one learner; runs single events.
 
     The store of models is created at the first row, which shows how many columns rows have. Callers
-    of these methods must hold the lock of this object.
+    of its methods must hold its lock.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Models(Guarded):
         return not bad
 
     def _event(self, key: Hashable) -> Transaction:
-        """Return a transaction: one row of a key is learnt and counted, or nothing changes."""
+        """Return a transaction for one row of a key: learn and count it, or change nothing."""
         counts, store = self.counts, self.store
         new = store is not None and store.cache.keys.slot(key) == FREE  # new, or on disk
         kept = None if store is None else (store.cache.count, store.start)
@@ -174,7 +174,7 @@ class Models(Guarded):
         self.counts = self.counts.plus(1, 1)
 
     def evict_old(self) -> None:
-        """Move models to disk that were not used for ``max_age``."""
+        """Move the models that were not used for ``max_age`` to disk."""
         if self.settings.max_age is not None and self.store is not None:
             first = self.age_limit.first_recent(self.events)
             if first:
@@ -217,10 +217,10 @@ class Models(Guarded):
         return None if self.store is None else self.store.record(key)
 
     def learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
-        """Learn a delayed label from the ticket of its row, if the learner's ticket is not just x.
+        """Learn a delayed label, with a learner whose tickets hold more than the row x.
 
         ``ticket`` is what the learner's ``remember`` returned when the row was predicted: for Auto,
-        x and also the experts' predictions and past labels of that time.
+        x with the experts' predictions and the past labels of that time.
         """
         with self._event(key):
             self.next_run()

@@ -8,7 +8,7 @@ __all__ = ["page"]
 
 
 def page(keyed: Any) -> str:
-    """Show the counts, the memory and the learner that keys start with, in a notebook."""
+    """Return HTML that shows the counts, the memory and the learner that keys start with."""
     facts = {
         "keys": len(keyed),
         "events": keyed.events_,

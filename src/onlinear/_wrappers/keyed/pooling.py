@@ -18,7 +18,7 @@ from onlinear._wrappers.keyed.record_header import HEAD
 
 __all__ = ["FIRST", "averaged", "check", "due"]
 
-FIRST = 8  # keys from which the average is used
+FIRST = 8  # the number of keys from which the average is used
 
 
 def check(model: Learner) -> None:

@@ -20,7 +20,7 @@ from onlinear._wrappers.keyed.spill_store import SpillStore
 
 __all__ = ["AT_LEAST", "OVERHEAD", "RecordCache"]
 
-AT_LEAST = 4224  # bytes of empty tables
+AT_LEAST = 4224  # bytes that the tables of keys take when empty
 OVERHEAD = 48  # most bytes that an integer key takes in the tables
 EVICTED = 8  # when memory is full, at least one in this many records is evicted
 ROWS = 4096  # how many records are handled at a time
@@ -99,7 +99,10 @@ class RecordCache:
         return new
 
     def _load_from_disk(self, disk: SpillStore, keys: KeyBatch, slots: np.ndarray) -> np.ndarray:
-        """Make room for the keys without a slot, and load their records or add the keys as new."""
+        """Give slots to keys that have none: load their records, or add the keys if they are new.
+
+        Return the slots of the new keys.
+        """
         (missing,) = np.nonzero(slots == FREE)
         if not missing.size:
             return NO_ROWS
@@ -138,10 +141,10 @@ class RecordCache:
     def copies(
         self, keys: KeyBatch, rows: np.ndarray
     ) -> Iterator[tuple[np.ndarray, Segments, np.ndarray]]:
-        """Yield some rows at a time, with copies of their keys' records; change nothing.
+        """Yield some rows at a time, copies of their keys' records, and a slot for each row.
 
-        The slot of each row's record among the copies is yielded too, or FREE if the key is
-        unknown.
+        A slot is the place of a row's record among the copies, or FREE if the key is unknown. The
+        cache does not change.
         """
         if not rows.size:
             return
@@ -161,7 +164,7 @@ class RecordCache:
     # --- eviction -------------------------------------------------------------------------------
 
     def _make_room(self, count: float, needed: np.ndarray) -> None:
-        """Evict the least recently used records, but not ``needed``, until ``count`` more fit."""
+        """Evict least recently used records, except ``needed`` slots, until ``count`` more fit."""
         assert self.capacity is not None
         surplus = len(self.keys) + self._more * self.keys.others + count - self.capacity
         if surplus <= 0:
@@ -202,7 +205,7 @@ class RecordCache:
     # --- all or nothing -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin a run that can be undone; with a disk, all records are first written to it."""
+        """Begin a run that can be undone; if there is a disk, first write all records to it."""
         if self.disk is not None:
             self.flush(self.keys.all_slots())  # undoing needs all records on disk
         self._committed = False
@@ -217,7 +220,7 @@ class RecordCache:
         self._committed = True
 
     def committed(self) -> bool:
-        """Return whether no unfinished run is left to undo, even if a commit was interrupted."""
+        """Return whether no run is left to undo; this also works after an interrupted commit."""
         if not self._committed and self.disk is not None and self.disk.committed:
             self._committed = True
         return self._committed

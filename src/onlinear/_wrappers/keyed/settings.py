@@ -20,7 +20,7 @@ FEWEST_MODELS = 16  # the memory limit must have room for this many models
 
 
 class KeyedSettings(NamedTuple):
-    """The parameters of :class:`onlinear.Keyed` except its learner and delayed labels."""
+    """The parameters of ``Keyed`` except ``model``, ``clock`` and those for delayed labels."""
 
     memory_limit: int | None = None
     max_age: int | timedelta | None = None

@@ -23,7 +23,7 @@ CACHE = 8192  # kilobytes of SQLite's cache
 ROWS = 4096  # how many records are read at a time
 RUNS = 2**31  # run numbers start again from 0 at this number
 PREFIX, FILE = "onlinear-", "records.sqlite"
-FRESH = 60.0  # seconds during which a new file may still be unlocked
+FRESH = 60.0  # age in seconds up to which a file may be in use but not locked yet
 
 
 class SpillStore:

@@ -125,7 +125,7 @@ def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatc
 
 
 def _check_start(store: ModelStore, start: np.ndarray) -> None:
-    """Refuse a record for new keys whose counts are not 0, or whose state is impossible."""
+    """Refuse a record that new keys start with if a count is not 0 or its state is impossible."""
     if start[:HEAD].any():
         raise ValueError(f"its new keys start with the counts {start[:HEAD]}")
     _check(store, start[None])

@@ -120,9 +120,10 @@ class TableRuns:
         return table
 
     def _begin_later(self, keys: KeyBatch, table: EventTable, names: list[str] | None) -> None:
-        """Learn again from the first row that is not bad, as row-by-row learning would begin.
+        """Learn again from the first row that is not bad, where learning row by row would begin.
 
-        A bad row does not fix the number of columns, so bad rows at the beginning create no key.
+        Row by row, a bad row does not fix the number of columns, so bad rows at the beginning of
+        the stream create no keys.
         """
         models, rows = self._models, len(table.bad)
         first = rows if table.bad.all() else int(table.bad.argmin())
@@ -161,7 +162,7 @@ class TableRuns:
     def _learn_rows(
         self, store: ModelStore, keys: KeyBatch, table: EventTable, progress: TotalProgress
     ) -> None:
-        """Learn the rows that have a key; if some break a rule, raise an error on the earliest."""
+        """Learn the rows that have a key; if rows break a rule, raise the error of the earliest."""
         slots, broken = np.full(keys.rows, FREE), Outcome(len(table.X), FINE, 0.0)
         for piece in self._pieces(store, keys):
             for rows in store.cache.portions(keys, piece):
@@ -175,7 +176,11 @@ class TableRuns:
                 raise store.refusal(broken, table.X[row], keys.key(row), in_table=True)
 
     def _pieces(self, store: ModelStore, keys: KeyBatch) -> Iterator[np.ndarray]:
-        """Split rows where the average that new keys start from is due, and compute the average."""
+        """Yield the rows that have a key, in pieces; after each piece, pool if this is due.
+
+        With pooling, a piece ends at the row whose key makes the number of keys 8, 16, 32, …; then
+        the average weights that new keys start with are computed.
+        """
         rows = np.delete(np.arange(keys.rows), keys.missing)
         if not store.pooled:
             yield rows
@@ -194,7 +199,7 @@ class TableRuns:
     # --- both -----------------------------------------------------------------------------------
 
     def _checked(self, keys: Any, X: Any) -> tuple[np.ndarray, list[str] | None, KeyBatch]:
-        """Return rows, column names and keys, if they match each other and earlier rows."""
+        """Return rows, column names and keys; refuse what does not fit together or earlier rows."""
         checks.same_index(X, keys=keys)
         X, names = checks.table(X)
         keys = key_batch(keys)
@@ -235,7 +240,7 @@ class TableRuns:
 
 
 def _undo(models: Models, store: ModelStore) -> Callable[[], None]:
-    """Return a function that restores all models as they are now, unless the run is committed."""
+    """Return a function that undoes the next run, unless that run has been committed."""
     counts, count, start, cache = models.counts, store.cache.count, store.start, store.cache
     run = counts.stamp + 1.0  # the number of the run to undo
 

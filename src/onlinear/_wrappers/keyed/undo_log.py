@@ -35,7 +35,7 @@ class UndoLog:
         self._log, self._logged = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
     def buffers(self, rows: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the buffers to which a run writes copies of records, and their slots."""
+        """Return buffers for ``rows`` records of ``size`` numbers, and for their slots."""
         if self._log.shape != (rows, size):
             self._log, self._logged = np.empty((rows, size)), np.full(rows, FREE)
         return self._log, self._logged
@@ -67,7 +67,7 @@ class UndoLog:
         return self._file
 
     def restore(self, segments: Segments) -> None:
-        """Write all copies back to the records; if interrupted, this can be called again."""
+        """Write all copies back to their records; an interrupted call can be repeated."""
         segments.put(*self._buffered())
         if self._file is not None:
             self._file.seek(0)

@@ -34,8 +34,8 @@ class Late(GuardedBy):
     it when its label arrives, in any order. No row is learnt twice. Labels that arrive twice, too
     late, or with an unknown id are counted in ``counts_`` and otherwise ignored. ``Late`` adds O(1)
     time per row to that of the learner. A waiting row takes 8 bytes for each number that is stored
-    for it (its features; a few more for Auto), and 140 to 300 bytes in addition, including the ids
-    of rows that were learnt or expired.
+    for it (its features; a few more for Auto), and 140 to 300 bytes in addition, depending on how
+    many ids of learnt or expired rows are remembered.
 
     If a label is refused, or the learner skips it (``on_bad="skip"``), the row keeps waiting for a
     valid label. A row that cannot be predicted is not remembered.
@@ -50,12 +50,12 @@ class Late(GuardedBy):
         last ``limit`` rows that were learnt or expired are remembered too; an older id that
         arrives again counts as new.
     expire_after : int, timedelta or None, default None
-        How late a label may be: a number of rows remembered after its own row, expire_after ≥ 1, or
-        a time, expire_after > 0. Older rows expire. None means no limit.
+        How long a row waits for its label before it expires: for a number of later rows,
+        expire_after ≥ 1, or for a time, expire_after > 0. None means no limit.
     clock : callable, default time.time
-        Returns the time in seconds, used if ``expire_after`` is a time. The clock may also return
-        the time of the events. State files hold the times of rows, not the clock: with
-        ``time.time``, rows keep ageing while no process runs.
+        Returns the time in seconds; used if ``expire_after`` is a time. The clock may also return
+        the time of the latest event in the data. State files hold the arrival times of the rows,
+        but not the clock: with ``time.time``, saved rows keep ageing while no process runs.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class Late(GuardedBy):
 
     @property
     def expire_after(self) -> int | timedelta | None:
-        """How late a label may be."""
+        """The longest delay of a label: a number of rows or a time; None if there is no limit."""
         return self._pending.expire_after
 
     @property
@@ -233,7 +233,7 @@ class Late(GuardedBy):
 
     @atomic
     def _described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the header and arrays that describe the learner and the waiting rows."""
+        """Return the header and arrays of a state file with the learner and the waiting rows."""
         header, arrays = model_codec.described(self.model, full_name(type(self.model)))
         about, waiting = self._pending.described()
         return {**header, "late": about}, arrays | waiting
@@ -245,7 +245,7 @@ class Late(GuardedBy):
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Late":
-        """Return the learner and waiting rows that a header and arrays describe."""
+        """Return the ``Late`` object that the header and arrays of a state file describe."""
         late = cls(model_codec.rebuilt(header, arrays, Learner._classes))
         late._pending = Pending.rebuilt(header["late"], arrays)
         return late

@@ -100,7 +100,7 @@ class Pending:
         self._counts = dict.fromkeys(LateCounts._fields[3:], 0)
         self._recent = SettledIds(self.limit)
         self._rows = WaitingRows(timed=self._timed)
-        self._change: tuple[Any, ...] | None = None  # interrupted change; (): an added row
+        self._change: tuple[Any, ...] | None = None  # what :meth:`mend` has to finish or undo
 
     def __len__(self) -> int:
         return self._rows.count
@@ -138,7 +138,7 @@ class Pending:
         return True
 
     def find(self, id: Any) -> WaitingRow | None:
-        """Return the waiting row that a label is for; it keeps waiting until :meth:`settle`.
+        """Return the waiting row with this id; it keeps waiting until :meth:`settle` is called.
 
         If no row waits under the id, return None and count the label as a duplicate, too late or
         unknown.
@@ -166,7 +166,7 @@ class Pending:
         return self._settled[EXPIRED] - before
 
     def expire_key(self, key: Hashable) -> int:
-        """Expire all rows of a key; return how many rows expired."""
+        """Expire all waiting rows of a key; return how many rows expired."""
         pairs = enumerate(zip(self._rows.ids, self._rows.keys, strict=True))
         rows = [(id, slot) for slot, (id, own) in pairs if own == key and id is not None]
         for row in rows:
@@ -228,7 +228,7 @@ class Pending:
         self._remove(self._rows.ids[slot], slot, EXPIRED)
 
     def _set_width(self, ticket: np.ndarray) -> None:
-        """Prepare for tickets as wide as ``ticket``; refuse it while rows of another width wait."""
+        """Set the length of all tickets to that of ``ticket``; refuse if any row still waits."""
         if self._rows.count or ticket.ndim != 1:
             raise ValueError(
                 f"{self._owner} stores {self._rows.width} numbers per row, as for the rows that "
@@ -240,7 +240,10 @@ class Pending:
         self._change = None
 
     def _remove(self, id: Hashable, slot: int, how: int) -> None:
-        """Remove a row; the row counts as removed as soon as its id is among the settled ids."""
+        """Remove a row, and record its id as settled: ``how`` is LEARNT or EXPIRED.
+
+        After an interrupt, :meth:`mend` finishes the removal if the id was already recorded.
+        """
         self._change = id, how, self._settled[how]
         self._recent.add(id, how)
         self._settled[how] += 1
@@ -248,7 +251,7 @@ class Pending:
         self._change = None
 
     def mend(self) -> None:
-        """Repair the data after an interrupt: rows wait unless they were learnt or expired."""
+        """Make the data consistent after an interrupt: rows with a settled id no longer wait."""
         if self._change is None:
             self._expire_surplus()
             return

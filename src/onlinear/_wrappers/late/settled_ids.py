@@ -11,8 +11,8 @@ LEARNT, EXPIRED = 1, 2  # how a row was settled
 class SettledIds:
     """The ids of the last ``limit`` settled rows, and whether each was learnt or expired.
 
-    The ids are divided among dicts that are filled and then emptied: a single dict with constant
-    insertions and deletions would take twice the memory.
+    The ids are divided among several dicts, each of which is filled and later emptied: a single
+    dict, with constant insertions and deletions, would take twice the memory.
     """
 
     def __init__(self, limit: int) -> None:
@@ -39,7 +39,7 @@ class SettledIds:
         self.trim()
 
     def trim(self) -> None:
-        """Drop the oldest ids while there are too many; may be repeated after Ctrl-C."""
+        """Drop the oldest ids beyond ``limit``; may be called again after Ctrl-C interrupted it."""
         while len(self) > self.limit:
             while not self._parts[0]:
                 del self._parts[0]

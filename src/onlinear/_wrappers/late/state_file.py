@@ -24,12 +24,12 @@ class PendingContents(NamedTuple):
 
 
 def plain_age(age: int | timedelta | None) -> Any:
-    """Return an age (rows, events or a timedelta) as a plain JSON value."""
+    """Return an age limit (a number of rows or events, a timedelta or None) as a JSON value."""
     return {"microseconds": age // MICROSECOND} if isinstance(age, timedelta) else age
 
 
 def read_age(age: Any) -> Any:
-    """Return the age that :func:`plain_age` converted to a JSON value."""
+    """Return the age limit that :func:`plain_age` converted to this JSON value."""
     if isinstance(age, dict):
         return timedelta(microseconds=model_codec.count(age["microseconds"]))
     return age

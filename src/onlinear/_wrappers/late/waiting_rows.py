@@ -1,8 +1,9 @@
 """Waiting rows by id and by age, in memory that grows and shrinks with their number.
 
-The numbers of each row are stored in a slot of a block, which is an array; free slots are reused.
-Ids are divided among many small dicts by their hash, so that resizing a dict is quick. The slots
-form a doubly linked list by age. Slot 0 holds no row; it marks both ends of the linked list.
+The numbers of a row are stored in a slot, that is, in one row of an array called a block; free
+slots are reused. Ids are divided among many small dicts by their hash, so that resizing a dict is
+quick. The slots form a doubly linked list by age. Slot 0 holds no row; it marks both ends of the
+linked list.
 """
 
 from array import array
@@ -57,7 +58,7 @@ class WaitingRows:
         self.keys: list[Any] = [None]
         self.numbers = array("q", [0])
         self.times = array("d", [0.0])
-        self.older, self.younger = array("I", [0]), array("I", [0])  # next slots by age
+        self.older, self.younger = array("I", [0]), array("I", [0])  # neighbours by age, by slot
         self.free: list[int] = []
         self.blocks: list[np.ndarray | None] = [None]
         self.used = [0]  # how many slots of each block are in use
@@ -96,7 +97,7 @@ class WaitingRows:
         self.count += 1
 
     def remove(self, id: Hashable, slot: int) -> None:
-        """Remove a row."""
+        """Remove a row and free its slot."""
         del self.slots[hash(id) % SHARDS][id]
         self.count -= 1
         older, younger = self.older[slot], self.younger[slot]
@@ -130,7 +131,7 @@ class WaitingRows:
         self.younger[last] = self.older[0] = slot
 
     def mend(self, settled: Callable[[Hashable], bool]) -> None:
-        """Repair the lists after an interrupt; remove rows for which ``settled(id)`` is true."""
+        """Rebuild the lists after an interrupt, without rows for which ``settled(id)`` is true."""
         slots = []
         for shard in self.slots:
             for id in [id for id in shard if settled(id)]:

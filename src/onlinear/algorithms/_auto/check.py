@@ -29,7 +29,7 @@ from onlinear.algorithms._auto.rounds import SHARE
 
 __all__ = ["check_states"]
 
-MOST_ODD = 1.01 / FADES  # largest possible count, as a count decays by the share FADES per row
+MOST_ODD = 1.01 / FADES  # largest possible count of outliers: it decays by the share FADES per row
 NEARLY = 1.01  # factor by which a state may exceed a limit because of rounding
 
 
@@ -60,7 +60,7 @@ def _check_columns(stack: Any, t: np.ndarray, largest: float) -> None:
 
 
 def _check_labels(labels: np.ndarray, t: np.ndarray, d: int, experts: int, largest: float) -> None:
-    """Refuse impossible label statistics; labels in them are stored minus the first label y₁."""
+    """Refuse impossible label statistics; in these, labels are stored minus the first label y₁."""
     value = labels.T
     check_range("a first label", np.abs(value[FIRST]), 0, NEARLY * largest)
     check_range("a lowest label", value[LOW], -4 * largest, 0)

@@ -5,10 +5,11 @@ predicts y − p̄ with its own weights v,
 
     T ← T + ρI,   v ← v + Tf (y − p̄ − vᵀf)/(σ² + fᵀTf),   T ← T − Tf fᵀT/(σ² + fᵀTf)
 
-with T₀ = τI and drift ρ (0 for the first ridge). σ² is a running mean of squared errors, so the
-weights do not depend on the units of y. The ridges' predictions, clipped to the range of the
-labels, are mixed by exponential weights on ℓ = error²/2σ² with a fixed share α, so that the mixture
-can switch between the ridges at any time.
+T is the covariance of the weights v, with T₀ = τI, and ρ is their drift (0 for the first ridge). σ²
+is a running mean of squared errors, so the weights do not depend on the units of y. The ridges'
+predictions, clipped to the range of the labels, are mixed by exponential weights on ℓ = error²/2σ².
+In each round, a fixed share α of the weights is spread evenly, so that the mixture can switch
+between the ridges at any time.
 
 The regret against the best fixed combination v of the experts is known exactly. For the ridge
 without drift, if nothing is clipped,
@@ -17,7 +18,7 @@ without drift, if nothing is clipped,
 
 For a mixture of M ridges over T rounds, Σ ℓ is at most the Σ ℓ of any single ridge, plus ln M, plus
 T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}), where ω_i is the weight of
-ridge i. Each expert is itself a combination of the experts whose v is a unit vector.
+ridge i. A single expert, too, is such a combination: its v is a unit vector.
 """
 
 import math
@@ -26,8 +27,8 @@ from onlinear._numerics.linalg import axpy, dot, kernel, observe, symv
 
 __all__ = ["LEARNING", "LEAST", "MIXING", "OWN", "SUMS", "combine", "learn_to_combine"]
 
-# indices in ``sums``: Σℓ of the mixture; for the ridge without drift, half the minimum, and the
-# cost of learning and clipping; the cost of mixing, without ln M
+# indices in ``sums``: Σℓ of the mixture; for the ridge without drift, half the minimum above, and
+# the cost of learning and clipping; the cost of mixing, without ln M
 OWN, LEAST, LEARNING, MIXING, SUMS = range(5)
 
 
@@ -42,7 +43,7 @@ def combine(V, trust, f, middle, low, high):
 
 @kernel
 def learn_to_combine(V, T, trust, drifts, share, f, middle, low, high, y, noise, sums, scratch):
-    """Update the ridges with the label y, their mixture weights, and the sums for the regret."""
+    """Learn the label y: update the ridges, their mixture weights, and the sums for the regret."""
     h, u, loss = scratch
     own = y - combine(V, trust, f, middle, low, high)
     least = math.inf

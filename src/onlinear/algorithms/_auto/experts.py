@@ -2,7 +2,7 @@
 
 The last expert on raw columns is for relationships that change abruptly. This expert assumes hardly
 any drift, but resets its covariance Σ when its squared error, divided by 1 + χ, is more than nine
-times its running mean.
+times the running mean of this quotient.
 """
 
 import math

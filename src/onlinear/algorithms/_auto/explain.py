@@ -9,19 +9,20 @@ __all__ = ["Beliefs", "explained"]
 
 RECENT = 100  # rows covered by the recent errors, which are running means at the rate 1/100
 FEW = 300  # fewer rows are not enough to judge the drift
-LITTLE = 0.05  # total weight of the experts up to which x adds little to past labels
+LITTLE = 0.05  # with at most this total weight of the experts, x adds little to past labels
 ROUND = (3, 10, 30, 100, 300, 1000)  # a memory is rounded to one of these
-LEVELS = np.linspace(0.25, 0.75, 21)  # quantiles of the age of rows that are averaged
+LEVELS = np.linspace(0.25, 0.75, 21)  # quantiles of the ages of rows; their mean is taken
 AGES = np.geomspace(0.3, 2e5, 300)  # ages, in rows, among which these quantiles are searched
 
 
 class Beliefs(NamedTuple):
     """What ``explain`` shows: each expert's name, memory, error and weight; counts of outliers.
 
-    ``errors`` are root mean squares of recent errors; ``losses`` are sums of squared errors over
-    all rows. ``weights`` are the experts' weights in the prediction. ``past`` are the weights of
-    past labels and errors, in the order label, error, label, error. ``overall`` are the experts'
-    weights in the best fixed combination over all rows.
+    ``memories`` say how many past rows an expert uses, roughly; ``errors`` are root mean squares of
+    recent errors; ``losses`` are sums of squared errors over all rows. ``weights`` are the experts'
+    weights in the prediction. ``past`` are the weights of past labels and errors, in the order
+    label, error, label, error. ``overall`` are the experts' weights in the best fixed combination
+    over all rows.
     """
 
     rows: int

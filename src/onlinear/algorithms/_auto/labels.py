@@ -1,7 +1,7 @@
 """Label statistics of Auto: range, noise, outliers, and which expert leads.
 
-All label statistics of one ``Auto`` are stored in one array. The array of label statistics holds
-labels minus the first label y₁.
+All label statistics of one ``Auto`` are stored in one array, in which labels are kept minus the
+first label y₁.
 """
 
 import math
@@ -58,7 +58,8 @@ def allowed_range(labels, rounds):
 def judge(labels, n, y, guess):
     """Return the label of round n, clipped if it is an outlier, and whether to learn it at all.
 
-    Outliers are counted in ``labels``.
+    The label is judged by its distance from the prediction ``guess``, and outliers are counted in
+    ``labels``.
     """
     if n <= EARLY:
         return y, True

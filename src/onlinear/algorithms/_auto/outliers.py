@@ -6,11 +6,11 @@ been constant, an entry is an outlier if its distance from the constant is more 
 times the constant's size.
 
 An outlier is replaced by the column's mean. However, an outlier is learnt if the column had another
-outlier within the last few thousand rows and the new one is at most four times as far from the
-mean. An outlier that is learnt is clipped to 40 standard deviations (the next one to 80) and widens
-the range. Because repeated outliers are learnt, genuine level shifts and recurring events are
-learnt too. To predict its row, even an outlier that is learnt is replaced by the mean, since the
-learnt weights are unreliable so far from earlier rows.
+outlier within the last few thousand rows, and if the new one is at most four times as far from the
+mean as that one. An outlier that is learnt is clipped to 40 standard deviations (the next one to
+80) and widens the range. Because repeated outliers are learnt, genuine level shifts and recurring
+events are learnt too. To predict its row, even an outlier that is learnt is replaced by the mean,
+since the learnt weights are unreliable so far from earlier rows.
 
 In the first ten rows, standard deviations mean little. So in the first ten rows, one value of a
 column is replaced by the median if it is more than 50 times as far from the median as all other
@@ -29,7 +29,7 @@ FAR = 20.0  # an outlier is more than this many standard deviations from the mea
 STRANGE = 1e3  # in a constant column, an outlier is farther than this many times the constant
 UNHEARD = 50.0  # in the first rows, an outlier is this many times as far away as all other values
 FADES = 1e-4  # rate at which the count of outliers decays
-RECENT = 0.5  # least count of outliers at which the next outlier is accepted
+RECENT = 0.5  # an outlier is accepted if the decayed count of outliers is at least this
 ALIKE = 4.0  # an outlier is accepted if it is at most this many times as far away as the last one
 
 

@@ -32,7 +32,8 @@ class Regret(NamedTuple):
     ``weighted``, ``combination``, ``ceiling``
         Auto's loss if the squared error of row t is divided by 2σ_t², with σ_t² a running mean of
         squared errors; the least such loss of a fixed combination v of all features plus ‖v‖²/0.2;
-        and the upper bound on ``weighted`` that follows from these.
+        and the upper bound on ``weighted``: ``combination`` plus the costs of learning it and of
+        mixing the ridges.
     """
 
     left_out: int
@@ -74,7 +75,11 @@ def weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shares(weights: np.ndarray, experts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of the experts' predictions p_k, given weights of p_k minus their mean."""
+    """Convert the weights of the combination's features to weights of the experts' predictions p_k.
+
+    The features are the p_k and the past labels, all minus the mean of the p_k, and the past
+    errors. The weights of the past labels and errors are returned, too, unchanged.
+    """
     share, past = weights[: experts + 1], weights[experts + 1 :]
     return share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1), past
 

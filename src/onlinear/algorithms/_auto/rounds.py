@@ -59,7 +59,7 @@ def scratch(d: int) -> int:
 
 @kernel(inline="always")
 def split_scratch(work, d, F):
-    """Split the scratch memory into ticket, cleaned x, values to sort, and arrays for learning."""
+    """Split the scratch memory: the ticket, the cleaned x, values to sort, arrays for learning."""
     flat, D = work.reshape(work.size), d + 1
     ticket, flat = flat[: d + F + NUMBERS], flat[d + F + NUMBERS :]
     tidy, new_mean, new_spread, flat = flat[:d], flat[d : 2 * d], flat[2 * d : 3 * d], flat[3 * d :]
@@ -122,7 +122,11 @@ def issue_ticket(state, x, u, given, tidy, ticket):
 
 @kernel
 def _learn_row(state, params, x, n, tidy, room):
-    """Replace and count outliers in x, update the scaling, write scaled x to u, x to ``given``."""
+    """Learn what the columns of a row look like: replace and count outliers, update the scaling.
+
+    The row without outliers is then written to two arrays of ``room``: standardized to ``u``, and
+    unscaled to ``given``, each after a leading 1.
+    """
     (
         t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
         _, _, _, _,
@@ -146,7 +150,7 @@ def _learn_row(state, params, x, n, tidy, room):
 
 @kernel
 def _learn_ticket(state, params, ticket, y, tidy, room):
-    """Learn the label of a row from its ticket; learning from a ticket cannot fail."""
+    """Learn the label of a row from its ticket; this cannot fail."""
     (
         t, rounds, W, S, calm, mean, _, centre, _, _, _, _, _, labels, past, V, T, trust, sums,
         losses, recent, _,
@@ -201,7 +205,7 @@ def learn_label(state, params, ticket, y, tidy, values, room):
 
 @kernel
 def _settle_early(early, values):
-    """Replace outliers in the first rows; move a row with an outlying label to the end of them.
+    """Replace outliers in the first rows; move a row with an outlying label to their end.
 
     Return how many entries of x were replaced, and the index of the row with the outlying label,
     or −1 if there is none.

@@ -8,7 +8,7 @@ __all__ = ["AutoParams", "AutoState"]
 
 
 class AutoParams(NamedTuple):
-    """Number of past labels and errors used as features; c of each expert; drift of each ridge."""
+    """How many past labels and errors are features; c of each expert; drift of each ridge."""
 
     lags: float
     c: np.ndarray

@@ -62,9 +62,11 @@ def powers(least: float, most: float, step: float = 0.5) -> list[float]:
 def compared(
     study: Study, streams: Sequence[Stream], families: Families, repeats: int | None = None
 ) -> list[LossCurves]:
-    """Choose the best learner of each family on a tuning stream; run it on other streams.
+    """Choose the best learner of each family on a tuning stream; run it on other such streams.
 
-    A family is one kind of learner with different values of its parameters.
+    A family is one kind of learner with different values of its parameters. The result has the
+    curves for each entry of ``streams``; the streams that an entry describes differ in their seeds
+    only.
     """
     seeds = study.seeds[:repeats]
     tuning = [
@@ -92,7 +94,7 @@ def compared(
 
 
 def _words(best: Learner, family: Sequence[Learner]) -> str:
-    """Return the parameters that vary within a family, as text."""
+    """Return, as text, the best learner's values of the parameters that vary in its family."""
     params = [learner.get_params() for learner in family]
     varied = {key: sorted({each[key] for each in params}) for key in params[0] if key != "on_bad"}
     chosen = best.get_params()
@@ -122,7 +124,7 @@ def _at(stream: Stream, points: int = POINTS) -> np.ndarray:
 
 
 def spread(losses: np.ndarray) -> float:
-    """Return half the width of the 95 % confidence interval of the mean of total losses."""
+    """Return half the width of the 95 % confidence interval of the mean total loss."""
     return float(pictures.NORMAL_95 * losses[:, -1].std(ddof=1) / np.sqrt(len(losses)))
 
 
@@ -157,7 +159,11 @@ def undecided(curves: LossCurves, one: str, *others: str) -> str:
 def picture(
     titles: Iterable[str], curves: Sequence[LossCurves], rows: int = 1, beside: str | None = None
 ) -> Picture:
-    """Return a picture: one panel per stream, and below it losses relative to one learner."""
+    """Return a picture with the loss curves of each stream in a panel.
+
+    If ``beside`` names a learner, a second panel below the first has the losses divided by the
+    losses of that learner.
+    """
     columns = len(curves) // rows
     figure, axes = pictures.new(rows + bool(beside), columns, height=2.5, sharex=True)
     for k, (title, each) in enumerate(zip(titles, curves, strict=True)):
@@ -212,7 +218,10 @@ def readings(
     otherwise: Mapping[str, Stream],
     families: Families,
 ) -> list[Table]:
-    """Tune and run all learners again under other readings of the paper; return tables."""
+    """Tune and run all learners under other interpretations of the paper; return tables of losses.
+
+    ``otherwise`` maps the name of an interpretation to the arguments of the streams it changes.
+    """
     other = [
         (title, name, {**stream, **changed})
         for title, stream in streams.items()

@@ -43,7 +43,7 @@ class Outcome:
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
     numbers: dict[str, float] = field(default_factory=dict)  # by name, for tests and the JSON file
-    remarks: Sequence[str] = ()  # additions to the docstring: skipped parts, findings
+    remarks: Sequence[str] = ()  # further text for the page: skipped parts, findings
 
     @property
     def verdict(self) -> Verdict:

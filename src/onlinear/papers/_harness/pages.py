@@ -75,7 +75,7 @@ def write_index(folder: Path) -> Path:
 
 
 def _shown(folder: Path, name: str, heading: str, record: dict[str, Any]) -> list[Part]:
-    """Return the index's section on a figure or table."""
+    """Return the section of the index on a figure or table."""
     if record["verdict"] == "not run":
         return [Words(heading, record["why"])]
     parts: list[Part] = [Links(heading, _files(name, record["pictures"]))]
@@ -94,7 +94,7 @@ def _files(name: str, pictures: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _verdict(outcome: Outcome) -> list[Table]:
-    """Return tables of the paper's claims and of our own claims, which say if the claims hold."""
+    """Return tables that say which claims hold: one of the paper's claims, one of our own."""
     tables = []
     for heading, column, ours in (
         (f"The verdict: {outcome.verdict}", "what the paper says", False),
@@ -121,7 +121,7 @@ def _put(folder: Path, name: str, record: dict[str, Any]) -> None:
 
 
 def _got(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return the results that this or an earlier run wrote to the folder, or None."""
+    """Return the results on a figure or table that a run wrote to the folder; None if none did."""
     try:
         record: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:

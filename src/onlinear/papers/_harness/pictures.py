@@ -81,7 +81,7 @@ def styled(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @styled
 def new(rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) -> tuple[Figure, Any]:
-    """Return a figure of the page's text width, with rows of this height in inches, and its axes.
+    """Return a figure as wide as the page's text, with rows ``height`` inches high, and its axes.
 
     The options are those of ``Figure.subplots``; the axes are always returned as an array.
     """
@@ -100,7 +100,7 @@ def drawn(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
 
 
 def plain(axes: "Axes", title: str, across: str, up: str) -> None:
-    """Set the title and labels of axes."""
+    """Set the title of a panel and the labels of its axes."""
     axes.set_title(title)
     axes.set_xlabel(across)
     axes.set_ylabel(up)

@@ -46,7 +46,7 @@ class ScriptText(NamedTuple):
 
 
 def known(name: str) -> str:
-    """Return the spelling of a name in ``NAMES``; dots and underscores count as dashes."""
+    """Return a name as spelled in ``NAMES``; dots, underscores and spaces count as dashes."""
     plain = re.sub(r"[._ ]", "-", name.lower())
     if plain not in NAMES:
         raise ValueError(f"there is no figure or table {name!r}; there are {', '.join(NAMES)}")

@@ -1,4 +1,4 @@
-"""``Study``: settings to reproduce a figure or table: repeats, seeds, data folder, processes."""
+"""``Study``: repeats, seeds, data folder and processes for reproducing a figure or table."""
 
 import gc
 import os
@@ -46,7 +46,7 @@ class Study:
     download : bool, default True
         Whether real data sets may be fetched from their public sources.
     advance : callable, optional
-        Function that is called with the number of finished tasks and the total.
+        Function that is called with the number of finished tasks and the number of all tasks.
     """
 
     repeats: int = 100
@@ -72,7 +72,7 @@ class Study:
         return range(self.seed, self.seed + self.repeats)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return the results of ``work`` on each item, in order, in several processes if possible.
+        """Return the result of ``work`` for each item, in order; in parallel inside :meth:`hands`.
 
         ``work`` is a module-level function or a partial of one; items are pickled, so keep them
         small.

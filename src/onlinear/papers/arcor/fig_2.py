@@ -9,22 +9,23 @@ that ARCOR tracks better both when the true weights drift and when they switch.
 What is run
 -----------
 The streams have 2,000 rows and 20 columns (onlinear.streams.paired), and label noise N(0, 2). In
-the left panel, only the first two columns have true weights other than 0, and these weights turn at
-a rate of t^−.01. In the right panel the rate is t^−.5, and every 50 rounds the true weights move to
-the next pair of columns. One parameter of each learner (the step of NLMS, r of the others) is tuned
-on one stream by the total loss; the curves are means over other streams with 95 % bands. One
-learner is said to lose less than another if the 95 % confidence interval of the mean difference,
-stream by stream, is on one side of 0. In the tables of other readings, the experiment is repeated
-with other units, pairs and rates.
+the left panel, only the first two columns have true weights other than 0, and in round t these
+weights turn at a rate of t^−.01. In the right panel the rate is t^−.5, and every 50 rounds the true
+weights move to the next pair of columns. One parameter of each learner (the step of NLMS, r of the
+others) is tuned on one stream by the total loss; the curves are means over other streams with 95 %
+bands. One learner is said to lose less than another if the 95 % confidence interval of the mean
+difference of their losses on the same stream excludes 0. The tables of other readings repeat the
+experiment with other units, numbers of pairs and rates.
 
 The reading
 -----------
-The paper does not say in which unit the rate is, how large R_B is, which values of q were drawn,
-and over which values the parameter was tuned. Here the rate is in degrees per round, N(0, 2) has
-variance 2, R_B = 1, and the true weights move through five pairs of columns in turn.
+The paper does not say in which unit the rate is, how large R_B (the bound on the norm of ARCOR's
+weights) is, which values of q were drawn, and over which values the parameter was tuned. Here the
+rate is in degrees per round, N(0, 2) has variance 2, R_B = 1, and the true weights move through
+five pairs of columns in turn.
 
-The result of the left panel depends on the unit of the rate. In radians the weights turn by 57° per
-round, and no learner can follow them. In radians AROWR is the best, since its tuned r makes it
+The result of the left panel depends on the unit of the rate. If it is radians, the weights turn by
+57° per round, and no learner can follow them. AROWR is then the best, since its tuned r makes it
 predict almost 0. At 1° per round the learners are in the paper's order for q up to 1.5, and with
 larger q ARCOR falls behind NLMS. At .1° per round, half a turn in all, ARCOR is ahead of NLMS with
 q = 2 as well. In the right panel the learners are in the paper's order for q up to 2 under every
@@ -74,7 +75,7 @@ def named(q: float) -> str:
 
 
 def families(coarse: bool) -> dict[str, Sequence[Learner]]:
-    """Return the learners to tune over, by name; with ``coarse``, fewer learners of each name."""
+    """Return by name the candidates from which each learner is tuned; fewer if ``coarse``."""
     step = 0.5 if coarse else 0.25
     arcor = {
         named(q): [ARCOR(r=r, radius=1.0, q=q) for r in powers(-2, 4, step)] for q in SEVERAL_Q
@@ -137,7 +138,7 @@ def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
 
 
 def _gap(panel: str, slug: str, curves: LossCurves) -> Claim:
-    """Return the claim that loss gaps of AROWR, NLMS and ARCOR grow in each quarter of a run."""
+    """Return the claim that losses of AROWR, NLMS and ARCOR move apart in each quarter."""
     best = min(map(named, SEVERAL_Q), key=curves.total)
     at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]
     gaps = {

@@ -1,4 +1,4 @@
-"""Results on a data set of Jamil & Bouchachia's Table 3: by the paper's code, and corrected."""
+"""Results on a data set of Jamil & Bouchachia's Table 3, with the paper's errors and without."""
 
 import time
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ RATES = {"ISE": 1e-5, "F-16": 1.55e-6}  # the learning rates η of OGD
 A = 1e-5  # the paper's constant a
 NOTHING = 1e-100  # smaller weights count as 0: they underflow in a few rounds
 REACH = 100.0  # the factor by which a parameter is changed to test sensitivity
-STARTS = 40  # how many different first rows a selection starts from
+STARTS = 40  # how many of the first rows a selection is started from, one after the other
 MULTIPLES = 10.0 ** np.arange(-2, 2.25, 0.5)  # the multiples of the tuned value that are tried
 
 
@@ -65,7 +65,7 @@ class SetSeen(NamedTuple):
 
 
 def look(name: str, X: np.ndarray, y: np.ndarray, every: int) -> SetSeen:
-    """Return the results on a data set; every ``every``-th value of the penalty a is tried."""
+    """Return the results on a data set; tuning tries every ``every``-th value of the penalty."""
     early, known, rest, labels = split(X, y)
     few = np.ascontiguousarray(rest[:, KEPT[name]])
     ogd = ol.OGD(eta=RATES[name], on_bad="skip")
@@ -112,7 +112,10 @@ def parameter(learner: ol.Learner) -> tuple[str, float]:
 def _by_parameter(
     chosen: Mapping[str, ol.Learner], X: np.ndarray, y: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the RMSE of each algorithm around its tuned parameter; ε of ONS is fixed."""
+    """Return, for each algorithm, parameters around the tuned one and the RMSE with each of them.
+
+    The ε of ONS keeps its tuned value.
+    """
     found = {}
     for name, learner in chosen.items():
         moved, value = parameter(learner)
@@ -123,7 +126,7 @@ def _by_parameter(
 
 
 def sensitivity(seen: SetSeen, name: str) -> float:
-    """Return the largest factor by which a learner's RMSE grows if its tuned parameter changes."""
+    """Return a learner's RMSE with the worst parameter tried, divided by that with the tuned."""
     return float(np.max(seen.by_parameter[name][1]) / seen.fair[name])
 
 
@@ -135,7 +138,7 @@ def weights(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def zeros(learner: ol.Learner, X: np.ndarray, y: np.ndarray) -> set[int]:
-    """Return the columns that are not constantly 0, but have weight 0 after all rows."""
+    """Return the columns that have weight 0 after all rows, except columns that hold only 0."""
     nothing = np.abs(weights(learner, X, y)) < NOTHING
     return set(np.flatnonzero(nothing & X.any(axis=0)).tolist())
 

@@ -26,7 +26,7 @@ __all__ = ["ROUNDS", "SIGNIFICANT", "SIZES", "StreamSeen", "by_input", "draw", "
 SIGNIFICANT = [0, 1, 3, 4]  # the columns of x₁, x₂, x₄ and x₅
 OTHERS = [2, 5, 6, 7, 8, 9]
 STRUCK = 4  # x₅, the input with anomalies
-SIZES = 10.0 ** np.arange(1, 7)  # of anomalies
+SIZES = 10.0 ** np.arange(1, 7)  # the sizes of the anomalies
 WRONG = 1000.0  # a wrong label
 ROUNDS = np.unique(np.geomspace(20, 30_576, 40).astype(int))
 
@@ -50,12 +50,12 @@ class StreamSeen(NamedTuple):
     struck: dict[str, np.ndarray]  # RMSE with anomalies of each of SIZES
     mislabelled: dict[str, float]  # RMSE with two labels replaced by WRONG
     weights: dict[str, np.ndarray]  # weights after the first quarter
-    excess: dict[str, np.ndarray]  # loss minus the best in hindsight, after each of ROUNDS
+    excess: dict[str, np.ndarray]  # loss minus that of the best fixed weights, after each of ROUNDS
     chosen: dict[str, str]  # the tuned parameters
 
 
 def look(X: np.ndarray, y: np.ndarray, every: int) -> StreamSeen:
-    """Return the results on a stream; every ``every``-th value of the penalty a is tried."""
+    """Return the results on a stream; tuning tries every ``every``-th value of the penalty."""
     early, known, rest, labels = split(X, y)
     fair, tried = tuned(early, known, every), grids(early, known, every)
     given = {**GIVEN, "ONS": fair["ONS"]}
@@ -99,7 +99,7 @@ def _errors(learners: Mapping[str, ol.Learner], X: np.ndarray, y: np.ndarray) ->
 
 
 def _struck(of: np.ndarray, size: float, column: int = STRUCK) -> np.ndarray:
-    """Return a copy of rows, or labels, in which two values are replaced by ``size``."""
+    """Return a copy of rows, or of labels, with ``size`` in place of two values of a column."""
     spoilt = of.copy()
     table = spoilt[:, None] if of.ndim == 1 else spoilt
     table[[len(of) // 3, 2 * len(of) // 3], 0 if of.ndim == 1 else column] = size
@@ -107,7 +107,7 @@ def _struck(of: np.ndarray, size: float, column: int = STRUCK) -> np.ndarray:
 
 
 def by_input(X: np.ndarray, y: np.ndarray) -> Table:
-    """Return a table of the learners' RMSE with two anomalies, in each input in turn."""
+    """Return a table of the learners' RMSE when one input, each in turn, has two anomalies."""
     _, _, rest, labels = split(X, y)
     rows = []
     for column in range(rest.shape[1]):

@@ -10,8 +10,8 @@ With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a, the learners of this module wou
 and AAR. The wrong learners are not for use, but show where Jamil & Bouchachia's printed numbers
 come from. The wrong formulas are written as learners so that :func:`onlinear.replay` can run them.
 
-In the turned form, B = A⁻¹ is stored as well, so that a round costs O(d²). A and B swap their
-roles in every round, A ← B − Bxxᵀ B / (1 + xᵀBx), B ← A + xxᵀ.
+In the turned form, B = A⁻¹ is stored as well, so that a round costs O(d²). A and B swap their roles
+in every round: A ← B − Bxxᵀ B / (1 + xᵀBx), B ← A + xxᵀ, both computed from the old A and B.
 """
 
 import math
@@ -28,7 +28,7 @@ __all__ = ["MisusedInverse"]
 
 
 class MisusedParams(NamedTuple):
-    """The a of A₀ = aI, whether A is inverted in every round, whether predictions are shrunk."""
+    """Parameters: the ``a`` of A₀ = aI, and 1 or 0 for the "turned" form and for ``shrink``."""
 
     a: float
     turned: float
@@ -36,7 +36,7 @@ class MisusedParams(NamedTuple):
 
 
 class MisusedState(NamedTuple):
-    """The state: rounds learnt, the weights, A, its inverse B in the turned form, and b = Σyx."""
+    """The number of rounds learnt, the weights w, A, B (A⁻¹ in the turned form), and b = Σyx."""
 
     t: np.ndarray
     w: np.ndarray

@@ -17,7 +17,7 @@ FORMS = ("o", "s", "D", "^")
 
 
 def _dots(ax: Axes, series: Series) -> None:
-    """Draw the values of each learner on one line, and draw the first series as rings."""
+    """Draw each learner's values on a line of its own; those of the first series are rings."""
     at = {name: len(LEARNERS) - 1 - k for k, name in enumerate(LEARNERS)}
     for k, (label, values) in enumerate(series.items()):
         shown = [name for name in LEARNERS if name in values]
@@ -76,7 +76,7 @@ def struck_and_excess(
     rounds: np.ndarray,
     excess: Mapping[str, np.ndarray],
 ) -> Figure:
-    """Draw the RMSE over the size of anomalies, and the regret against the best in hindsight."""
+    """Draw the RMSE by the size of anomalies, and the regret to the best weights in hindsight."""
     figure, ((left, right),) = new(1, 2, 2.9)
     for k, (look, name) in enumerate(zip(LOOKS, ONLINE, strict=False)):
         band(left, sizes, struck[name], name, look)
@@ -104,7 +104,7 @@ def side_by_side(series: Mapping[str, Series]) -> Figure:
 
 
 def over_time(curves: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
-    """Draw each learner's RMSE of the rounds so far, over the rounds."""
+    """Draw, for every round, each learner's RMSE of the rounds so far."""
     figure, (pair,) = new(1, 2, 2.9)
     for ax, (which, of) in zip(pair, curves.items(), strict=True):
         shown: Sequence[str] = [name for name in of if name != "OGD"]

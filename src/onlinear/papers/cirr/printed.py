@@ -1,4 +1,4 @@
-"""Tables and pictures for Jamil & Bouchachia's Table 3: printed numbers and those of the run."""
+"""Tables and pictures for Jamil & Bouchachia's Table 3: the paper's numbers beside ours."""
 
 from collections.abc import Mapping
 

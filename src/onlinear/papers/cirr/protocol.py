@@ -64,7 +64,7 @@ def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
 
 
 def _run(y: np.ndarray, predictions: np.ndarray) -> ol.Replay:
-    """Return a replay in which every row counts: if a prediction is NaN, so are all measures."""
+    """Return a replay to take error measures from, all of which are NaN if a prediction is."""
     if np.isnan(predictions).any():  # Replay would leave this row out
         predictions = np.full(y.size, np.nan)
     return ol.Replay(predictions, y, np.zeros(0, dtype=np.intp))
@@ -110,7 +110,7 @@ def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Learner]]:
-    """Return the learners to tune over, by name, with every ``every``-th value of the penalty a."""
+    """Return the learners to choose from, by name, with every ``every``-th penalty ``a``."""
     longest, power = float(np.max(np.sum(X**2, axis=1))), float(np.mean(y**2))
     penalties = PENALTIES[::every].tolist()
     return {
@@ -128,7 +128,7 @@ def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Lea
 
 
 def tuned(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, ol.Learner]:
-    """Return, for each algorithm, a new learner with the parameters of lowest loss on the rows."""
+    """Return, for each algorithm, a new learner with the parameters that lose least on the rows."""
     chosen = {}
     for name, learners in grids(X, y, every).items():
         losses = np.sum((y - predicted(learners, X, y)) ** 2, axis=1)
@@ -181,7 +181,7 @@ def misprinted(printed: str, value: float) -> bool:
 
 
 def differing(printed: Mapping[str, Sequence[str]], found: Mapping[str, Row]) -> str:
-    """Return, as text, the cells of a table that differ from print by over one last-digit unit."""
+    """Return, as text, the cells that differ by more than one unit of the last printed digit."""
     slips: list[str] = []
     others: list[str] = []
     for name in found:

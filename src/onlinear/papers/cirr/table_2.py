@@ -16,30 +16,30 @@ CIRR becomes 3.022, which suggests that CIRR is less sensitive to anomalies.
 
 What is run
 -----------
-The paper's protocol is run on the file that the authors used (OpenML 564),
-if it is available, and on streams drawn from the formula of Friedman's function, one per repeat.
-Learners start anew on the last three quarters, with a = .1 for AAR and a = .5 for ORR, CIRR and
-OSLOG. OSLOG's first prediction is w₀ᵀx₁, and the matrix D of CIRR and OSLOG has no positive lower
-limit (floor). BLUE is least squares with an intercept, fitted to the rows that it is scored on; R²
-is the squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS: OGD's
-constant η = .05 was chosen by a search so that the result equals OGD's printed row, and ONS is
-tuned.
+The paper's protocol is run on the file that the authors used (OpenML 564), if it is available, and
+on streams drawn from the formula of Friedman's function, one per repeat. Learners start anew on the
+last three quarters, with a = .1 for AAR and a = .5 for ORR, CIRR and OSLOG. OSLOG's first
+prediction is w₀ᵀx₁, and CIRR and OSLOG run without a floor, the positive lower limit of the entries
+of their matrix D = diag(|w|). BLUE is least squares with an intercept, fitted to the rows that it
+is scored on; R² is the squared correlation of y and ŷ. The paper does not give the parameters of
+OGD and ONS: OGD's constant η = .05 was chosen by a search so that the result equals OGD's printed
+row, and ONS is tuned.
 
 Then the protocol is run with AAR and ORR as they are defined, without programming errors, and again
-with every learner tuned. A tuned learner has the parameter with the least loss on the first
-quarter, out of a grid from 10⁻⁸ to 100 for a (and grids of η, and of γ and ε). In the runs without
-programming errors, OSLOG's first prediction is 0.
+with every learner tuned. A tuned learner has the parameters with the least loss on the first
+quarter, out of a grid: a from 10⁻⁸ to 100 for AAR, ORR, CIRR and OSLOG, η for OGD, γ and ε for ONS.
+In the runs without programming errors, OSLOG's first prediction is 0.
 
 The paper does not say what exactly was done in its two additional experiments. Here the significant
-inputs are x₁, x₂, x₄ and x₅, which the text names. The text's statement about OGD and ONS, "when
-significant attributes are removed", follows the removal of the less significant inputs, and is
-taken to mean this removal. The literal meaning of "significant attributes are removed", a run with
-the other six inputs alone, is tried too. The anomalies are two rows, a third and two thirds through
-the stream, whose x₅ is replaced by a large number, from 10 to 10⁶. The paper does not say which
-input has the anomalies; the choice of x₅ is ours, and a table shows anomalies in each of the other
-inputs, on one stream. Anomalies of labels are tried too, with two wrong labels. A row x that is so
-long that OGD's step would overshoot is predicted but not learnt, which is better for OGD than what
-the paper's OGD would have done.
+inputs are x₁, x₂, x₄ and x₅, which the text names. The paper says that OGD and ONS are worse "when
+significant attributes are removed" just after it has removed the less significant inputs, so this
+removal is taken to be meant. The literal meaning, a run with the other six inputs alone, is tried
+too. The anomalies are two rows, a third and two thirds through the stream, whose x₅ is replaced by
+a large number, from 10 to 10⁶. The paper does not say which input has the anomalies; the choice of
+x₅ is ours, and a table shows anomalies in each of the other inputs, on one stream. Anomalies of
+labels are tried too, with two wrong labels. If a row x is so long that OGD's step would overshoot,
+the row is predicted but not learnt, which is better for OGD than taking the step, as the paper's
+OGD would have done.
 
 The reading
 -----------
@@ -48,30 +48,29 @@ reproduced in RMSE and R², and so is OGD's row with one fitted number. Values c
 they are within one unit of the last printed digit, since the paper sometimes rounds and sometimes
 truncates. A remark lists the cells of the table that differ from the printed ones.
 
-The printed rows of AAR and ORR are not results of AAR and ORR. The printed rows of AAR and ORR come
-from the same programming error: A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. The wrong update
-inverts the matrix A in each round, so that rows are added to the matrix and to its inverse in
-turns. ORR's error is in a version of R/ORR.R in the repository that the paper names,
-github.com/JamilWaqas/CR; AAR's error was found by trying about twenty wrong updates. Except for one
-cell, AAR and ORR with the programming error give the printed rows to the last digit, and even the
-weight 30004 that the paper's text has for ORR. The paper blames outliers, but the data have none:
-all inputs are in [0, 1].
+The printed rows of AAR and ORR are not results of AAR and ORR. Both come from the same programming
+error: A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. The wrong update inverts the matrix A in each
+round, so that rows are added to the matrix and to its inverse in turns. ORR's error is in a version
+of R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR; AAR's error was found
+by trying about twenty wrong updates. Except for one cell, AAR and ORR with the programming error
+give the printed rows to the last digit, and even the weight 30004 that the paper's text has for
+ORR. The paper blames outliers, but the data have none: all inputs are in [0, 1].
 
-AAR and ORR without the programming error predict as well as CIRR and OSLOG. Superiority is taken to
-mean 5 % less RMSE after proper tuning. The remaining difference between AAR, ORR, CIRR and OSLOG is
-under 1 % and due to the first rounds, after which all four have the same loss. The table says
-nothing about sparsity: the best penalty is too weak to set a weight to zero, as the paper says
-itself.
+AAR and ORR without the programming error predict as well as CIRR and OSLOG. One learner is taken to
+be superior to another if its RMSE is 5 % less when both are tuned. The remaining difference between
+AAR, ORR, CIRR and OSLOG is under 1 % and due to the first rounds, after which all four have the
+same loss. The table says nothing about sparsity: the best penalty is too weak to set a weight to
+zero, as the paper says itself.
 
 Leaving out inputs that do not matter does not raise the RMSE of CIRR or OSLOG here, so the printed
 RMSEs of 3.41 and 21.12 must have another cause. It is true that a large x hardly changes the RMSE
 of CIRR, but the same holds for AAR, for the same reason: both predict with x already in the matrix,
 so that a long row is predicted near 0. OSLOG and ORR predict before x is added to the matrix. CIRR
 and AAR are protected against anomalies of inputs only: anomalies of labels harm all learners alike.
-How much an anomaly raises the RMSE of learners other than CIRR and AAR depends on the input that
-has the anomaly; for some inputs without influence on y the RMSE grows less than tenfold. After the
-two anomalies, no second-order learner can use x₅ any more, since its two large values outweigh all
-others.
+With the other learners, how much an anomaly raises the RMSE depends on the input that has the
+anomaly; for some inputs without influence on y, the RMSE grows less than tenfold. After the two
+anomalies, no second-order learner can use x₅ any more, since the two large values of x₅ outweigh
+all others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -120,7 +119,7 @@ CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the
 
 
 def run(study: Study) -> Outcome:
-    """Compute the table with and without the paper's errors, and run its two experiments."""
+    """Compute the table with and without the paper's errors, and run the two other experiments."""
     every = 4 if study.quick else 1
     rows = 4000 if study.quick else 40_768
     streams = study.map(partial(draw, rows=rows, every=every), study.seeds)

@@ -20,39 +20,38 @@ and AAR.
 
 What is run
 -----------
-First the paper's protocol is run. Learners start anew on the last three
-quarters, with a = 10⁻⁵. CIRR and OSLOG are given only the attributes that they selected, their
-matrix D has no positive lower limit (floor), and OSLOG's first prediction is w₀ᵀx₁. BLUE is least
-squares with an intercept, fitted to the rows that it is scored on; R² is the squared correlation of
-y and ŷ. The paper does not give the parameters of OGD and ONS. On ISE, OGD has η = 10⁻⁵, the value
-of the parameter a of other learners. On F-16, OGD's η = 1.55·10⁻⁶ was chosen by a search so that
-the result equals OGD's printed row; the agreement of this row therefore says little. With η =
-1.55·10⁻⁶, OGD's steps overshoot in some rows of F-16, which are predicted here and not learnt. The
-printed rows of ONS are not reproduced, since its parameters are unknown.
+First the paper's protocol is run. Learners start anew on the last three quarters, with a = 10⁻⁵.
+CIRR and OSLOG are given only the attributes that they selected, and run without a floor, the
+positive lower limit of the entries of their matrix D = diag(|w|). OSLOG's first prediction is
+w₀ᵀx₁. BLUE is least squares with an intercept, fitted to the rows that it is scored on; R² is the
+squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS. On ISE, OGD
+has η = 10⁻⁵, the value of the parameter a of other learners. On F-16, OGD's η = 1.55·10⁻⁶ was
+chosen by a search so that the result equals OGD's printed row; the agreement of this row therefore
+says little. With η = 1.55·10⁻⁶, OGD's steps overshoot in some rows of F-16, which are predicted
+here and not learnt. The printed rows of ONS are not reproduced, since its parameters are unknown.
 
 In our runs, attributes 26, 30, 32 and 34 of F-16 are not removed for AAR and ORR. In the first
-quarter of F-16, attributes 26, 28, 30, 32 and 34 are 0 in every row. That every learner gives
-attributes 26, 28, 30, 32 and 34 the weight 0 on the first quarter therefore says nothing about
-shrinkage, and removing these attributes changes nothing there. After the first quarter, attributes
-26, 30, 32 and 34 are not 0 in a few rows; the claim on shrinkage says how removing these attributes
-changes the RMSE.
+quarter of F-16, these four and attribute 28 are 0 in every row. That every learner gives these five
+the weight 0 on the first quarter therefore says nothing about shrinkage, and removing them changes
+nothing there. After the first quarter, a few rows have attributes 26, 30, 32 and 34 that are not 0;
+the claim on shrinkage says how removing these four attributes changes the RMSE.
 
 Then the protocol is run with AAR and ORR as they are defined, OSLOG's first prediction 0, a floor
 of 10⁻¹² in D and no attribute removed. The runs without programming errors are repeated with every
-learner tuned: its parameter is the one with the least loss on the first quarter, out of a grid from
-10⁻⁸ to 100 for a (and grids of η, and of γ and ε). Tuned learners are also run without starting
-anew after the first quarter, as one would do in practice, and, on ISE, without the index of
-Istanbul in lira. With a large ε and a small γ, ONS becomes OGD; the grid of ONS excludes such large
-ε and small γ. A tuned value at an end of its grid would be marked in the table.
+learner tuned: it has the parameters with the least loss on the first quarter, out of a grid: a from
+10⁻⁸ to 100 for AAR, ORR, CIRR and OSLOG, η for OGD, γ and ε for ONS. Tuned learners are also run
+without starting anew after the first quarter, as one would do in practice, and, on ISE, without the
+index of Istanbul in lira. With a large ε and a small γ, ONS becomes OGD; the grid of ONS excludes
+such values. A tuned value at an end of its grid would be marked in the table.
 
 The selection of attributes is run as the paper did it, with a = 10⁻⁵ and no floor, on the first
-quarter. Then the selection of attributes is repeated on the first quarter, starting at each of the
-first 40 rows in turn, and with the rows of the first quarter shuffled.
+quarter. Then it is repeated, starting at each of the first 40 rows in turn, and with the rows of
+the first quarter shuffled.
 
-Sensitivity is how many times a learner's RMSE on the last three quarters grows, at most, if its
-parameter is changed from the tuned value to between a hundredth and a hundred times this value, in
-steps of half a power of ten (ε of ONS is not changed). Time is the best of three replays of the
-F-16 rows by the library's learners.
+Sensitivity is the largest factor by which a learner's RMSE on the last three quarters grows if its
+parameter is changed from the tuned value to a hundredth up to a hundred times this value, in steps
+of half a power of ten (ε of ONS is not changed). Time is the best of three replays of the F-16 rows
+by the library's learners.
 
 The reading
 -----------
@@ -73,9 +72,10 @@ w₀ = 1, made before anything was learnt; the paper's Remark 3 says that the fi
 
 Without the programming errors, OGD fails on F-16, and ONS fails on F-16 if it starts anew: the
 units of the attributes differ by orders of magnitude, and the attributes are not scaled. OSLOG is a
-little better than ORR on F-16. Superiority is taken to mean 5 % less RMSE after proper tuning.
-Apart from OGD and ONS, the learners differ mostly in the first rounds: learners that start anew pay
-for these rounds, and hardly differ if they go on from the first quarter.
+little better than ORR on F-16. One learner is taken to be superior to another if its RMSE is 5 %
+less when both are tuned. Apart from OGD and ONS, the learners differ mostly in the first rounds:
+learners that start anew pay for these rounds, while learners that go on from the first quarter
+hardly differ.
 
 The selections on ISE and on F-16 come out as in the paper, and both depend on the first row. The
 Nikkei index is not found to be irrelevant: it is 0 on the first day, so its weight is 0 after the
@@ -92,7 +92,7 @@ that OGD's steps hardly change their weights. OGD's weights that are exactly 0 a
 attributes that are 0 except in rows it skipped. The claim on shrinkage gives the counts of weights
 with and without the floor.
 
-The list of ISE's inputs names the Bovespa index twice. One of the eight columns of ISE is actually
+The paper's list of ISE's inputs names the Bovespa index twice; one of the eight columns is actually
 the index of Istanbul in lira, which is the label up to the exchange rate of the day. Without the
 index in lira, the error about doubles for all learners, and none is clearly better than the others.
 """

@@ -38,20 +38,21 @@ of the stories of Reuters-21578 have no topic. The differences between Reuters-2
 likely to decide the result of RIDGE-FIL: its threshold −√(5 ln t/N), with N labels seen after t
 stories, comes close to 0 only as it forwards stories, and most of its false alarms are in the first
 half. On a longer stream the false alarms of RIDGE-FIL should weigh less, as the second half and the
-curve of the F-measure over time suggest. Only a run on RCV1 can tell whether the false alarms would
-weigh as little as in the paper.
+curve of the F-measure over time suggest. Only a run on RCV1 can tell whether they would weigh as
+little as in the paper.
 
 That RIDGE-FIL compensates "pretty well" is taken to mean that it has at least four fifths of the
 F-measure of RIDGE-FULL (the paper has .59/.68 = 87 %). "Balanced" is taken to mean averages less
 than .1 apart, and "poor" to mean below RIDGE-FIL.
 
 The paper does not say how topics are ordered in its figure: here the most frequent topic comes
-first. Words are not lemmatised here, although they were for the paper. RCV1 as scikit-learn has it
-is stemmed, has weights from its first 23,149 stories, and is in the order of its identifiers, which
-is nearly the order of the dates. RIDGE-FULL keeps n²/2 numbers for n stories and takes time in
-proportion to n³. For 70,000 stories, RIDGE-FULL needs 20 GB, more than thirty times the time of
-Reuters-21578, and a machine with twice that memory. On a machine with too little memory for all
-stories, only as many of the first stories are run as fit into half of the memory.
+first. Words are not lemmatised here, although they were for the paper. In scikit-learn's version of
+RCV1, words are stemmed, their weights come from the first 23,149 stories, and the stories are in
+the order of their identifiers, which is nearly the order of the dates. RIDGE-FULL keeps n²/2
+numbers for n stories and takes time in proportion to n³. For 70,000 stories, RIDGE-FULL needs 20
+GB, more than thirty times the time of Reuters-21578, and a machine with twice that memory. On a
+machine with too little memory for all stories, only as many of the first stories are run as fit
+into half of the memory.
 
 The paper's Figure 2 is pseudo-code and has no numbers. The errors in Figure 2, Theorem 1 and Lemma
 2 of the paper are among the errata of the documentation.

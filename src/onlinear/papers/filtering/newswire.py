@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTERS", "STORIES", "NewsSource", "Scores", "Tasks", "scores", "tasks"]
 
-STORIES = 70_000  # the paper uses the first stories of RCV1, this many
+STORIES = 70_000  # the paper uses this many of the first stories of RCV1
 SHARE = (0.01, 0.05)  # least and largest share of stories with a topic
-PARTS = 20  # the F-measure is computed after each of so many parts of the stream
+PARTS = 20  # the F-measure is computed after each of this many equal parts of the stream
 
 
 class NewsSource(NamedTuple):
@@ -85,7 +85,7 @@ def _reuters(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     return CorpusTfidf().fit_transform([texts[i] for i in chosen]), has, names
 
 
-# filters by name, each made from the number of stories and a seed, which only STAP uses
+# for each name, a function that makes the filter; only STAP uses the number of stories and the seed
 FILTERS: dict[str, Callable[[int, int], Filter]] = {
     "RIDGE-FULL": lambda stories, seed: ol.RidgeFilter(c=0.0, feedback="full"),
     "Perceptron": lambda stories, seed: ol.Perceptron(),
@@ -97,7 +97,7 @@ FILTERS: dict[str, Callable[[int, int], Filter]] = {
 
 
 class Scores(NamedTuple):
-    """The scores of a filter on each topic, and its mean F over the stream so far."""
+    """The scores of a filter on each topic, and its mean F after each part of the stream."""
 
     f: np.ndarray
     late: np.ndarray  # F in the second half
@@ -109,7 +109,7 @@ class Scores(NamedTuple):
 
 
 def scores(item: tuple[NewsSource, str, int]) -> Scores:
-    """Return the scores of a filter, given its name and a seed, on every task of a source."""
+    """Return a filter's scores on every task of a source, given (source, filter's name, seed)."""
     source, name, seed = item
     X, Y, _ = tasks(source)
     rows, middle = len(Y), len(Y) // 2

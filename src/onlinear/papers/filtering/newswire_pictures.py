@@ -10,7 +10,7 @@ from onlinear.papers.filtering.newswire import PARTS, Scores, Tasks
 
 __all__ = ["balance", "by_topic"]
 
-UPRIGHT = 12  # the names of up to so many topics fit side by side
+UPRIGHT = 12  # the names of up to this many topics fit side by side
 
 
 @styled
@@ -44,7 +44,7 @@ def by_topic(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
 
 @styled
 def balance(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
-    """Draw recall and precision of each topic, and the mean F-measure of the stream so far."""
+    """Draw recall and precision of each topic, and the mean F-measure as the stream goes on."""
     figure, ((left, right),) = new(1, 2, height=3.0)
     left.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
     for f in (0.2, 0.4, 0.6, 0.8):

@@ -1,9 +1,8 @@
 """The orders of the bounds of LASER and ARCOR as functions of the drift (thesis, section 6.1).
 
-V is the sum of the squared steps of the comparator, V′ the sum of the steps. LASER's bound is of
-the order T^{2/3}V^{1/3}, and ARCOR's of the order √(TV′)·ln T. Everything is computed in
-logarithms, since the orders of LASER's and ARCOR's bounds cross where T is far beyond the range of
-floating point.
+V is the sum of the squared lengths of the comparator's steps, V′ the sum of their lengths. LASER's
+bound is of the order T^{2/3}V^{1/3}, and ARCOR's of the order √(TV′)·ln T. The orders are computed
+as logarithms, since they cross where T is far beyond the range of floating point.
 
 Moroshko, thesis sections 6 and 6.1.
 """
@@ -30,7 +29,7 @@ LARGEST = 700.0  # e to this power fits in a double
 
 
 def closed_form(T: int, kappa: float) -> tuple[float, float]:
-    """Return the bound on Σ_{t<T} t^−κ, κ ≠ 1: as printed, and corrected."""
+    """Return the thesis' closed-form bound on Σ_{t<T} t^−κ, κ ≠ 1: as printed, and corrected."""
     printed = ((T - 1) ** (1 - kappa) - 1) / (1 - kappa)
     return printed, ((T - 1) ** (1 - kappa) - kappa) / (1 - kappa)
 
@@ -46,7 +45,10 @@ def log_closed_form(log_T: float, kappa: float) -> float:
 
 
 def lead(log_T: float, log_V: float, log_total: float) -> float:
-    """Return ln(ARCOR's order / LASER's order): positive where LASER's order is the smaller."""
+    """Return ln(ARCOR's order / LASER's order): positive where LASER's order is the smaller.
+
+    ``log_total`` is ln V′.
+    """
     arcor = (log_T + log_total) / 2 + math.log(log_T)
     return arcor - (2 * log_T + log_V) / 3
 
@@ -57,14 +59,14 @@ def decaying_lead(log_T: float, kappa: float) -> float:
 
 
 def crossover(log_T: float) -> float:
-    """Return the κ up to which LASER's bound has the smaller order (infinity if for every κ)."""
+    """Return the κ up to which LASER's order is the smaller; infinity if it is for every κ."""
     if decaying_lead(log_T, STEEPEST) >= 0:
         return math.inf
     return float(brentq(lambda kappa: decaying_lead(log_T, kappa), 0.5, STEEPEST, xtol=1e-12))
 
 
 def only_laser() -> float:
-    """Return log₁₀ of the T up to which LASER's bound has the smaller order for every κ."""
+    """Return log₁₀ of the largest T at which LASER's order is the smaller for every κ."""
     log_T = brentq(lambda log_T: decaying_lead(log_T, STEEPEST), 10.0, 30.0)
     return float(log_T) / math.log(10)
 
@@ -72,7 +74,8 @@ def only_laser() -> float:
 def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: float) -> float:
     """Return the bound (6.9) on LASER's regret against comparators of length 1, for X = 1.
 
-    In the thesis b is εc, so the ε/(1 − ε) of (6.9) is b/(c − b) here; ``log_det`` is ln|D_T/b|.
+    In the thesis b is εc, so the ε/(1 − ε) of (6.9) is b/(c − b) here. ``log_det`` is ln|D_T/b|,
+    where D_T is the inverse of LASER's Σ after T rounds.
     """
     drift: float = 3 * (math.sqrt(2) * Y**2 * d * T) ** (2 / 3) * V ** (1 / 3)
     return b + drift + b / (c - b) * Y**2 * d + Y**2 * log_det

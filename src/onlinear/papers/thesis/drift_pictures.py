@@ -54,7 +54,7 @@ def crossover_picture() -> Picture:
 
 
 def bounds_picture(steps: np.ndarray, decays: np.ndarray, of: Curves, rows: int) -> Picture:
-    """Draw bounds and regrets over the drift, constant drifts first and then decaying ones."""
+    """Draw bounds and regrets over the drift, constant on the left and decaying on the right."""
     figure, axes = new(1, 2, 2.8, sharey=True)
     places = (slice(0, len(steps)), slice(len(steps), None))
     words = (

@@ -48,7 +48,7 @@ def stream(drift: Drift, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def look(item: tuple[Drift, int, int]) -> Bounds:
-    """Return the bounds and regrets of LASER and ARCOR on one stream."""
+    """Return the bounds and regrets on one stream, given its drift, number of rows and seed."""
     drift, rows, seed = item
     X, y, u = stream(drift, rows, seed)
     V, Y, d = ol.hindsight.squared_drift(u), float(np.abs(y).max()), X.shape[1]

@@ -21,22 +21,23 @@ thesis names no stream. In the stream used here the last row is longer than the 
 Forster's prediction is clipped in some repeats and not in others.
 
 G is computed from its definition. For each of 41 labels of the last row, the library's best
-predictor in hindsight gives the least b‖u‖² + Σ a_t(y_t − uᵀx_t)². Earlier losses have the weights
-of WEMM, or 1 for Forster. The optimal prediction is searched for without the closed form: an inner
-search finds the adversary's best label, and an outer search finds the prediction that leaves the
-adversary the least. Labels are within 10 for Forster and within 100 for WEMM, which should need no
-bound. In case 1 the last weight is 1.5, 3 and 10 times that of case 2. The optimal predictions are
-compared with those of AAR(clip=10) and WEMM after the same rows.
+predictor in hindsight gives the least b‖u‖² + Σ a_t(y_t − uᵀx_t)². The losses of earlier rows have
+WEMM's weights, or in Forster's problem the weight 1. The optimal prediction is searched for without
+the closed form: an inner search finds the adversary's best label, and an outer search finds the
+prediction that leaves the adversary the least. The adversary's labels are in [−10, 10] in Forster's
+problem, and in [−100, 100] for WEMM, which should need no bound. In case 1 three last weights are
+tried: 1.5, 3 and 10 times that of case 2. The optimal predictions are compared with those of
+AAR(clip=10) and WEMM after the same rows.
 
 The reading
 -----------
 Except for Y = 10 the figure has no numbers, so only its shapes and the places of the optimal
-predictions can be reproduced. Predictions count as equal within 10⁻⁵, since such a search finds the
-minimum of a smooth function to half the digits only. A curvature below 10⁻⁹ counts as 0. G counts
-as independent of y if it varies by less than 10⁻⁹ of the variation of Forster's G. "Forster's value
-is not bounded" is taken to mean that the value of Forster's problem grows more than tenfold when
-labels may go to 1000 and not only to 100. "WEMM needs no bound" is taken to mean that WEMM's value
-changes by less than 10⁻⁶ of the change of Forster's value.
+predictions can be reproduced. Predictions count as equal within 10⁻⁵, since a numerical search
+finds the minimum of a smooth function to half the digits only. A factor of y² in G below 10⁻⁹
+counts as 0. G counts as independent of y if it varies by less than 10⁻⁹ of the variation of
+Forster's G. "Forster's value is not bounded" is taken to mean that the value of Forster's problem
+grows more than tenfold when labels may go to 1000 and not only to 100. "WEMM needs no bound" is
+taken to mean that WEMM's value then changes by less than 10⁻⁶ of the change of Forster's value.
 """
 
 from typing import Generic, NamedTuple
@@ -63,7 +64,7 @@ from onlinear.papers.thesis.last_step_pictures import Panel, sections, surfaces
 __all__ = ["run"]
 
 SAME, ZERO, UNMOVED = 1e-5, 1e-9, 1e-6
-DRAWN = 3  # a stream whose optimal predictions lie well inside the pictures
+DRAWN = 3  # the seed of a stream whose optimal predictions are well inside the pictures
 WORDS = {"Forster": "Forster", "case 2": "WEMM, case 2, a = 1/(1 − χ)"}
 
 
@@ -81,7 +82,7 @@ class Found(NamedTuple, Generic[Number]):
 
 
 def look(this: Game, said: float) -> Found[float]:
-    """Return the findings of a game, given the learner's prediction."""
+    """Return the findings of a game, given ``said``, the prediction of the learner for it."""
     optimal, value = solve(this)
     label, _ = this.worst(optimal)
     tries = np.linspace(-this.bound, this.bound, 9)

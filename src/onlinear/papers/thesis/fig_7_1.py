@@ -18,21 +18,24 @@ learner is said to lose less than another if the 95 % confidence interval of the
 stream by stream, is on one side of 0.
 
 LASER is run twice: as printed, where the prediction xᵀw is divided by 1 + xᵀΣx, and without that
-division (shrink=False), with the same update of the weights. In the tables of other readings,
-everything is tuned and run again for other rates, units and pairs.
+division (shrink=False), with the same update of the weights. For the tables of other readings,
+everything is tuned and run again with other rates and units of rotation, with N(0, 2) of standard
+deviation 2, and with ten pairs.
 
 The reading
 -----------
-The thesis gives neither the rate of the rotation, nor its unit, nor R_B, nor the grids, nor whether
-N(0, 2) means variance or deviation. Here the weights turn by 1° per round on sets 1 and 3 and by
-1°/t on sets 2 and 4, R_B = 1, N(0, 2) has variance 2, and five pairs are taken in turn. This
-reading reproduces most of the text, and no reading in the tables reproduces all of it.
+The thesis gives neither the rate of the rotation, nor its unit, nor ARCOR's radius R_B, nor the
+grids, nor whether the 2 in N(0, 2) is a variance or a standard deviation. Here the weights turn by
+1° per round on sets 1 and 3 and by 1°/t on sets 2 and 4, R_B = 1, N(0, 2) has variance 2, and five
+pairs are taken in turn. This reading reproduces most of the claims, and no reading in the tables
+reproduces all of them.
 
 The division by 1 + xᵀΣx decides the result. The prediction as printed is min-max optimal against
 labels that may be anything in [−Y, Y]. To follow turning weights, the covariance must stay large,
-and then the division pulls predictions towards 0 by a factor that does not fade. Tuning then has to
-choose between following the weights and not shrinking, and LASER loses to first-order learners.
-Without the division, LASER is a Kalman filter for a random walk, and performs as the thesis says.
+and then the division pulls predictions towards 0 by a factor that does not tend to 1. Tuning then
+has to choose between following the weights and not shrinking, and LASER loses to first-order
+learners. Without the division, LASER is a Kalman filter for a random walk, and performs as the
+thesis says.
 """
 
 from collections.abc import Mapping, Sequence

@@ -39,7 +39,7 @@ Number = TypeVar("Number", float, np.ndarray)
 
 
 class Prefix(NamedTuple):
-    """Rows and labels before the last round, their weights in WEMM, the last row and its χ."""
+    """Rows and labels before the last round, their weights in WEMM, the last row x and χ = xᵀΣx."""
 
     X: np.ndarray
     y: np.ndarray
@@ -49,11 +49,14 @@ class Prefix(NamedTuple):
 
 
 class Game(NamedTuple):
-    """The last round; the least cost for label y minus that for label 0 is slope·y + bend·y²."""
+    """The last round of a stream as a game, described by its least costs in hindsight.
+
+    The least cost of any u if the last label is y, minus that if it is 0, is slope·y + bend·y².
+    """
 
     slope: float
     bend: float
-    misfit: float  # how far this parabola is from the costs it was fitted to
+    misfit: float  # largest distance of this parabola from the costs, as a share of their range
     bound: float  # the largest absolute value of a label
 
     def value(self, y: Number, prediction: Number) -> Number:
@@ -89,7 +92,10 @@ def prefix(seed: int) -> Prefix:
 
 
 def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
-    """Return the last round as a game, fitted to the least costs for many labels of its row."""
+    """Return the last round as a game, whose parabola is fitted to the least costs for 41 labels.
+
+    ``last`` is the weight of the last row's loss; the other losses have ``weights``.
+    """
     root = np.sqrt(np.append(weights, last))
     rows = root[:, None] * np.vstack([given.X, given.x])
     costs = np.array(
@@ -102,7 +108,7 @@ def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
 
 
 def games(given: Prefix) -> dict[str, Game]:
-    """Return the games of Fig 3.1, by name; in its case 1, a game for each of several weights."""
+    """Return the games of Fig 3.1, by name; case 1 has a game for each last weight in SURPLUS."""
     level = 1 / (1 - given.chi)
     return {
         "Forster": game(given, np.ones_like(given.y), 1.0, Y),
@@ -112,7 +118,7 @@ def games(given: Prefix) -> dict[str, Game]:
 
 
 def solve(of: Game) -> tuple[float, float]:
-    """Return the prediction whose worst case over the labels is least, and G in that case."""
+    """Return the prediction with the smallest maximum of G over the labels, and this maximum."""
     best = minimize_scalar(
         lambda prediction: of.worst(prediction)[1],
         bounds=(-of.bound, of.bound),
@@ -122,7 +128,7 @@ def solve(of: Game) -> tuple[float, float]:
 
 
 def predictions(given: Prefix) -> tuple[float, float]:
-    """Return the predictions for the last row of AAR, clipped to [−Y, Y], and of WEMM."""
+    """Return AAR's prediction for the last row, clipped to [−Y, Y], and WEMM's."""
     forster, wemm = ol.AAR(b=B, clip=Y), ol.WEMM(b=B)
     for model in (forster, wemm):
         ol.replay(model, given.X, given.y)

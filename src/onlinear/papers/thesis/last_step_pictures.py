@@ -10,7 +10,7 @@ from onlinear.papers.thesis.last_step import Game, Y
 __all__ = ["Panel", "sections", "surfaces"]
 
 Panel = tuple[str, Game, float]  # a title, a game, and its optimal prediction
-LEVEL = 1e-5  # values that differ by less count as equal
+LEVEL = 1e-5  # values of G that differ by less count as equal
 
 
 def surfaces(panels: list[Panel]) -> Figure:

@@ -23,11 +23,11 @@ and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
 
 Then the bounds of LASER and ARCOR are computed on streams. Rows are uniform on the unit circle. The
 true weights have length 1 and turn so that their steps are exactly ν or t^−κ. Labels are y = uᵀx +
-noise, uniform in ±.1, and there are T = 10,000 and T/10 rounds (1,000 and 100 in a quick run).
-LASER.from_drift is given T, V and the largest label, ARCOR.from_drift T, V′ and R_B = 1, with r =
-1. The certificates of LASER and ARCOR against the true weights are the theorems' bounds, corrected
-and with all constants. A certificate bounds the learner's loss minus the loss of the true weights
-from above.
+noise, uniform in ±.1, and streams have T = 10,000 or T/10 rounds (1,000 or 100 in a quick run).
+LASER.from_drift is given T, V and the largest absolute label, ARCOR.from_drift T, V′ and R_B = 1,
+with r = 1. The certificates of LASER and ARCOR, with the true weights as comparator, are the
+theorems' bounds, corrected and with all constants: upper bounds on the learner's loss minus that of
+the true weights.
 
 The reading
 -----------
@@ -42,10 +42,10 @@ the factor log T in ARCOR's order, the crossover matters only for very long stre
 million rounds LASER's order is the smaller for every κ.
 
 The closed form of the bound on V′ for κ ≠ 1 lacks the + 1 of the line that it is derived from;
-((T−1)^{1−κ} − κ)/(1 − κ) is right. In (6.8) the exponent 2/3 belongs to the whole fraction: as
-printed, c is too large, and (6.9) is false with this c. The bounds of LASER and ARCOR are compared
-after all T rounds of every run. The section's last paragraph, on bounds of other authors, has
-nothing to run.
+((T−1)^{1−κ} − κ)/(1 − κ) is right. In (6.8) the exponent 2/3 belongs to the whole fraction, not to
+its denominator alone: as printed, c is too large, and (6.9) is false with this c. The bounds of
+LASER and ARCOR are compared after all T rounds of every run. The section's last paragraph, on
+bounds of other authors, has nothing to run.
 """
 
 import numpy as np

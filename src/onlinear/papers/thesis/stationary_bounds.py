@@ -2,7 +2,7 @@
 
 The bounds are on the regret against u, the learner's loss minus that of u, for rows with ‖x‖ ≤ 1. L
 is the sum of the losses of u, S the largest of them, A the learner's largest loss, Y the largest
-label, and U a bound on ‖u‖ that the learner must know.
+absolute label, and U a bound on ‖u‖ that the learner must know.
 
 Moroshko, thesis Table 4.1.
 """
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 
 def printed(seen: Seen, b: float, one: float = 0.0) -> float:
-    """Return Theorem 6 as in the last row of Table 4.1 or, with ``one`` = 1, as in the text."""
+    """Return the bound in the last row of Table 4.1 or, with ``one`` = 1, Theorem 6 in the text."""
     S, L = seen.losses.max(), seen.losses.sum()
     if S == 0:
         return b * seen.norm**2
@@ -45,7 +45,7 @@ def bounds(seen: Seen, b: float, r: float = 1.0) -> dict[str, float]:
     """Return the bound of each row of Table 4.1, and two other forms of the last row's bound."""
     d, T, L, square = seen.d, seen.rounds, seen.losses.sum(), seen.norm**2
     reach = (seen.norm + seen.Y) ** 2
-    log_det = d * math.log1p(T / (d * (b - 1)))  # at least ln|A_T/b|
+    log_det = d * math.log1p(T / (d * (b - 1)))  # at least ln|A_T/b|; A_T: WEMM's Σ⁻¹
     return {
         "Vovk, Forster": b * square + d * seen.Y**2 * math.log1p(T / (d * b)),
         "Crammer et al.": r * b * square + d * seen.A * math.log1p(T / (d * r * b)),

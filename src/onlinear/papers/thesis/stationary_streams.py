@@ -67,7 +67,7 @@ def checkpoints(rows: int) -> np.ndarray:
 
 
 def look(rows: int, item: tuple[str, int]) -> Curves:
-    """Return bounds, regrets and certificates at a stream's checkpoints, and its Y, A, S."""
+    """Return bounds, regrets and certificates at a stream's checkpoints, and the final SIZES."""
     kind, seed = item
     X, y, u = stream(KINDS[kind], rows, seed)
     models = (ol.AAR(b=B, clip=float(np.abs(y).max())), ol.AROWR(r=1.0, b=B), ol.WEMM(b=B))

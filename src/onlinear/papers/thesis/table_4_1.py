@@ -9,10 +9,10 @@ AROWR has the factor A, the learner's largest loss. The bound of Orabona et al. 
 u.
 
 The text of the thesis makes the following claims. Where y = uᵀx, the bound of Theorem 5 is O(1),
-and the other logarithmic bounds are not. Theorem 5 is better than Crammer's bound, as often S < A.
-Theorem 5 is better than the bounds of Vovk and Forster on problems that are approximately linear
-with Y large; their bounds may be better if Y is small. Theorem 6 and Orabona's bound may be
-sub-logarithmic, and S can be much smaller than (U + Y)².
+and the other logarithmic bounds are not. Theorem 5 is better than Crammer's bound, since S < A is
+often true. Theorem 5 is better than the bounds of Vovk and Forster on problems that are
+approximately linear with Y large; their bounds may be better if Y is small. Theorem 6 and Orabona's
+bound may be sub-logarithmic, and S can be much smaller than (U + Y)².
 
 What is run
 -----------
@@ -21,12 +21,12 @@ T = 10,000 (1,000 in a quick run). There are five kinds of stream: linear (no no
 labels (‖u‖ = 10, noise uniform in ±.5); noisy (‖u‖ = 1, noise in ±1); small labels (u = 0, noise in
 ±.1); and noise that fades (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
 
-AAR, clipped to the largest label, AROWR and WEMM run on each stream. Every bound is evaluated at
-ten rounds per power of ten, with the Y, A, S and L of the rounds so far, against the u of the
+AAR (with predictions cut to [−Y, Y]), AROWR and WEMM run on each stream. Every bound is evaluated
+at ten rounds per power of ten, with the Y, A, S and L of the rounds so far, against the u of the
 stream. The learner of Orabona et al. is the online Newton step (the thesis says so in chapter 1),
-which is ONS in the library. ONS is not run here; only its bound is evaluated, with U = ‖u‖. Beside
-the table's rows stand the certificates: the bounds in a sharper form, which uses the rows and
-labels of the stream at hand.
+which is ONS in the library. ONS is not run here; only its bound is evaluated, with U = ‖u‖. The
+certificates, a sharper form of the bounds that uses the rows and labels of the stream at hand, are
+shown beside the table's bounds.
 
 The bound in the last row of the table is also evaluated on a single example, x = y = 1, for several
 b.
@@ -45,8 +45,8 @@ S·b/(b − 1)·ln(1 + T/(d(b − 1))) is less than A·ln(1 + T/(drb)). With a l
 b/(b − 1) of Theorem 5 is nearer 1, and its term b‖u‖² is larger.
 
 "Often" is taken to mean in more than half of the runs, and "better" to mean smaller at T in every
-run. "Logarithmic" is taken to mean a rise by 10 % or more from T/10 to T, and "sub-logarithmic" at
-most half the rise of Theorem 5.
+run. "Logarithmic" is taken to mean a rise by 10 % or more from T/10 to T, and "sub-logarithmic" to
+mean a rise of at most half that of Theorem 5.
 """
 
 from collections.abc import Iterable

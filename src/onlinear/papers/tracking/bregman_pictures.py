@@ -109,7 +109,7 @@ def _simplex(axes: Any) -> None:
 
 
 def divergences() -> Picture:
-    """Draw D(u, w) as Figure 4 does: by how much F is above its tangent."""
+    """Draw D(u, w) as Figure 4 does: by how much F(u) is above the tangent of F at w."""
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.4)
         _gap(axes[0, 0], GEOMETRIES[0], (-1.0, 2.2), 0.4, 1.7, lambda a: np.array([a]))

@@ -1,8 +1,8 @@
 """Random points and their projections, for Herbster & Warmuth (2001): Theorems 2, 5, 6, 7, Fig 3.
 
-w is any point, p its projection on a set Γ, and u in Γ. By Theorem 2
+w is any point, p its projection on a set Γ, and u a point of Γ. By Theorem 2
 
-    D(u, w) ≥ D(u, p) + D(p, w),    with = where Γ is affine
+    D(u, w) ≥ D(u, p) + D(p, w),    with equality if Γ is affine
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class Geometry(NamedTuple):
 
 
 class Projected(NamedTuple):
-    """Both sides of Theorem 2 for one w, and related quantities; or arrays for many w."""
+    """Both sides of Theorem 2, and related quantities: numbers for one w, or arrays for many."""
 
     whole: Any  # D(u, w)
     parts: Any  # D(u, p) + D(p, w), p on Γ
@@ -111,7 +111,10 @@ def definition(geometry: Geometry, u: Vector, w: Vector) -> float:
 
 
 def project_plane(geometry: Geometry, w: Vector, x: Vector, level: float) -> Vector:
-    """Return the projection of w on the hyperplane v·x = level: ∇F moves along x, by (57)."""
+    """Return the projection of w on the hyperplane of the points v with v·x = ``level``.
+
+    By the paper's equation (57), ∇F at the projection is ∇F(w) minus a multiple of x.
+    """
 
     def excess(multiplier: float) -> float:
         return float(geometry.moved(w, multiplier * x) @ x - level)

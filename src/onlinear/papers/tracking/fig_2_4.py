@@ -4,10 +4,10 @@ The claim
 ---------
 Fig 4 shows the Bregman divergence of a convex function F: D(u, w) is how far F(u) is above the
 tangent of F at w. The divergence is never negative, and 0 only for u = w (Proposition 21). Fig 2
-shows why the nearest point of a ball is found by scaling (Theorem 5). For the unnormalised entropy
-and a box, the nearest point is found by clipping each weight to the box (Theorem 6). For the
-relative entropy and the simplex with a lower limit on each weight, the nearest point is found by
-the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem 7).
+shows why the point of a ball nearest to w is found by scaling w (Theorem 5). For the unnormalised
+entropy and a box, the nearest point is found by clipping each weight to the box (Theorem 6). For
+the relative entropy and the simplex with a lower limit on each weight, the nearest point is found
+by the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem 7).
 
 All bounds of the paper rest on the generalised theorem of Pythagoras (Theorem 2): if p is the
 projection of w on a convex set and u is in the set, D(u, w) ≥ D(u, p) + D(p, w), with equality if
@@ -17,9 +17,9 @@ What is run
 -----------
 Figures 2 and 4 are drawn with onlinear.bregman. Fig 2, which the paper has for the ball, is drawn
 for the box and the simplex too, and Fig 4 for the convex functions of all three divergences. The
-statements about divergences and projections are tested on random points w outside the set and u
-inside, with 2 to 20 coordinates. The sets to project on are the ball of radius 1, and the box and
-the simplex with α = 0.3. The affine set is a hyperplane through u in a random direction; the
+statements about divergences and projections are tested on random points, w outside the set and u
+inside it, with 2 to 20 coordinates. The sets to project on are the ball of radius 1, and the box
+and the simplex with α = 0.3. The affine set is a hyperplane through u in a random direction; the
 projection on it is found by a search for the multiplier of the paper's (57).
 
 The algorithm of Fig 3 is transcribed line by line, once as printed, and once with the denominators
@@ -37,9 +37,9 @@ printed is right only where no weight has to change. How often no weight has to 
 how weights and α are drawn, which is why weights are drawn from three distributions.
 
 That a point is the projection is also tested directly: points of the set on the line from the
-projection to u have to be farther from w. For the simplex the projection is computed in two ways:
-by Fig 3 with the right denominators, and by the library, which raises weights until none is below
-the lower limit.
+projection to u have to be farther from w than the projection is. For the simplex the projection is
+computed in two ways: by Fig 3 with the right denominators, and by the library, which raises weights
+until none is below the lower limit.
 """
 
 from functools import partial
@@ -67,7 +67,7 @@ SHOWN = 150  # points in a picture
 
 
 class Lifting(NamedTuple):
-    """Results of Figure 3 on random weights: one number each, or an array by point and draw."""
+    """Results of Figure 3: numbers for one w, or arrays by w and by Dirichlet parameter."""
 
     alpha: Any
     lifted: Any  # whether a weight is below the lower limit α/n
@@ -99,7 +99,7 @@ def run(study: Study) -> Outcome:
 
 
 def _tried(seed: int, points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sides of Theorem 2 by geometry and point, and Figure 3's results by draw."""
+    """Return Theorem 2's sides by geometry and point, and Figure 3's results by parameter and w."""
     rng = np.random.default_rng(seed)
     sides = [[projected(geometry, rng) for _ in range(points)] for geometry in GEOMETRIES]
     return np.array(sides), np.array([[_case(rng, c) for _ in range(points)] for c in DRAWS])
@@ -120,7 +120,7 @@ def _case(rng: np.random.Generator, concentration: float) -> Lifting:
 
 
 def _theorem_2(sides: Projected) -> list[Claim]:
-    """Return the claims on divergences and projections; the last axis is the geometry."""
+    """Return the claims on divergences and projections; the last axis of ``sides`` is geometry."""
     points = f"3 × {len(sides.whole)} points"
     drawn = np.max(np.abs(sides.definition / sides.whole - 1))
     most = np.max(sides.parts / sides.whole)

@@ -12,7 +12,7 @@ __all__ = ["Counterexample", "counterexamples"]
 
 
 class Counterexample(NamedTuple):
-    """A statement of the form left ≤ right, evaluated on one example, as printed and corrected."""
+    """A statement left ≤ right on an example: both sides' values, as printed and as corrected."""
 
     name: str
     statement: str

@@ -24,7 +24,7 @@ CURVES = (("projected", KEPT), ("free", FREE), ("true weights", TARGET), ("ceili
 
 
 def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
-    """Draw the losses of each setting and the upper bound; ``runs`` is by repeat and setting."""
+    """Draw the losses and the upper bound in each setting; ``runs[i][j]``: repeat i, setting j."""
     with matplotlib.rc_context(STYLE):
         figure, axes = new(2, 2, height=2.2, sharex=True)
         for i, (ax, setting) in enumerate(zip(axes.flat, SETTINGS, strict=True)):
@@ -88,7 +88,7 @@ def tunings(
     by_width: np.ndarray,
     by_share: np.ndarray,
 ) -> Picture:
-    """Draw how EG recovers from a shift, and losses over the number of inputs and over α."""
+    """Draw how EG recovers from a shift, and losses against the number of inputs and against α."""
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.6)
         recovery = np.array([run.recovery for run in runs])

@@ -87,7 +87,7 @@ class Bounded(NamedTuple):
 
 
 def bounded(seed: int, rows: int) -> list[Bounded]:
-    """Return the runs of all settings on one stream each."""
+    """Run each setting on its own stream, and return the results."""
     return [_bounded(setting, seed, rows) for setting in SETTINGS]
 
 
@@ -117,7 +117,7 @@ class Priced(NamedTuple):
 
 
 def priced(seed: int, lengths: Sequence[int]) -> Priced:
-    """Return the cost of a shift of the true weights, after each of ``lengths`` rounds.
+    """Return the cost of a shift of the true weights after each number of rounds in ``lengths``.
 
     The cost of a shift is the learner's loss after the shift minus the loss of a new learner that
     starts at the shift. The rows after the shift are the same, however many rounds precede it.
@@ -146,7 +146,7 @@ def _losses(setting: Setting, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np
 
 
 def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return labels of true weights that are outside the set that the learner projects on.
+    """Return labels by true weights that lie outside the set on which the learner projects.
 
     Before the shift, the vector of true weights is made longer than the radius of the ball. If no
     weight is negative, half of the prediction of the other true weights (those after or before the
@@ -164,7 +164,7 @@ def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def over_widths(seed: int, widths: Sequence[int], rows: int) -> np.ndarray:
-    """Return loss and upper bound of C-GD and C-EG if one of n inputs, which are ±1, matters."""
+    """Return loss and upper bound of C-GD and C-EG if only one of n inputs (all ±1) matters."""
     found = []
     for n in widths:
         X, y, u = ol.streams.shifting(

@@ -8,27 +8,27 @@ exponentiated gradient algorithms EGU and EG, each projected on a convex set aft
 in the set, plus a penalty on how far the sequence moves: by Theorem 14 for C-GD, 15 and 18 for
 C-EGU, and 16 for C-EG. Corollary 19 tunes the α of C-EGU.
 
-The text also says that without a bound on w the cost of a shift cannot be bounded, and that the
-projection does bound it. The text says that the bounds of EG and EGU can be exponentially smaller
-than GD's, in the number of inputs, if the true weights are sparse.
+The paper also says that without a bound on w the cost of a shift cannot be bounded, and that the
+projection does bound it. If the true weights are sparse, it says, the bounds of EG and EGU can be
+exponentially smaller than GD's in the number of inputs.
 
 What is run
 -----------
 The streams have 2000 rounds and 20 inputs, and their true weights shift 9 times. Each learner has
 the parameters of its theorem, by from_range and from_drift. For C-GD the vector of true weights and
-the rows have length 1; for the others one input matters, and inputs are uniform on [0, 1]. Labels
-have noise of standard deviation 0.1, and are clipped to [0, 1] for C-EGU. Where a theorem needs the
-true weights inside the set, they are mixed with a share of 0.01 of equal weights, which is also the
-α of C-EG, and of C-EGU in Theorem 15. In every round the loss is compared with its ceiling, the
-theorem's upper bound against the true weights, by onlinear.certificate. Each learner also runs
+each row have length 1; for C-EG and C-EGU only one input matters, and inputs are uniform on [0, 1].
+Labels have noise of standard deviation 0.1, and are clipped to [0, 1] for C-EGU. Where a theorem
+needs the true weights inside the set, they are mixed with equal weights in a share of 0.01, which
+is also the α of C-EG, and of C-EGU in Theorem 15. In every round, onlinear.certificate compares the
+loss with its ceiling, the theorem's upper bound against the true weights. Each learner also runs
 free, that is without a projection.
 
 The price of a shift is the loss after a single shift, minus the loss of a new learner that starts
 at the shift. The true weights before the shift stay for 50 to 3200 rounds, inside the set or
 outside. For EG and EGU the true weights are outside the set because half of the input that matters
-after the shift is subtracted from the labels before the shift, and the other way round. The best
-weight of that input is then 0, and the learner goes on lowering its weight. For GD the vector of
-true weights before the shift is 10 times as long as the radius.
+after the shift is subtracted from the labels before the shift, and vice versa. The best weight of
+that input is then 0, and the learner goes on lowering its weight. For GD the vector of true weights
+before the shift is 10 times as long as the ball's radius.
 
 To vary the number of inputs n, there are streams where one input matters, all inputs are ±1, and
 there are 3 shifts in 8000 rounds and no noise. Each statement that is false as printed is computed
@@ -79,7 +79,7 @@ from onlinear.papers.tracking.shifting_runs import (
 __all__ = ["run"]
 
 ROWS = 2000
-GROWN = 2.0  # a price counts as growing if a fourfold past makes it this many times larger
+GROWN = 2.0  # a price grows if four times as many rounds before it raise it by this factor
 BOUNDS = (  # claims about SETTINGS, in the same order
     ("theorem-14", "The loss of C-GD is at most (43) (Theorem 14)"),
     (
@@ -172,7 +172,10 @@ def _printed(case: Counterexample) -> Claim:
 
 
 def _shifts(price: np.ndarray) -> list[Claim]:
-    """Return claims on ``price``: by learner, past, rounds before a shift, free or projected."""
+    """Return claims on the price of a shift.
+
+    The axes of ``price`` are learner, past, rounds before the shift, and free or projected.
+    """
     last, before = price[:, :, -1], price[:, :, -3]  # ``last``: four times as many rounds before
     kept = last[:, :, 1] < GROWN * np.maximum(before[:, :, 1], 1.0)
     grown = last[1:, 1, 0] / before[1:, 1, 0]
