@@ -8,9 +8,7 @@ import os
 import signal
 from types import FrameType
 
-__all__ = ["main", "ready"]
-
-_usual = signal.getsignal(signal.SIGINT)
+__all__ = ["main"]
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
@@ -18,15 +16,11 @@ def _stop(signum: int, frame: FrameType | None) -> None:
     os._exit(128 + signum)
 
 
-def ready() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again, which the command handles from now on."""
-    if signal.getsignal(signal.SIGINT) is _stop:
-        signal.signal(signal.SIGINT, _usual)  # this ignores Ctrl-C if the shell does
-
-
 def main() -> None:
     """Import the ``onlinear`` command and run it."""
-    signal.signal(signal.SIGINT, _stop)
+    usual = signal.signal(signal.SIGINT, _stop)
     from onlinear._cli.app import entry
+    from onlinear._cli.console import at_start
 
+    at_start(lambda: signal.signal(signal.SIGINT, usual))  # commands handle KeyboardInterrupt
     entry()

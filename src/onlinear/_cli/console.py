@@ -3,13 +3,19 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import typer
 
-import onlinear_command
+__all__ = ["at_start", "busy", "ending"]
 
-__all__ = ["busy", "ending"]
+_at_start: Callable[[], object] = bool  # does nothing
+
+
+def at_start(call: Callable[[], object]) -> None:
+    """Have :func:`ending` call a function when its block begins."""
+    global _at_start
+    _at_start = call
 
 
 @contextlib.contextmanager
@@ -18,7 +24,7 @@ def ending() -> Iterator[None]:
     from onlinear._cli.errors import CommandError
 
     try:
-        onlinear_command.ready()
+        _at_start()
         yield
     except BrokenPipeError:  # the process that reads our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
