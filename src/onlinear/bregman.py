@@ -103,11 +103,11 @@ def lift_simplex(w, alpha):
     """Project w in place as :func:`project_simplex` does; return whether w has changed.
 
     When some weights are raised to α/n, the others are scaled down, and more of them may fall below
-    α/n. They are raised in the next pass, and so on, until none is below. A pass costs O(n), and a
-    few passes usually suffice, though up to n are possible. Sorting the weights, or taking medians
-    as in Herbster & Warmuth's Figure 3, has a better worst case. ``benchmarks/speed.py`` compares
-    the passes with sorting: sorting is slower for hundreds of weights and equally fast for a
-    million.
+    α/n. Those are raised in the next pass, and so on, until no weight is below α/n. A pass costs
+    O(n), and a few passes usually suffice, though up to n are possible. Sorting the weights, or
+    taking medians as in Herbster & Warmuth's Figure 3, has a better worst case.
+    ``benchmarks/speed.py`` compares the passes with sorting: sorting is slower for hundreds of
+    weights and equally fast for a million.
     """
     n = w.size
     floor = alpha / n

@@ -36,22 +36,23 @@ predicts one row and learns its label; Numba compiles it. Such a class has ``pre
 3.0
 
 The learner
-    ``Algorithm`` (``init``, ``step``, the rules that rows must obey), ``Learner``, and
-    ``SecondOrder`` for learners whose state has a matrix S = Σ. A class with ``_poor_score = True``
-    may have R² < 0.5 on scikit-learn's test data. For other classes, such an R² makes
-    ``check_regressors_train`` of ``check_estimator`` fail, with an ``AssertionError`` that has no
-    text.
+    ``Algorithm`` holds ``init``, ``step`` and the rules that rows must obey. ``Learner`` is the
+    base class of learners, and ``SecondOrder`` that of learners whose state has a covariance matrix
+    S = Σ. A class with ``_poor_score = True`` may have R² < 0.5 on scikit-learn's test data. For
+    other classes, such an R² makes ``check_regressors_train`` of ``check_estimator`` fail, with an
+    ``AssertionError`` that has no text.
 The step
     ``Step`` turns a function into a step, which returns a value and ``FINE``, ``OVERFLOW``, or
     ``DOMAIN + k`` if the row breaks rule k of the ``Algorithm``. The optional ``Bulk`` describes
-    how to run second-order rounds on blocks of rows, which is faster with 64 columns or more.
+    how rounds that update Σ are run on blocks of rows, which is faster with 64 columns or more.
 Checks of parameters
     ``number``, ``whole``, ``limit`` (a positive number, or None for infinity) and ``choice`` check
     a parameter and return it. With ``asked``, the same four functions also check the arguments of a
     function.
 States
-    ``weights`` returns ``Weights(t, w)``, ``gaussian`` returns ``Gaussian(t, w, S)``. ``GAUSSIAN``,
-    as ``Algorithm(..., follows=GAUSSIAN)``, lets ``Standardized`` rescale a ``Gaussian`` state.
+    ``weights`` returns the initial state ``Weights(t, w)``, and ``gaussian`` the initial state
+    ``Gaussian(t, w, S)``. ``GAUSSIAN``, as ``Algorithm(..., follows=GAUSSIAN)``, lets
+    ``Standardized`` rescale a ``Gaussian`` state.
 Second-order rounds
     ``covariance_times`` sets work[0] to Σx, and ``learn`` updates w and Σ. ``learn_later`` is
     faster where Σ is large: it defers the update of Σ to the next round, or to ``settle``.

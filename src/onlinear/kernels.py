@@ -38,7 +38,10 @@ class Kernel:
     """
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return kind, gamma, coef0 and degree for compiled code, for rows of d columns."""
+        """Return the kernel as four numbers for compiled code: kind, gamma, coef0 and degree.
+
+        ``d`` is the number of columns of the rows.
+        """
         raise NotImplementedError
 
     def __call__(self, Z: Any, x: Any) -> np.ndarray:
@@ -55,7 +58,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """K(x, z) = xᵀz: with this kernel, a kernel learner equals the linear learner.
+    """K(x, z) = xᵀz: with this kernel, a kernel learner predicts like its linear counterpart.
 
     >>> from onlinear.kernels import Linear
     >>> Linear()([[1.0, 2.0], [0.0, 1.0]], [3.0, 4.0])
@@ -63,20 +66,20 @@ class Linear(Kernel):
     """
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return kind, gamma, coef0 and degree for compiled code."""
+        """Return the kernel as four numbers for compiled code: kind, gamma, coef0 and degree."""
         return float(LINEAR), 1.0, 0.0, 1.0
 
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """K(x, z) = (gamma·xᵀz + coef0)^degree: its features are all products of ≤ ``degree`` inputs.
+    """K(x, z) = (gamma·xᵀz + coef0)^degree: its features are products of at most ``degree`` inputs.
 
     Parameters
     ----------
     degree : int, default 2
         A whole number, 1 ≤ degree ≤ 1000.
     coef0 : float, default 1.0
-        Weight of the lower degrees, coef0 ≥ 0.
+        Weight of the products of fewer than ``degree`` inputs, coef0 ≥ 0.
     gamma : float, default 1.0
         Scale of the inner product, gamma > 0.
 
@@ -92,7 +95,7 @@ class Polynomial(Kernel):
     gamma: float = 1.0
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return kind, gamma, coef0 and degree for compiled code."""
+        """Return the kernel as four numbers for compiled code: kind, gamma, coef0 and degree."""
         return (
             float(POLYNOMIAL),
             number(self, "gamma", above=0),
@@ -121,14 +124,14 @@ class RBF(Kernel):
     gamma: float | None = None
 
     def numbers(self, d: int) -> tuple[float, float, float, float]:
-        """Return kind, gamma, coef0 and degree for compiled code."""
+        """Return the kernel as four numbers for compiled code: kind, gamma, coef0 and degree."""
         gamma = 1.0 / d if self.gamma is None else number(self, "gamma", above=0)
         return float(GAUSSIAN), gamma, 0.0, 1.0
 
 
 @kernel
 def similarity(form, z, x):
-    """Return K(z, x) for the kernel with the parameters ``form``."""
+    """Return K(z, x) for the kernel that ``form`` describes, as ``Kernel.numbers`` returns it."""
     kind, gamma, coef0, degree = form[0], form[1], form[2], form[3]
     if kind == GAUSSIAN:
         total = 0.0
@@ -164,12 +167,15 @@ def checked(owner: Any, name: str = "kernel") -> Kernel | RowKernel:
 
 
 def numbers(given: Kernel | RowKernel, d: int) -> tuple[float, float, float, float]:
-    """Return the parameters of a kernel for compiled code; a custom kernel is marked GIVEN."""
+    """Return a kernel as four numbers for compiled code; the kind of a custom kernel is GIVEN."""
     return given.numbers(d) if isinstance(given, Kernel) else (float(GIVEN), 1.0, 0.0, 1.0)
 
 
 def evaluated(given: RowKernel, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return a custom kernel's values K(z_i, x); refuse all but one finite number per row of Z."""
+    """Return a custom kernel's values K(z_i, x) for the rows z_i of Z.
+
+    Raise an error unless they are one finite number per row.
+    """
     values = np.asarray(given(Z, x), dtype=np.float64)
     if values.shape != (len(Z),):
         raise ValueError(
@@ -205,7 +211,7 @@ def register(function: RowKernel) -> RowKernel:
 
 
 def plain(given: Any) -> dict[str, Any]:
-    """Return a kernel in a form that JSON can hold; refuse a function that is not registered."""
+    """Return a kernel as a dict for a state file; refuse a function that is not registered."""
     if type(given) in BUILT_IN.values():
         numbers = {field.name: plain_number(getattr(given, field.name)) for field in fields(given)}
         return {"name": type(given).__name__, **numbers}

@@ -92,7 +92,7 @@ class River(GuardedBy, base.Regressor):
             self.__dict__.update(learner=learner, _columns=columns)  # both or neither
 
     def _with(self, x: Mapping[Hashable, float]) -> tuple[Learner, dict[Hashable, int]]:
-        """Return learner and columns or, if x has new features, copies with columns for these."""
+        """Return learner and columns; for new features in x, copies that have columns for them."""
         if not isinstance(x, Mapping):
             hint = "; onlinear.replay takes sparse rows" if checks.sparse(x) else ""
             raise TypeError(f"River needs a row as a dict, got {type(x).__name__}{hint}")

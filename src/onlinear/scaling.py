@@ -101,17 +101,17 @@ class Standardized(Nested, Learner):
     The columns may be in any units. The learner inside sees each column minus its running mean,
     divided by its running standard deviation, and a 1 for the intercept. When the mean or deviation
     changes, the learner's state is converted exactly, as if all past rows had been in the new
-    units. Multiplying a column by a number, or adding a number to it, changes nothing but rounding
-    (which CIRR, OSLOG and ONS can amplify). A constant column is left out; once it begins to vary,
-    it is added like a new column, with the learner's prior. Costs O(d²) per round, like the learner
-    inside.
+    units. If a column is multiplied by a number, or a number is added to it, predictions change
+    only by rounding errors (which CIRR, OSLOG and ONS can amplify). A constant column is left out;
+    once it begins to vary, it is added like a new column, with the learner's prior. Costs O(d²) per
+    round, like the learner inside.
 
     The given learner only says which class and parameters to use; Standardized does not train it.
     Change the parameters of the learner with ``set_params(learner__c=10.0)``. No regret bound is
     known for Standardized. Labels are not centred, so the intercept has to learn their mean: a
     learner that shrinks its predictions, as LASER does unless ``shrink=False``, shrinks the
     intercept too. WEMM can refuse a standardized row u with ‖u‖² ≥ b, and ‖u‖² can be as large as
-    the number of rows seen; ONS also assumes rows of bounded length. Unlike Auto, Standardized does
+    the number of rows seen; ONS, too, assumes rows of bounded norm. Unlike Auto, Standardized does
     not clip outliers.
 
     Parameters
@@ -123,8 +123,9 @@ class Standardized(Nested, Learner):
         Whether to fit an intercept. Without an intercept, columns are not centred, and are divided
         by the root of their mean square.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def inspect(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A state file.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what is in a state file; nothing in it is executed."""
+    """Show what is in a state file (a saved model or run); nothing in it is executed."""
     with ending():
         from onlinear._cli.inspect import show
         from onlinear._cli.output_paths import check_outputs
@@ -178,7 +178,10 @@ def entry() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device for closed standard streams, so that no file gets their descriptors."""
+    """Open the null device in place of each standard stream that is closed.
+
+    Otherwise, the next file to be opened would get the descriptor of this stream (0, 1 or 2).
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

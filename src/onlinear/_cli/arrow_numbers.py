@@ -1,7 +1,7 @@
-"""Conversion of numbers between Arrow and NumPy through their memory buffers.
+"""Conversion of numbers between Arrow and NumPy arrays by way of their memory buffers.
 
-pyarrow's own conversions import pandas wherever it is installed, and this import takes a third of
-the time of a run on a small file.
+pyarrow's own conversions import pandas if it is installed, and this import takes a third of the
+time that the ``onlinear`` command takes for a small file.
 """
 
 import numpy as np

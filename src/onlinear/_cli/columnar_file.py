@@ -18,7 +18,7 @@ ROWS, NUMBERS = 1 << 16, 1 << 21  # the most rows, and the most numbers, of a bl
 
 
 class Batches:
-    """A Parquet or Arrow file."""
+    """A Parquet or Arrow file, read in blocks of rows."""
 
     may_miss = False
 
@@ -64,7 +64,8 @@ class Batches:
         """Skip the first ``row`` rows; yield the others in blocks, each paired with the number 0.
 
         In place of 0, the reader of text files yields the byte position after the block. Parquet
-        and Arrow files have no byte positions, so ``byte`` is ignored here.
+        and Arrow files have no byte positions, so ``byte``, the position to begin at, is ignored
+        here.
         """
         most = max(min(ROWS, NUMBERS // len(types)), 1)
         for batch in self._batches(list(types), row):

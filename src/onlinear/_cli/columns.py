@@ -25,7 +25,7 @@ INDEX = "__index_level_0__"  # pandas' name for an unnamed index in Parquet
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The rows of a block: features, labels (NaN if missing), and why some rows are bad."""
+    """A block of rows: features, labels (NaN if missing), and what is wrong with each bad row."""
 
     X: np.ndarray
     y: np.ndarray
@@ -163,13 +163,13 @@ def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, lis
 
 
 def encoded(one_hot: Iterable[str], names: Collection[str]) -> list[str]:
-    """Return the columns that ``--one-hot`` names, without their categories."""
+    """Return the names of the columns in ``one_hot``, without their categories."""
     listed = [asked if asked in names else asked.partition("=")[0] for asked in one_hot]
     return split(listed, names)
 
 
 def split(asked: Iterable[str], names: Collection[str]) -> list[str]:
-    """Return the columns that options name; one option may list several, separated by commas."""
+    """Return the column names in ``asked``: each text is a name, or several with commas between."""
     found: list[str] = []
     for name in asked:
         parts = name.split(",")
@@ -242,7 +242,7 @@ def _has_commas(column: pa.ChunkedArray) -> bool:
 
 
 def _words(kind: Any) -> str:
-    """Return a word for what a column of this type holds, such as "numbers" or "times"."""
+    """Return what a column of this type holds, in words for messages: "numbers", for example."""
     is_ = pa.types
     tests = is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null
     if any(test(kind) for test in tests):

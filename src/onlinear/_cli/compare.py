@@ -49,7 +49,7 @@ def compare_learners(options: CompareOptions) -> None:
 
 
 class Race:
-    """Runs several learners over the labelled rows of a source."""
+    """Runs several learners over the labelled rows of the given files or pipe (the source)."""
 
     def __init__(
         self, source: Source, columns: Columns, runners: list[Runner], *, skip: bool
@@ -95,7 +95,7 @@ class Race:
             self.tally.learn(exact(np.zeros(y.size), y))
 
     def contest(self) -> Contest:
-        """Return the losses of all learners and of the best fixed predictor."""
+        """Return, for the report, the losses of all learners and of the best fixed predictor."""
         *losses, fixed = self._curves.table.T
         words = f"{self.tally.learnt:,} rows, {len(self.columns.names)} inputs"
         if self.tally.skipped:

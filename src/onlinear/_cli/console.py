@@ -13,14 +13,14 @@ _at_start: Callable[[], object] = bool  # does nothing
 
 
 def at_start(call: Callable[[], object]) -> None:
-    """Have :func:`ending` call a function when its block begins."""
+    """Have :func:`ending` call the given function just before it runs its ``with`` block."""
     global _at_start
     _at_start = call
 
 
 @contextlib.contextmanager
 def ending() -> Iterator[None]:
-    """If the block raises an error, print it as one line and exit with the error's exit code."""
+    """If the ``with`` block raises an error, print one line and exit with the error's exit code."""
     from onlinear._cli.errors import CommandError
 
     try:
@@ -45,7 +45,7 @@ def ending() -> Iterator[None]:
 
 @contextlib.contextmanager
 def busy(text: str) -> Iterator[None]:
-    """Show ``text`` and a spinner on a terminal while the block runs."""
+    """Show ``text`` and a spinner on a terminal while the ``with`` block runs."""
     if not sys.stderr.isatty():
         yield
         return

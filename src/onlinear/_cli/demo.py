@@ -1,4 +1,4 @@
-"""``onlinear demo``: learners on a synthetic drifting stream and on an EEG recording."""
+"""``onlinear demo``: run five learners on a synthetic drifting stream and an EEG recording."""
 
 import contextlib
 import copy
@@ -53,7 +53,7 @@ class Stream(NamedTuple):
 
 
 def turning(rows: int, degrees: float, seed: int) -> Stream:
-    """Return a synthetic stream whose true weights rotate by ``degrees`` per row."""
+    """Return a synthetic stream whose true weights rotate by ``degrees`` degrees per row."""
     X, y = rotating(rows, COLUMNS, degrees, seed=seed)
     turn = f"the true weights turn by {degrees:g}° per row"
     words = f"{rows:,} rows of {COLUMNS} features; {turn}. {PRICE}"
@@ -82,7 +82,7 @@ def brain() -> Stream | None:
 
 
 def run(rows: int, degrees: float, seed: int, report: Path) -> None:
-    """Replay both streams with all learners, print the tables and write the HTML page."""
+    """Run all learners on both streams, print tables, and write an HTML page to ``report``."""
     streams = [stream for stream in (turning(rows, degrees, seed), brain()) if stream is not None]
     contests = _contests(streams)
     for contest in contests:
@@ -113,9 +113,11 @@ def _contests(streams: Sequence[Stream]) -> list[Contest]:
 
 @contextlib.contextmanager
 def _beside() -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Yield a function that submits a call and returns a function that returns its result.
+    """Yield a function, ``submit``, that runs other functions in a second process.
 
-    The call runs in a second process. On one core, it runs here, when the result is asked for.
+    ``submit(function, *arguments)`` returns at once; what it returns is a function that, when
+    called, waits for the result and returns it. On one core there is no second process: the result
+    is computed when it is asked for.
     """
     if usable_cores() == 1:
         yield functools.partial

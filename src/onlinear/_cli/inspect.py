@@ -24,7 +24,7 @@ SHOWN = 20  # how many weights are listed
 
 
 def described(path: str) -> dict[str, Any]:
-    """Return what a state file holds, as plain JSON values; refuse a damaged file."""
+    """Return what a state file holds, as a dict for JSON; raise an error if it is damaged."""
     header, numbers = file_format.summary(path)
     found: dict[str, Any] = {
         "file": path,
@@ -65,7 +65,7 @@ def _kind(header: dict[str, Any]) -> str:
 
 
 def _keyed(keyed: Any) -> dict[str, Any]:
-    """Return a Keyed's initial learner, and its counts of keys, events and late labels."""
+    """Return what to print about a ``Keyed``: the learner that keys start with, and counts."""
     return {
         "model": repr(keyed._models.initial),
         "keys": len(keyed),
@@ -76,7 +76,7 @@ def _keyed(keyed: Any) -> dict[str, Any]:
 
 
 def _learner(model: Learner) -> dict[str, Any]:
-    """Return a learner's parameters and what it has learnt."""
+    """Return what to print about a learner: parameters, numbers of rows, weights, and more."""
     found: dict[str, Any] = {
         "learner": type(model).__name__,
         "model": repr(model),
@@ -101,7 +101,7 @@ def _learner(model: Learner) -> dict[str, Any]:
 
 
 def _run(run: dict[str, Any]) -> dict[str, Any]:
-    """Return what a state file says about the run that wrote it."""
+    """Return what to print about the run of ``onlinear run`` that wrote a state file."""
     tally, columns = RunFigures.restored(run["tally"]), run["columns"]
     return {
         "files": run["paths"],
@@ -147,7 +147,10 @@ def _shown(text: str) -> str:
 
 
 def _lines(found: dict[str, Any], under: str = "") -> list[tuple[str, str]]:
-    """Return pairs of name and value; a name in a nested dict is prefixed with the dict's name."""
+    """Return the entries of a nested dict as a flat list of pairs of texts, name and value.
+
+    The name of an entry of an inner dict begins with the name of that dict, as in "run: skipped".
+    """
     lines: list[tuple[str, str]] = []
     for name, value in found.items():
         if isinstance(value, dict):

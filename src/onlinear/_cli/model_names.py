@@ -96,11 +96,11 @@ def model(name: str, params: Iterable[str] = (), standardize: bool | None = None
 
 
 def readings(name: str, params: Iterable[str], standardize: bool | None) -> list[Learner]:
-    """Return the learner that a name stands for now, and the one it meant before release 0.11.
+    """Return the learner that a name stands for now, and the one it stood for before release 0.11.
 
-    A run that is resumed may have begun with an earlier release, in which ``--model laser`` shrank
-    its predictions, and features were standardized only if asked for. A state file holds one
-    learner, which is the same in every release.
+    A run that is resumed may have begun with an earlier release, in which ``--model laser`` created
+    a learner that shrank its predictions, and features were standardized only if the user asked for
+    it. A state file holds one learner, which is the same in every release.
     """
     params = list(params)
     now = model(name, params, standardize)
@@ -116,7 +116,7 @@ def specs(texts: Iterable[str]) -> list[str]:
 
 
 def check_data(data: Iterable[str], models: Iterable[str], *, several: bool) -> None:
-    """Refuse a learner's name given as a file, such as ``laser`` in ``--models auto laser``.
+    """Raise an error if a learner's name is given as a data file, as in ``--models auto laser``.
 
     ``several`` says whether the command takes several learners.
     """

@@ -40,9 +40,9 @@ class WeightSamples:
         return stride - seen % stride
 
     def pass_rows(self, rows: int, last: int, model: Learner) -> None:
-        """Count ``rows`` more rows, which are at most :meth:`ahead`; take a sample if one is due.
+        """Count ``rows`` more rows, at most :meth:`ahead` of them; take a sample if one is due.
 
-        ``last`` is the number, in the stream, of the last row counted.
+        ``last`` is the number that the last of these rows has in the stream.
         """
         seen = self.kept.seen + rows
         places = [seen] if rows == self.ahead() and _has_effects(model, self.columns) else []
@@ -59,7 +59,7 @@ class WeightSamples:
         return restore
 
     def described(self) -> tuple[int, np.ndarray]:
-        """Return the number of rows and the samples, for a state file."""
+        """Return the number of rows counted so far, and the samples, for a state file."""
         return self.kept.seen, self.kept.described()
 
     @classmethod
@@ -79,10 +79,11 @@ def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> l
 
     Each sample in ``kept`` begins with the learner's weights; other figures for a report may
     follow. A run with a report takes more samples than a run without; only the samples that both
-    would take are used, so both print the same lines.
+    kinds of run would take are used, so both print the same lines.
 
-    A weight is multiplied by the standard deviation of its column, and averaged over each tenth of
-    the rows. The weights with the largest difference between two tenths are listed.
+    Each weight is multiplied by the standard deviation of its column, and its samples are averaged
+    over each tenth of the rows. The weights with the largest difference between two tenths are
+    listed.
     """
     stride = WeightSamples(0).kept.stride_after(kept.seen)
     late = (kept.places > EARLY) & (kept.places % stride == 0)

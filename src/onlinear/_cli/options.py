@@ -199,7 +199,7 @@ def source_of(options: RunOptions | CompareOptions) -> "Source":
 def taking(
     options: type[Options],
 ) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Return a decorator that turns a function with an ``options`` argument into a command.
+    """Return a decorator that turns a function of one ``options`` object into a command.
 
     The fields of the dataclass ``options`` become the options of the command.
     """

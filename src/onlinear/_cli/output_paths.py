@@ -55,7 +55,10 @@ def is_same_file(one: AnyPath, other: AnyPath) -> bool:
 
 
 def _identity(path: AnyPath, stream: Any) -> object:
-    """Return a value that identifies a file, even before it exists; None for pipes and devices."""
+    """Return a value that is the same for all paths to a file; None for pipes and devices.
+
+    The file need not exist yet. The path "-" stands for ``stream``.
+    """
     try:
         found = os.fstat(stream.fileno()) if path == "-" else Path(path).stat()
     except (OSError, ValueError):  # a file that does not exist yet, or a stream without a file

@@ -29,7 +29,7 @@ def listed() -> str:
 
 
 def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
-    """Return the figures and tables to run, each once, spelled as in ``onlinear.papers.NAMES``."""
+    """Return the names of the figures and tables to run, each once, spelled as in ``NAMES``."""
     if everything and names:
         raise UsageError(f"use either --all or names, got --all and {' '.join(names)}")
     try:
@@ -39,10 +39,10 @@ def chosen(names: Sequence[str], *, everything: bool) -> Sequence[str]:
 
 
 def run(names: Sequence[str], study: Study, folder: Path) -> None:
-    """Reproduce figures and tables; print a verdict and write a page on each, and an index page.
+    """Reproduce figures and tables; print a verdict on each, write a page on each, and an index.
 
-    If data are missing, raise an error if ``names`` has only one figure or table; otherwise report
-    the missing data and go on with the next name.
+    If the data of a figure or table are missing or damaged, a message is printed, and the next name
+    follows; if ``names`` has only one name, an error is raised instead.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _progress(names) as begin, study.hands(min(usable_cores(), MOST_PROCESSES)):
@@ -68,7 +68,11 @@ def run(names: Sequence[str], study: Study, folder: Path) -> None:
 
 @contextmanager
 def _progress(names: Sequence[str]) -> Iterator[Callable[[str], Tell]]:
-    """Yield a function that, called at the start of a figure, returns one that shows progress."""
+    """Show progress bars on a terminal; yield a function to call as each figure begins.
+
+    This function takes the figure's name, and returns another function, which takes the number of
+    steps done and their total, and updates the figure's bar.
+    """
     if not sys.stderr.isatty():
         yield lambda name: lambda done, of: None
         return

@@ -1,8 +1,9 @@
 """Parse CSV and JSON lines: whole blocks with pyarrow, value by value if a block has a bad row.
 
-A parser is given the columns to read and their types, and returns a table with one row per record.
-A record that cannot be read becomes a row of nulls, an invalid value becomes a null; in both cases,
-the faults list the row with the reason.
+A parser is given the columns to read and their types. It returns a table with one row per record (a
+row of a CSV file, or a JSON object). A record that cannot be read becomes a row of nulls, an
+invalid value becomes a null; in both cases, ``Parsed.faults`` has the reason, under the number of
+the row.
 """
 
 import io
@@ -55,7 +56,7 @@ class CSV(NamedTuple):
         )
 
     def guess(self, data: bytes) -> pa.Table:
-        """Return records as a table, with column types guessed from their values."""
+        """Return the records in ``data`` as a table; the types of its columns are guessed."""
         table = self._read(data, {}, handler=lambda row: "skip")
         for i, name in enumerate(table.column_names):
             if pa.types.is_string(table[name].type) and _mostly_numbers(table[name], self.decimal):
@@ -63,7 +64,7 @@ class CSV(NamedTuple):
         return table
 
     def parse(self, data: bytes, types: Types) -> Parsed:
-        """Return the records as a table with the columns in ``types``, and the bad rows."""
+        """Return the records in ``data``, as a table with the columns in ``types``, and faults."""
         try:
             return Parsed(self._read(data, types), {})
         except pa.ArrowInvalid:
@@ -107,7 +108,7 @@ def _number(text: str, decimal: str) -> float | None:
 def _converted(
     name: str, values: pa.Array, kind: pa.DataType, decimal: str, faults: Faults
 ) -> pa.Array:
-    """Convert bytes to the type ``kind``; invalid values become null and go to ``faults``."""
+    """Convert bytes to the type ``kind``; an invalid value becomes null and adds to ``faults``."""
     found: list[Any] = []
     for row, value in enumerate(values.to_pylist()):
         result = None
@@ -133,7 +134,7 @@ class Lines:
     """The parser of JSON lines: one JSON object per line."""
 
     def guess(self, data: bytes) -> pa.Table:
-        """Return records as a table, with column types guessed from their values."""
+        """Return the records in ``data`` as a table; the types of its columns are guessed."""
         try:
             return pa.json.read_json(
                 io.BytesIO(data), pa.json.ReadOptions(block_size=max(len(data), 1))
@@ -144,9 +145,9 @@ class Lines:
             return pa.table({name: _guessed([r.get(name) for r in records]) for name in names})
 
     def parse(self, data: bytes, types: Types) -> Parsed:
-        """Return the records as a table with the columns in ``types``, and the bad rows.
+        """Return the records in ``data``, as a table with the columns in ``types``, and faults.
 
-        A key that a JSON object lacks is a missing value.
+        If a JSON object lacks a key, the value in this column is null.
         """
         options = pa.json.ParseOptions(
             explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
@@ -187,7 +188,7 @@ class Lines:
 def _guessed(values: list[Any]) -> pa.Array:
     """Return an array of the type that most values have: Boolean, number, or else text.
 
-    Only text is copied; Booleans and numbers become nulls, since only their type is needed.
+    Only text is copied; Booleans and numbers become nulls, since only the array's type is needed.
     """
     given = [value for value in values if value is not None]
     for kind in (pa.bool_(), pa.float64()):

@@ -1,6 +1,7 @@
-"""Write predictions as CSV, one line per row.
+"""Write the predictions of ``onlinear run`` as CSV, one line per row.
 
-A resumed run first truncates the file to the length that it had when the state was saved.
+A resumed run first truncates the file to the length that it had when the state of the run was
+saved.
 """
 
 import io
@@ -51,7 +52,7 @@ class Nothing:
 
 
 class Predictions:
-    """Writes predictions to a CSV file, or standard output (``"-"``), from byte ``start`` on."""
+    """A CSV file of predictions, or standard output (``"-"``), written from byte ``start`` on."""
 
     def __init__(self, path: str, start: int = 0) -> None:
         self.path: str | None = path

@@ -1,4 +1,4 @@
-"""The progress bar of a run; shown on a terminal only."""
+"""The progress bar of ``onlinear run`` and ``onlinear compare``; shown only on a terminal."""
 
 import contextlib
 import sys
@@ -18,11 +18,12 @@ COMPILED = " (compiled once, about 20 s)"  # shown unless compiled code came wit
 def meter(
     source: Source, who: str, *, loss: bool = True
 ) -> Iterator[Callable[[Place, RunFigures], None]]:
-    """Yield a function that updates the bar, given the place in the source and the run's figures.
+    """Show a progress bar, and yield the function that updates it.
 
-    Until the first call, the bar shows that ``who`` (a text such as the learner's name) is
-    starting, which includes compiling. With ``loss=False``, as for several learners, the loss is
-    not shown.
+    This function takes the place reached in the source, and the figures so far (such as the number
+    of rows and the mean squared error). Until the first call, the bar shows that ``who`` (a text
+    such as the learner's name) is starting, which includes compiling. With ``loss=False``, as for
+    several learners, the loss is not shown.
     """
     if not sys.stderr.isatty():
         yield lambda place, tally: None

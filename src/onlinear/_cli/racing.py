@@ -1,4 +1,4 @@
-"""A learner in a comparison, optionally with the last labels as additional features."""
+"""A learner in ``onlinear compare``, optionally with the last labels as additional features."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ def every(y: np.ndarray) -> np.ndarray:
 
 
 def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
-    """Return predictions and labels as a replay in which no row was skipped."""
+    """Return a ``Replay`` with these predictions and labels, in which no row was skipped."""
     return Replay(predictions, y, np.zeros(0, dtype=np.intp))
 
 
@@ -33,8 +33,8 @@ class Runner:
     """A learner in the comparison, its loss so far, and the error that stopped it, if any.
 
     With ``lags`` > 0, the last ``lags`` labels are additional features. The first row, which has no
-    label before it, is then predicted as 0 and not learnt. Where one of the next rows has fewer
-    than ``lags`` labels before it, the first label fills the gap.
+    label before it, is then predicted as 0 and not learnt. In the next rows, as long as there are
+    fewer than ``lags`` earlier labels, the first label stands in for the missing ones.
     """
 
     model: Learner
@@ -57,7 +57,7 @@ class Runner:
         return self.lags > 0 or (isinstance(self.model, Auto) and self.model.lags > 0)
 
     def replay(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
-        """Predict and learn rows; return the cumulative loss after each, or NaN after an error."""
+        """Predict and learn rows; return the total loss up to each row, or NaNs after an error."""
         if not self.out:
             try:
                 predictions = self._predicted(X, y, names, first)
@@ -69,7 +69,7 @@ class Runner:
         return np.full(y.size, np.nan)
 
     def _predicted(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
-        """Predict and learn rows, with the last labels as features if ``lags`` > 0."""
+        """Predict and learn rows, with the last ``lags`` labels as features; return predictions."""
         without = int(self.lags > 0 and self.past.size == 0)  # the first row has no lags
         X, names = self._with_lags(X, y), [*names, *(f"y_{{t−{i + 1}}}" for i in range(self.lags))]
         predictions = np.zeros(y.size)
@@ -89,7 +89,7 @@ class Runner:
 
 
 def runner_of(spec: str, standardize: bool | None) -> Runner:
-    """Return the learner that a text such as ``laser:c=10`` describes.
+    """Return the ``Runner`` of the learner that a text such as ``laser:c=10`` describes.
 
     With ``laser:c=10:lags=2``, the last two labels are additional features.
     """

@@ -1,4 +1,4 @@
-"""Read the next blocks in a thread while earlier blocks are learnt."""
+"""Read the next blocks of rows in a thread while earlier blocks are learnt."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -15,13 +15,13 @@ WAIT = 0.2  # seconds between calls of ``idle``
 def ahead(
     items: Iterable[Item], idle: Callable[[], None], last: Callable[[], bool] = lambda: False
 ) -> Iterator[Item]:
-    """Yield items produced in a thread; while waiting for the next, call ``idle`` now and then.
+    """Yield ``items``, which a thread produces in advance; while waiting for one, call ``idle``.
 
-    Once ``last`` returns true, the thread produces no more items; those already produced are
-    yielded.
+    ``idle`` is called every 0.2 seconds of waiting. Once ``last`` returns true, the thread produces
+    no more items; the items already produced are still yielded.
 
-    An exception from ``idle`` ends the iteration and is passed on. The thread is a daemon, so the
-    process can end while the thread waits for standard input.
+    An exception from ``idle`` ends the iteration and is passed on to the caller. The thread is a
+    daemon, so the process can end while the thread waits for standard input.
     """
     queue: Queue[tuple[str, Any]] = Queue(DEPTH)
     ended = threading.Event()

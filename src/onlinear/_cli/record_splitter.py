@@ -1,8 +1,9 @@
 """Split a text file into blocks of whole records, starting at any byte.
 
-This module, not the CSV or JSON parser, divides a text file into blocks. Because blocks have whole
-records, a block with an invalid record can be parsed again row by row, a run can be resumed at the
-byte where a block begins, and records from a pipe are parsed as soon as they arrive.
+A record is a row of a CSV file, which may span several lines, or a line of a JSON lines file. This
+module, not the CSV or JSON parser, divides a text file into blocks. Because blocks have whole
+records, a block with an invalid record can be parsed again record by record, a run can be resumed
+at the byte where a block begins, and records from a pipe are parsed as soon as they arrive.
 """
 
 import hashlib
@@ -45,7 +46,7 @@ class RecordReader:
 
     @property
     def name(self) -> str:
-        """The name for error messages."""
+        """The name of the input in error messages."""
         return "standard input" if self.piped else self.path
 
     @property
@@ -95,7 +96,7 @@ class RecordReader:
         return end
 
     def blocks(self, byte: int) -> Iterator[tuple[bytes, int]]:
-        """Yield blocks of whole records from position ``byte`` on, and the position after each."""
+        """Yield blocks of whole records from ``byte`` on, each with the position where it ends."""
         rest = b""
         self._check_whole(byte)
         for part in self._parts(byte):
@@ -113,8 +114,7 @@ class RecordReader:
     def _parts(self, byte: int) -> Iterator[bytes]:
         """Yield pieces of the input, from position ``byte`` on, as the pieces are read.
 
-        A piece read from a pipe has the bytes that are available; reading does not wait for more
-        bytes.
+        A piece read from a pipe has the bytes that have arrived; reading does not wait for more.
         """
         try:
             if self.piped:
@@ -141,7 +141,7 @@ class RecordReader:
         return end
 
     def _check_whole(self, byte: int) -> None:
-        """Refuse to resume within a line that was incomplete when an earlier run read it."""
+        """Refuse to resume within a line: it was incomplete when an earlier run read it."""
         if byte > 0 and not self.piped and not self.packed:
             with Path(self.path).open("rb") as file:
                 file.seek(byte - 1)
@@ -159,7 +159,8 @@ class RecordReader:
 def mark_of(path: str, end: int | None) -> str:
     """Return a fingerprint of a file's first ``end`` bytes, or of all bytes if ``end`` is None.
 
-    The fingerprint has the number of bytes, and a hash of the first and the last 65,536 bytes.
+    By the fingerprint, a resumed run recognizes the file that it read before. It consists of the
+    number of bytes, and a hash of the first 65,536 and the last 65,536 of these bytes.
     """
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END) if end is None else end

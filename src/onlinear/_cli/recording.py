@@ -1,4 +1,4 @@
-"""The two ways a run learns its rows: with or without recording them for a report."""
+"""The two ways in which ``onlinear run`` learns rows: with or without recording for a report."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ class Telling(Protocol):
     """
 
     def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
-        """Predict and learn the rows ``start``, ``start + 1``, … of the stream."""
+        """Predict and learn a table: the rows ``start``, ``start + 1``, … of the stream."""
         ...
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
@@ -28,7 +28,7 @@ class Telling(Protocol):
 
 
 class Plain(NamedTuple):
-    """Predicts and learns rows without recording them; it only samples the weights."""
+    """Predicts and learns rows without recording them for a report; only samples the weights."""
 
     model: Learner
     names: list[str]

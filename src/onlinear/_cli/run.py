@@ -25,7 +25,7 @@ __all__ = ["StreamRun"]
 
 @dataclass
 class StreamRun:
-    """A run of a model over the rows of a source.
+    """A run of a model over the rows of a source (files, or standard input).
 
     ``whole`` is true while the model, the written predictions, the counts and the place in the
     source agree on how many rows are done: only then may the run be saved.
@@ -69,10 +69,10 @@ class StreamRun:
 
     @contextlib.contextmanager
     def _saved_at_the_end(self) -> Iterator[None]:
-        """Save the run after the ``with`` block, or after an error if its state is consistent.
+        """Save the run after the ``with`` block, or after an error if ``whole`` is true.
 
-        If the reader of the predictions closes the pipe, the run is saved only if its rows come
-        from standard input, since these cannot be read again.
+        If a program that reads the predictions from a pipe closes this pipe, the run is saved only
+        if its rows come from standard input, since these cannot be read again.
         """
         try:
             yield
@@ -123,7 +123,10 @@ class StreamRun:
         self.place = block.after
 
     def _piece(self, block: SourceBlock, rows: LabelledRows, piece: slice, learns: bool) -> None:
-        """Run the rows of ``piece``; if the learner refuses one, run those before it and raise."""
+        """Predict the rows of ``piece``, learn them if ``learns``, and write the predictions.
+
+        If the learner refuses a row, the rows before it are processed, then its error is raised.
+        """
         first = block.before.plus(piece.start)
         size = piece.stop - piece.start
         try:

@@ -1,6 +1,6 @@
-"""Counts, losses and bad rows of a run so far.
+"""The counts, losses and bad rows of a run of the command so far.
 
-The figures are bit for bit the same however the rows are split into blocks.
+These numbers are bit for bit the same however the rows are split into blocks.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ BEGINNING = 100  # rows of the warm-up; the summary also gives the error without
 
 @dataclass
 class RunFigures:
-    """Counts of rows, losses, and the rows that were skipped."""
+    """The losses of a run so far, the numbers of its rows, and which rows were skipped and why."""
 
     unlabelled: int = 0
     skipped: int = 0
@@ -52,13 +52,17 @@ class RunFigures:
 
     @property
     def after_beginning(self) -> tuple[float, float]:
-        """Mean squared error after the warm-up rows, and its ratio to the running mean's error."""
+        """The mean squared error after the warm-up, and its ratio to that of the running mean.
+
+        The warm-up is the first ``BEGINNING`` rows that were learnt. The running mean predicts each
+        label by the mean of the labels before it.
+        """
         lost, plain = self.sums.lost - self.begun[0], self.sums.mean_lost - self.begun[1]
         rows = self.learnt - BEGINNING
         return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")
 
     def learn(self, run: Replay) -> None:
-        """Count the learnt rows and add their losses; :meth:`skip` counts the skipped ones."""
+        """Count a replay's learnt rows and add their losses; :meth:`skip` counts skipped rows."""
         learnt = np.ones(run.labels.size, dtype=bool)
         learnt[run.bad_rows] = False
         before = self.learnt
@@ -79,7 +83,7 @@ class RunFigures:
             problem.append(row)
 
     def found(self) -> list[Found]:
-        """Return the problems found in the rows, for a report."""
+        """Return the problems found in rows, with their counts and first rows, for a report."""
         kinds = sorted(self.problems.items(), key=lambda item: -item[1][0])
         found: list[Found] = [(f"skipped: {kind}", rows[0], rows[1:]) for kind, rows in kinds]
         if self.unlabelled:

@@ -39,7 +39,7 @@ def run_stream(options: RunOptions) -> None:
 
 
 def prepared(options: RunOptions) -> StreamRun:
-    """Return the run, ready to start; everything is checked before anything is written."""
+    """Return the run that the options describe; check everything before anything is written."""
     check_data(options.data, [options.model or ""], several=False)
     source = source_of(options)
     out = _out(options, source)
@@ -73,12 +73,12 @@ def _state(options: RunOptions) -> str | None:
 
 
 def _out(options: RunOptions, source: Source) -> str | None:
-    """Return the path to write predictions to: "-" is standard output; None writes none."""
+    """Return the path to write predictions to: "-" for standard output, None for no predictions."""
     return "-" if options.out is None and source.piped else or_standard_output(options.out)
 
 
 def _inputs(options: RunOptions) -> list[tuple[str, str]]:
-    """Return the files that the run reads, which it must not overwrite."""
+    """Return the files that must not be overwritten, as pairs: what the run reads, and its path."""
     inputs = [("the data", path) for path in options.data]
     model, state = options.model, options.state
     if model is None or not is_state_file(model):
@@ -89,7 +89,7 @@ def _inputs(options: RunOptions) -> list[tuple[str, str]]:
 
 
 def _kept(options: RunOptions) -> SavedRun | None:
-    """Return the saved run to resume; None if there is none, or if the user starts over."""
+    """Return the saved run to resume; None if there is none, or if --force starts over."""
     if options.state is None:
         if options.resume:
             raise UsageError("--resume needs --state, the file to continue from")
@@ -106,7 +106,7 @@ def _kept(options: RunOptions) -> SavedRun | None:
 
 
 def _agree(options: RunOptions, kept: SavedRun) -> None:
-    """Refuse to resume a run with settings other than those with which the run began."""
+    """Refuse to resume a run if the options differ from those with which the run began."""
     columns, out = kept.columns, or_standard_output(options.out)
     one_hot = encoded(options.one_hot, columns.categories)
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
@@ -136,7 +136,7 @@ def _shown(value: str | list[str] | None) -> str:
 
 
 def _check_names(learner: Learner, columns: Columns) -> None:
-    """Refuse a model that was trained on other columns; otherwise set its column names."""
+    """Refuse a model trained on other columns; otherwise name a trained model's columns."""
     if learner._state is None:
         return
     known = learner._names
@@ -172,7 +172,7 @@ def _telling(
 
 
 def saved_so_far(run: StreamRun) -> str:
-    """Return a message on what was saved, for a run that ended early."""
+    """Return the message that says how many rows of a run that ended early are saved, and where."""
     path = run.snapshot.path
     if path is None:
         where = f" (their predictions are in {run.output.path})" if run.output.path else ""
@@ -183,7 +183,7 @@ def saved_so_far(run: StreamRun) -> str:
 
 
 def summary(options: RunOptions, run: StreamRun) -> str:
-    """Return the summary that is printed after the run."""
+    """Return the text that is printed after a run: rows, errors, problems, and files written."""
     tally = run.tally
     inputs = len(run.columns.names)
     lines = [

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C and SIGTERM: a run ends between two blocks, after its state is saved."""
+"""Handle Ctrl-C and SIGTERM: a run ends between two blocks of rows, after its state is saved."""
 
 import contextlib
 import signal
@@ -20,7 +20,7 @@ class StoppedError(CommandError):
 
 
 class Stop:
-    """Notes whether a signal has asked the run to end."""
+    """Remembers whether a signal has asked the run to end."""
 
     def __init__(self) -> None:
         self._signum = 0
@@ -36,7 +36,7 @@ class Stop:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """In the ``with`` block, note the first signal; raise KeyboardInterrupt at the second."""
+        """In the ``with`` block, remember a first signal; at a second, raise KeyboardInterrupt."""
 
         def hear(signum: int, frame: FrameType | None) -> None:
             if self._signum:

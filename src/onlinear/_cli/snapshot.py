@@ -1,8 +1,8 @@
-"""Snapshots of a run: one state file with the model and everything needed to resume.
+"""Snapshots of an ``onlinear run``: a state file with the model and everything needed to resume.
 
 A snapshot is an ordinary state file: :func:`onlinear.load` returns the model. What is needed to
-resume the run is in the file's header, under ``run``, and in the arrays whose names begin with
-``run.`` and ``story.``.
+resume the run is in the file's header, under the key ``run``, and in the arrays whose names begin
+with ``run.`` and ``story.``.
 """
 
 import dataclasses
@@ -62,7 +62,7 @@ class SavedRun:
 
 
 class Snapshot:
-    """Saves the state of a run to a file, every ``rows`` rows or ``seconds`` seconds."""
+    """Saves a run to a file every ``rows`` rows, and at least every ``seconds`` seconds."""
 
     def __init__(self, path: str | None, rows: int, seconds: float) -> None:
         self.path, self.rows, self.seconds = path, rows, seconds
@@ -85,11 +85,11 @@ class Snapshot:
         )
 
     def ahead(self, rows: int) -> int:
-        """Return how many more rows may be run after ``rows`` rows before a snapshot is due."""
+        """Return how many more rows may be learnt after ``rows`` rows before a snapshot is due."""
         return max(self._saved_rows + self.rows - rows, 1) if self.path else self.rows
 
     def begin(self, rows: int) -> None:
-        """Start counting towards the next snapshot now, after the first ``rows`` rows."""
+        """Begin to count rows and seconds towards the next snapshot now, after ``rows`` rows."""
         self._saved_rows, self._saved_at = rows, time.monotonic()
 
     def write(
@@ -145,7 +145,7 @@ def _write(
 
 
 def read(path: str) -> SavedRun:
-    """Return the run that a snapshot file holds; refuse a file without a run."""
+    """Return the run that a snapshot holds; refuse a state file that holds only a model."""
     header, arrays = file_format.read(path)
     run = header.get("run")
     if not isinstance(run, dict):

@@ -1,4 +1,4 @@
-"""The source of rows: one or more files, or standard input, as one stream."""
+"""``Source``: one or more files, or standard input, read as one stream of rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,9 +22,10 @@ __all__ = ["START", "Place", "Source", "SourceBlock"]
 class Place(NamedTuple):
     """A position in a stream of rows, from which a run can be resumed.
 
-    ``file`` is the number of the file and ``byte`` the position in it at which a block of rows
-    begins (text files only). ``row`` and ``total`` count the rows before the block, ``row`` in the
-    file and ``total`` in the stream; ``skip`` counts the rows of the block before the place.
+    Each file is read in blocks of rows. ``file`` is the number of the file that the place is in,
+    and ``byte`` is where the block that has the place begins in this file (text files only).
+    ``row`` and ``total`` count the rows before the block, ``row`` in the file and ``total`` in the
+    stream; ``skip`` counts the rows of the block that come before the place.
     """
 
     file: int = 0
@@ -47,9 +48,10 @@ START = Place()
 
 
 class SourceBlock(NamedTuple):
-    """A block of rows: the table, the rows that could not be read, the places before and after.
+    """A block of rows: its table, the bad rows, and the places before and after the block.
 
-    Row k of the block is at the place ``before.plus(k)``.
+    ``faults`` has the reason why each bad row cannot be used. Row k of the block is at the place
+    ``before.plus(k)``.
     """
 
     table: pa.Table
@@ -122,7 +124,7 @@ class Source:
         return table
 
     def columns(self, file: int) -> list[str]:
-        """Return the names of a file's columns."""
+        """Return the names of the columns of a file, which is given by its number."""
         return self._files[file].columns()
 
     @property
@@ -159,7 +161,7 @@ class Source:
             )
 
     def mark(self, place: Place) -> str:
-        """Return a fingerprint of the data before a place, so that a resumed run can check them."""
+        """Return a fingerprint of the data before a place; a resumed run checks it."""
         if self.piped:
             return ""
         before = [str(Path(path).stat().st_size) for path in self.paths[: place.file]]

@@ -1,4 +1,4 @@
-"""The commands that read a stream: run and compare."""
+"""The commands that read a stream: ``run`` and ``compare``."""
 
 from onlinear._cli.console import ending
 from onlinear._cli.options import CompareOptions, RunOptions, taking
@@ -10,8 +10,8 @@ __all__ = ["compare", "run"]
 def run(options: RunOptions) -> None:
     """Predict every row of a stream, then learn its label.
 
-    Each row is predicted before its label is learnt. A row with an empty label is only predicted.
-    Rows are numbered from 0. Memory does not grow with the stream.
+    A row with an empty label is only predicted. Rows are numbered from 0. The memory needed does
+    not grow with the length of the stream.
 
     With --state, the state of the run is saved at regular intervals, each time atomically. After a
     crash, the same command with --resume continues from the saved state; the predictions are byte
@@ -29,7 +29,7 @@ def run(options: RunOptions) -> None:
 
 @taking(CompareOptions)
 def compare(options: CompareOptions) -> None:
-    """Compare several learners on one stream: a table, and a page with charts.
+    """Compare several learners on one stream; print a table, and write a page with charts.
 
     Every learner predicts each row before it learns the label. Rows without a label are left out.
     """

@@ -113,9 +113,10 @@ class Records:
         return parser.names if isinstance(parser, CSV) else self.first().column_names
 
     def blocks(self, types: Types, byte: int, row: int) -> Iterator[tuple[Parsed, int]]:
-        """Yield blocks of rows from position ``byte`` on, each with the position after it.
+        """Yield blocks of rows from byte ``byte`` on, each with the position of the block's end.
 
-        ``row`` is ignored: only Parquet and Arrow files need it.
+        ``row``, how many rows to skip, is ignored: only the readers of Parquet and Arrow files need
+        it.
         """
         parser, _, start = self._begun
         for data, after in self.text.blocks(byte):
@@ -124,10 +125,11 @@ class Records:
                 yield parser.parse(rows, types), after
 
     def mark(self, byte: int, row: int) -> str:
-        """Return a fingerprint of the first ``byte`` bytes, or of a whole compressed file.
+        """Return a fingerprint of the first ``byte`` bytes, or of a whole file if it is compressed.
 
-        Bytes of an uncompressed file after ``byte`` are left out, since the file may have grown
-        when a run is resumed.
+        When a run is resumed, the fingerprint shows whether the file still begins with the same
+        bytes. Later bytes of an uncompressed file are left out, since the file may have grown
+        meanwhile. For a pipe, the fingerprint is empty.
         """
         if self.text.piped:
             return ""

@@ -12,7 +12,7 @@ __all__ = ["compile_ahead"]
 
 
 def compile_ahead(names: list[str]) -> str:
-    """Compile learners, for single rows and for replays; return a sentence on what was done."""
+    """Compile learners, for single rows and for tables; return a sentence on what was done."""
     models = [(name, standardize) for name in names for standardize in (None, False)]
     for name, standardize in models:
         learner(name, standardize=standardize)  # raises if there is no such learner

@@ -1,1 +1,1 @@
-"""The engine: compiles a learner's step into every loop that runs it over data."""
+"""The engine: compiles the loops that run a learner's step (one round) over data."""

@@ -1,26 +1,28 @@
 """Bulk rounds: exact online predictions for blocks of rows, by matrix products.
 
-A second-order round is
+A round of a second-order learner, with the weights w and their covariance Σ, is
 
     v = Σx,  χ = xᵀv,  m = xᵀw,   Σ ← Σ − h·vvᵀ,  w ← w + k·v
 
 The learner's function ``turn`` computes h and k from (m, χ, y). Only these scalars have to be known
 before the next round; all other work can be deferred and done for a block of rows X at once. With
-Σ₀ for Σ before the block, P = XΣ₀ is one matrix product. A block is processed in leaves of a few
-rows. Within a leaf, χ, m, h and k come from the small matrix PXᵀ by elimination. One product then
-gives u = √h·v for all rows of the leaf. Two more products correct P for later rows: after leaf n,
-the updates of the last (n & −n) leaves are applied to as many following leaves, so that most of the
-products are of large matrices. At the end of the block, Σ becomes Σ₀ − UᵀU, where the rows of U are
-the vectors u. A drift of Σ by a·I per round adds j·a·x_j to row j of P, and is added to Σ at the
-end of the block. Other matrices that a learner keeps are also updated block by block, if every row
-updates them once, in the direction of x.
+Σ₀ for Σ before the block, P = XΣ₀ is one matrix product. A block is processed in *leaves*, groups
+of a few rows. Within a leaf, χ, m, h and k come from the small matrix PXᵀ by elimination. One
+product then gives u = √h·v for all rows of the leaf. Two more products correct P for later rows:
+after leaf n, the updates of the last n & −n leaves (the largest power of two that divides n) are
+applied to as many following leaves, so that most of the products are of large matrices. At the end
+of the block, Σ becomes Σ₀ − UᵀU, where the rows of U are the vectors u. If Σ also grows by a·I in
+every round, as it does for a drifting target, j·a·x_j is added to row j of P, and the growth is
+added to Σ at the end of the block. Other matrices A that a learner keeps are also updated block by
+block, if every row x makes one update A ← A ± h·Ax xᵀA.
 
 Up to rounding, a block gives the same results as rounds run one by one, as long as no xᵀΣ₀x is far
-above the noise r of its round, where h = 1/(r + χ). A block ends before a row where xᵀΣ₀x is far
-above r (a vague prior, large rows), where Σ is as small as floating point allows, where numbers are
-not of usual size (:mod:`onlinear._engine.number_range`), or where a rule of the learner is broken.
-That row is then run by the learner's step; the more often blocks end early, the more of the
-following rows are run one by one. Where blocks begin and end depends only on the rows.
+above the noise variance r of its round, where h = 1/(r + χ). A block ends before a row where xᵀΣ₀x
+is far above r (because the prior is vague or the row is large), where Σ is as small as floating
+point allows, where numbers are not of usual size (:mod:`onlinear._engine.number_range`), or where
+the row breaks a condition of the learner. That row is then run by the learner's step, the function
+that runs one round; the more often blocks end early, the more of the following rows are run one by
+one. Where blocks begin and end depends only on the rows.
 
 This module has the loop over blocks, and :class:`Bulk`, with which a learner describes its rounds;
 the code that runs one block is in :mod:`onlinear._engine.bulk_block`.
@@ -70,7 +72,7 @@ def as_many(state, params, X, y, start, rows):
 
 
 def always(state, params, x, y, m, beside):
-    """Return TAKE for every row: the default of ``Bulk.accept``."""
+    """Return TAKE, since a block takes every row: the default of ``Bulk.accept``."""
     return TAKE
 
 
@@ -79,12 +81,15 @@ def nothing(state, params, X, start, rows):
 
 
 def none_beside(state, params):
-    """Return (Σ,), since the tuple must not be empty, and 0, the number of other matrices."""
+    """Return no other matrices to update: the default of ``Bulk.others``.
+
+    The tuple of matrices contains Σ only because it must not be empty.
+    """
     return (belief(state)[2],), 0
 
 
 def no_turn(params, k, chi):
-    """Stand in for ``turn_other`` if the learner has no other matrix."""
+    """Stand in for ``turn_other`` if the learner has no matrices but Σ."""
     return 0.0, 1.0, True
 
 
@@ -95,24 +100,29 @@ class Bulk(NamedTuple):
         Compute the j-th round of a block: return the prediction, h, k, and whether the round can be
         part of the block.
     ``belief(state)``
-        Which arrays of the state are t, w and Σ; w may be empty if there are no weights to learn.
+        Return the arrays of the state that are t (the number of rounds), w and Σ; w may be empty if
+        there are no weights to learn.
     ``drift(params)``
-        What is added to Σ's diagonal before every round but the first.
+        Return what is added to Σ's diagonal before every round but the first.
     ``plan(state, params, X, y, start, rows)``
-        How many of the next rows can form a block, as far as the learner can tell in advance.
+        Return how many of the next rows can form a block, as far as the learner can tell in
+        advance.
     ``accept(state, params, x, y, m, beside)``
-        Whether to TAKE the row, to LEAVE it to the step, or to take it as the last row of the
-        block, because ``close`` will RENEW Σ and the other matrices. When ``accept`` is called, the
-        state's w has already learnt the row. ``accept`` also updates tallies. ``beside`` is (χ, the
-        scratch arrays ("wings") of the other matrices, the row's index in them, two numbers for
-        ``accept`` to use, which are 0 when a block begins).
+        Return TAKE to take the row into the block, LEAVE to leave it to the step, or RENEW to take
+        it as the last row of the block, after which ``close`` sets Σ and the other matrices anew.
+        When ``accept`` is called, the row has already updated the state's w. If the step computes a
+        bound, ``accept`` adds the row to the bound. ``beside`` is a tuple: χ, the scratch arrays
+        ("wings") of the other matrices, the row's index in these arrays, and an array of two
+        numbers that are 0 when a block begins, for any use by ``accept``.
     ``close(state, params, X, start, rows)``
-        Finish the block; t, w and the matrices are those after its last row.
+        Finish the block. When ``close`` is called, t, w and the matrices are those after the last
+        row of the block; but after RENEW, the matrices are those before the block.
     ``others(state, params)``
-        The other matrices that are updated with Σ, and how many of them to update.
+        Return a tuple of the matrices that are updated along with Σ, and how many of them to
+        update.
     ``turn_other(params, k, chi)``
-        For the k-th other matrix A, given χ = xᵀAx: h and σ of A ← A + σ·h·Ax xᵀA, and whether the
-        row can be part of the block.
+        For the k-th of these matrices, A, given χ = xᵀAx, return h and σ of the update
+        A ← A + σ·h·Ax xᵀA, and whether the row can be part of the block.
     """
 
     turn: Callable[..., Any]
@@ -139,7 +149,7 @@ class Space(NamedTuple):
 
 
 def grain(d: int) -> int:
-    """Return how many rows to put into a block if there are d columns, as found by measurement."""
+    """Return how many rows to put into a block of d columns; the numbers come from timings."""
     return 24 if d < 96 else 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
 
 
@@ -158,7 +168,7 @@ def space(d: int) -> Space:
 
 
 def _placeholder(*arguments):
-    """Stand in for the function that ``CompiledStep`` binds to a name before it compiles a loop."""
+    """Stand in for the function that replaces it before ``CompiledStep`` compiles a loop."""
     raise NotImplementedError
 
 
@@ -168,11 +178,11 @@ one = keep = settle = belief = plan = close = others = block = _placeholder
 def bulk(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of a table in blocks, and rows that fit no block one by one.
 
-    ``X`` is (table, scratch memory, pace). ``pace`` holds how many rows to run one by one now, how
-    many after the next block that ends early, and how many rows a block may have: twice as many as
-    the last block, but at least a leaf. The last block may end after ``stop``, so that results do
-    not depend on where the engine pauses. Only the lower triangles of matrices are up to date until
-    a row is run by itself, or the table ends.
+    ``X`` is (table, scratch memory, pace). ``pace`` holds three numbers of rows: how many to run
+    one by one now, how many to run one by one after the next block that ends early, and how many a
+    block may have (twice as many as the last block, but at least as many as a leaf). The last block
+    may end after ``stop``, so that results do not depend on how the table is split into calls. Only
+    the lower triangles of matrices are up to date until a row is run by itself, or the table ends.
     """
     table, space, pace = X
     _, _, S = belief(state)

@@ -1,11 +1,15 @@
-"""One block of rows by matrix products, with the results of single rounds; see :mod:`.bulk`.
+"""Run one block of rows by matrix products, with the same results as row by row, up to rounding.
 
-A block of rows is processed in leaves, which are groups of a few rows. ``numbers`` has a column for
-each row of the block: xᵀw before the row is learnt, the prediction to return, the factor a of the
-update w ← w + a·u, xᵀΣ₀x, and a bound on the rounding error of xᵀΣ₀x.
+The method and its symbols are explained in :mod:`onlinear._engine.bulk`. A block of rows is
+processed in leaves, which are groups of a few rows. The tuple ``space`` is the scratch memory
+(:class:`onlinear._engine.bulk.Space`). In it, ``main`` holds the deferred updates of Σ, and
+``wings`` those of the learner's other matrices. The array ``numbers`` has a column for each row of
+the block: xᵀw before the row is learnt, the prediction to return, the factor a of the update
+w ← w + a·u, xᵀΣ₀x, and a bound on the rounding error of xᵀΣ₀x.
 
-The functions without a decorator are templates: ``turn``, ``accept`` and the other functions of a
-learner (:class:`onlinear._engine.bulk.Bulk`) are bound when the templates are compiled.
+The functions without a decorator are templates. When they are compiled for a learner, the names
+``turn``, ``accept`` and so on are bound to the functions of the learner's
+:class:`onlinear._engine.bulk.Bulk`.
 """
 
 import math
@@ -27,7 +31,7 @@ from onlinear._numerics.vector_loops import in_lanes
 
 __all__ = ["LEAVE", "RENEW", "ROUGH", "TAKE", "block", "decide_leaf", "learn_leaf"]
 
-# a round is left to the step, which loses fewer digits, if one of these is true
+# a row is left to the learner's step, which loses fewer digits, if one of these is true
 VAGUE = 1e5  # xᵀΣ₀x is above this many times r, the noise of the round
 COLLAPSED = 1e3  # xᵀΣ₀x is above this many times r + χ, where χ is xᵀΣx now
 SPARE = 1e5  # χ after the row is below this many times its rounding error
@@ -55,9 +59,10 @@ def _copy(x, diagonal, a, copy, p):
 
 @kernel
 def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
-    """Copy rows to X; return how many rows come before the first one of unusual size.
+    """Copy rows to X; return how many come before the first row with numbers of unusual size.
 
-    Also set P to what drift adds to Σ₀x, and bound the rounding error of xᵀΣ₀x.
+    For each row, also write to P what the drift within the block adds to Σ₀x, and to ``numbers`` a
+    bound on the rounding error of xᵀΣ₀x.
     """
     d = S.shape[0]
     for i in range(d):
@@ -73,14 +78,14 @@ def _fill(table, y, start, rows, drift, first, S, X, P, numbers, diagonal):
 
 @kernel
 def _prior(X, P, rows, d, numbers):
-    """Record xᵀΣ₀x of every row."""
+    """Write xᵀΣ₀x of every row to ``numbers``."""
     for j in range(rows):
         numbers[PRIOR, j] = _sum_of_eight(X[j, :d], P[j, :d])
 
 
 @kernel(inline="always")
 def _safe(chi, m, y, value, h, move, prior, rough):
-    """Whether a round can be in a block: it passes no limit above, and its numbers are finite."""
+    """Whether a row can be in a block: no limit (VAGUE to TINY) is passed; numbers are finite."""
     noise = 1.0 - h * chi  # r/(r + χ)
     clear = chi * noise > SPARE * rough and chi > TINY
     clear = clear or (rough == 0.0 and chi == 0.0)
@@ -91,7 +96,7 @@ def _safe(chi, m, y, value, h, move, prior, rough):
 
 
 def _placeholder(*arguments):
-    """Stand in for the function that ``CompiledStep`` binds to a name before it compiles a loop."""
+    """Stand in for a function that ``CompiledStep`` binds to the same name before it compiles."""
     raise NotImplementedError
 
 
@@ -100,7 +105,10 @@ decide = learn = _placeholder
 
 
 def decide_leaf(params, y, start, done, n, count, space):
-    """Compute prediction, h and k of each row of a leaf; return how many rows the block takes."""
+    """Compute the predictions and updates for a leaf; return how many rows the block can take.
+
+    The updates by a row are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    """
     _, _, numbers, _, _, main, wings = space
     G = main[2]
     for j in range(n):
@@ -128,7 +136,8 @@ def decide_leaf(params, y, start, done, n, count, space):
 def learn_leaf(state, params, y, out, start, done, taken, space):
     """Update the weights row by row; return how many rows are learnt, and LEAVE, TAKE or RENEW.
 
-    LEAVE: the step has to run the next row. RENEW: the block ends after the last row learnt.
+    LEAVE means that the learner's step has to run the next row, TAKE that the block goes on, and
+    RENEW that the block ends after the last row learnt.
     """
     X, _, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
@@ -157,7 +166,7 @@ def learn_leaf(state, params, y, out, start, done, taken, space):
 
 
 def block(state, params, table, y, out, start, rows, space):
-    """Run rows as a block; return how many were run, and whether the step must run the next one."""
+    """Run rows as a block; return how many were run, and whether the step must run the next row."""
     X, W, numbers, before, memory, main, wings = space
     t, w, S = belief(state)
     matrices, count = others(state, params)

@@ -1,8 +1,9 @@
-"""``CompiledStep``: a step compiled into each loop that runs it, on first use.
+"""``CompiledStep``: a step compiled into each loop that runs it, when the loop is first used.
 
-The loops are templates in :mod:`onlinear._engine.loops` and :mod:`onlinear._engine.bulk`: they call
-the step by a global name. The learner's step is bound to this name, and loop and step are compiled
-as one function.
+A step is a function that predicts one row and learns its label (:mod:`onlinear._engine.step`). The
+loops are templates in :mod:`onlinear._engine.loops` and :mod:`onlinear._engine.bulk`: they call the
+step by a global name. A learner's step is bound to this name, and loop and step are compiled as one
+function.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 
 from onlinear._engine import bulk, bulk_block, loops
 from onlinear._engine.bulk import Bulk
-from onlinear._numerics import blas, jit
+from onlinear._numerics import aligned, blas, jit
 from onlinear._numerics.jit import kernel
 
 __all__ = ["CompiledStep"]
@@ -34,8 +35,8 @@ def bound(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
 class CompiledStep:
     """A learner's step and its compiled forms: ``one`` round, a ``chunk`` of rows, and others.
 
-    ``scratch`` is the number of scratch rows the step needs, or a function that returns it, given
-    the width of x.
+    ``scratch`` is how many rows of scratch memory, each as wide as x, the step needs, or a function
+    that returns this number, given the width of x.
     """
 
     _keep: Callable[..., Any] = staticmethod(loops.keep)
@@ -68,10 +69,10 @@ class CompiledStep:
         bulk: Bulk | None = None,
         vital: Callable[..., Any] = loops.vital,
     ) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step that needs ``scratch`` rows of scratch instead of the default.
+        """Decorate a step that needs ``scratch`` rows of scratch memory instead of two.
 
-        ``vital`` returns the arrays that decide whether the state is of usual size, if only some
-        of them do (:mod:`onlinear._engine.number_range`).
+        ``vital`` is given the arrays of the state, and returns those that decide whether the state
+        is of usual size (:mod:`onlinear._engine.number_range`); by default, all of them do.
         """
         return lambda function: cls(function, scratch, bulk, vital=vital)
 
@@ -79,13 +80,17 @@ class CompiledStep:
     def with_bulk(
         cls, bulk: Bulk, settle: Callable[..., None] = loops.settle
     ) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step that can run in bulk; ``settle`` finishes what a round has deferred."""
+        """Decorate a step that can also run in blocks of rows, as ``bulk`` describes.
+
+        ``settle`` does the part of a round's update that the step has deferred to the next
+        round.
+        """
         return lambda function: cls(function, 3, bulk, settle)
 
     def work(self, d: int) -> np.ndarray:
         """Return scratch memory for rounds with rows of width d."""
         rows = self.scratch(d) if callable(self.scratch) else self.scratch
-        return np.zeros((rows, d))
+        return aligned.zeros(rows * d).reshape(rows, d)
 
     def _compiled(self, template: Callable[..., Any], options: dict[str, Any], **names: Any) -> Any:
         """Compile a loop with some of its global names bound to other functions."""
@@ -100,12 +105,15 @@ class CompiledStep:
 
     @property
     def _round(self) -> Callable[..., Any]:
-        """One round as a template; checks that a prediction by a user's step changes no state."""
+        """The template of one round.
+
+        If a user wrote the step, the round also checks that a prediction leaves the state as it is.
+        """
         return bound(loops.one, step=self.function, settle=self.settle, **self._checks)
 
     @property
     def _checks(self) -> dict[str, Any]:
-        """How to check the state: what to bind to these names of :mod:`onlinear._engine.loops`."""
+        """Which checks of the state to run: values for global names of the templates."""
         ours = self.function.__module__.startswith("onlinear.")
         watched = self._guarded and self._predicts and not ours
         return {"vital": self.vital, "GUARDED": self._guarded, "WATCHED": watched}
@@ -119,7 +127,7 @@ class CompiledStep:
     def _looped_round(self) -> Any:
         """One round, to be inlined into loops over many rows.
 
-        Calling a short step as a function, once per row, would take a tenth of its time.
+        To call a short step as a function, once per row, would take a tenth of the step's own time.
         """
         return inlined(self._round)
 
@@ -127,7 +135,7 @@ class CompiledStep:
     def one(self) -> Any:
         """The compiled round: ``one(state, params, x, y, work, labelled, busy) -> (value, rule)``.
 
-        It is short and holds the GIL, so threads may share its scratch memory.
+        It holds the GIL while it runs, so threads may share the scratch memory ``work``.
         """
         settle = inlined(self.settle)
         return self._compiled(loops.single, {}, one=self._called_round, settle=settle)
@@ -167,14 +175,15 @@ class CompiledStep:
 
     @cached_property
     def gathered(self) -> Any:
-        """The compiled loop of a local step over sparse rows; see :func:`loops.gathered`."""
+        """The compiled loop over the nonzero entries of sparse rows; see :func:`loops.gathered`."""
         return self._rounds(loops.gathered)
 
     @cached_property
     def each(self) -> Any:
-        """The compiled loop that runs one round of every model of a stack; see :func:`loops.each`.
+        """The compiled loop that runs one round of each of many models; see :func:`loops.each`.
 
-        It holds the GIL, like ``one``.
+        All models have this step, and their states are stored in one block of memory. The loop
+        holds the GIL, like ``one``.
         """
         names = {"one": self._called_round, "settle": inlined(self.settle)}
         single = FunctionType(loops.single.__code__, {**loops.single.__globals__, **names})
@@ -182,7 +191,7 @@ class CompiledStep:
 
     @cached_property
     def banked(self) -> Any:
-        """The loop that runs every model of a stack over an array; see :func:`loops.banked`."""
+        """The loop that runs each of many models over a table of rows; see :func:`loops.banked`."""
         banked = loops.banked
         return FunctionType(banked.__code__, {**banked.__globals__, "chunk": self.chunk})
 

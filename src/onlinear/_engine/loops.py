@@ -1,9 +1,13 @@
-"""The loops over data, as templates: a learner's step is compiled into each of them.
+"""The loops over rows, as templates into which a learner's step is compiled.
 
+A step is the function that handles one row: it predicts the label and, if there is one, learns it.
 ``step``, ``settle``, ``keep``, ``vital`` and the flags ``GUARDED`` and ``WATCHED`` are placeholders
-for what a step declares; :class:`onlinear._engine.step.Step` replaces them. The loop over blocks of
-rows is in :mod:`onlinear._engine.bulk`, the loop over many keys in
-:mod:`onlinear._wrappers.keyed.event_loop`.
+in the templates; :class:`onlinear._engine.step.Step` replaces them by those of a learner. A number
+is *of usual size* if it is zero or its absolute value is from 1e-50 to 1e50; a round in which all
+numbers are of usual size cannot overflow (see :mod:`onlinear._engine.number_range`).
+
+The loop that learns rows in blocks is in :mod:`onlinear._engine.bulk`, and the loop over rows of
+many keys is in :mod:`onlinear._wrappers.keyed.event_loop`.
 """
 
 import math
@@ -63,11 +67,11 @@ def step(state, params, x, y, work):
 
 
 def settle(state, work):
-    """Finish what the step has deferred to the next round; nothing by default."""
+    """Finish the work that the step has left to the next round; by default, there is none."""
 
 
 def vital(state):
-    """Return the arrays that decide whether the state is of usual size; all by default."""
+    """Return the arrays of the state whose numbers are checked for usual size; by default, all."""
     return state
 
 
@@ -126,12 +130,16 @@ def judged(parts, copy, rule, labelled):
 
 
 def keep(out, i, value, state):
-    """Record the result of a round: the prediction."""
+    """Write the result of round i, its prediction, to ``out``."""
     out[i] = value
 
 
 def keep_tally(out, i, value, state):
-    """Record the result of a round of a tally: the tally itself, the first array of the state."""
+    """Write the first array of the state after round i to ``out``, as column i.
+
+    This function replaces :func:`keep` for a :class:`onlinear._engine.step.Tally`: a step that
+    updates running totals, such as those of a bound, in the first array of its state.
+    """
     tally = state[0]
     for j in range(tally.size):
         out[j, i] = tally[j]
@@ -151,7 +159,7 @@ def single(state, params, x, y, work, labelled, busy):
 
 
 def chunk(state, params, X, y, work, labelled, out, start, stop):
-    """Run rounds start..stop of an array until a row breaks a rule; write results to ``out``.
+    """Run rounds start..stop of a table until a row breaks a rule; write results to ``out``.
 
     Labelled rows are run in blocks. If the state is of usual size before a block, it is checked
     again only after the block. If the state or a prediction is then not of usual size, the block is
@@ -187,7 +195,7 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
 
 
 def spread(chunk, room, state, params, X, y, work, labelled, out, start, stop):
-    """Run rounds start..stop of sparse rows, made dense, as many rows at a time as fit in ``room``.
+    """Run rounds start..stop of sparse rows; write them as dense rows to ``room``, some at a time.
 
     This loop is not compiled, but the function ``chunk`` that it calls is.
     """
@@ -235,9 +243,10 @@ def gathered(state, params, X, y, work, labelled, out, start, stop):
 
 
 def each(state, params, x, y, work, labelled, where, values, rules):
-    """Run one round of every model of a stack; return how many refuse the row.
+    """Run one round of several models that have the same step; return how many refuse the row.
 
-    The result of model k, a prediction or the value that breaks a rule, goes to index where[k].
+    ``state`` and ``params`` are those of all models; model k has entry k of each array. The result
+    of model k, a prediction or the value that breaks a rule, goes to index where[k].
     """
     refused = 0
     for k in range(where.size):
@@ -250,9 +259,10 @@ def each(state, params, x, y, work, labelled, where, values, rules):
 
 
 def banked(state, params, X, y, work, labelled, where, skips, out, bad, first, last, start, stop):
-    """Run rounds start..stop of the models first..last of a stack, model by model.
+    """Run rounds start..stop of a table with the models first..last, one model after another.
 
-    Model k writes its predictions in row where[k] of ``out``. If a model that skips bad rows
+    The models have the same step; entry k of each array in ``state`` and ``params`` belongs to
+    model k, which writes its predictions in row where[k] of ``out``. If a model that skips bad rows
     refuses a row, the row is marked in ``bad``, and still predicted if possible; otherwise its
     prediction is NaN. If a model that does not skip bad rows refuses a row, the models after it
     stop before that row. Return the earliest row that was refused and not skipped, the model that

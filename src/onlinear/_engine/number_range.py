@@ -1,11 +1,12 @@
 """Rounds near the limits of floating point: how to detect them, and how to undo them.
 
 A round is *usual* if its row, its label, the parameters of the step and the state are zero or of
-size 1e-50 to 1e50. (The size of a row is its Euclidean length. Of a matrix, only the diagonal is
-checked, which bounds the other entries of a covariance.) No usual round writes a number that is not
-finite: what a step writes has at most six factors of usual size, or the step itself refuses the
-row. Before any other round, the state is copied. If the round leaves a number above 1e300, or NaN,
-in the state, the copy is put back, and the row is refused with the status OVERFLOW.
+size 1e-50 to 1e50. (The size of a row is its Euclidean norm. A label may also be smaller, and a
+parameter may be infinite. Of a matrix, only the diagonal is checked, which bounds the other entries
+of a covariance matrix.) No usual round writes a number that is not finite: each number that a step
+writes has at most six factors of usual size, or the step itself refuses the row. Before a round
+that is not usual, the state is copied. If the round leaves a number above 1e300, or NaN, in the
+state, the copy is put back, and the row is refused with the status OVERFLOW.
 
 So one rule holds for every step, even for steps that users write: after a round, the state is
 finite, or the row was refused and nothing has changed. The check whether a round is usual reads
@@ -62,7 +63,7 @@ for _name, _function in ((MALLOC, _malloc), (FREE, _free)):
 
 @intrinsic(without_jit=lambda size: _malloc(int(size)))
 def _allocate(typing_context, size):
-    """Return the address of ``size`` new bytes, or 0 if there is no memory."""
+    """Allocate ``size`` bytes of memory; return their address, or 0 if memory is short."""
 
     def generate(context, builder, signature, values):
         word = ir.IntType(64)
@@ -75,7 +76,7 @@ def _allocate(typing_context, size):
 
 @intrinsic(without_jit=lambda address: _free(int(address)))
 def release(typing_context, address):
-    """Free memory at an address (0 is allowed)."""
+    """Free the memory at an address; do nothing if the address is 0."""
 
     def generate(context, builder, signature, values):
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
@@ -96,7 +97,7 @@ def _side(a):
 
 @intrinsic(without_jit=_flat)
 def flat(typing_context, arrays):
-    """Return each array as a vector, and for each its n if it holds n × n matrices, else 0."""
+    """Return the arrays as vectors, and for each array n if it holds n × n matrices, else 0."""
     vector = types.Array(types.float64, 1, "C")
     count = len(arrays)
     kind = types.Tuple((types.UniTuple(vector, count), types.UniTuple(types.int64, count)))
@@ -130,7 +131,7 @@ def _floats(params):
 
 @intrinsic(without_jit=_floats)
 def _numbers(typing_context, params):
-    """Return the numbers among the parameters; arrays only determine the initial state."""
+    """Return those parameters that are numbers, leaving out those that are arrays."""
     places = [j for j, kind in enumerate(params) if isinstance(kind, types.Number)]
     result = types.UniTuple(types.float64, len(places))
 
@@ -152,13 +153,13 @@ def usual_number(a):
 
 @short
 def usual_label(y):
-    """Whether a label is not too large."""
+    """Whether the size of a label is at most 1e50; False for NaN."""
     return abs(y) <= MOST
 
 
 @short
 def usual_numbers(params):
-    """Whether the parameters are of usual size, or infinite: infinity stands for no limit."""
+    """Whether each number among the parameters is of usual size, zero, or infinite (no limit)."""
     odd = 0
     for a in _numbers(params):
         odd += not (usual_number(a) or a == np.inf)
@@ -167,7 +168,7 @@ def usual_numbers(params):
 
 @short(fastmath={"reassoc"})  # the sum is only compared with limits
 def usual_row(x):
-    """Whether the length of a row is of usual size, so that all its entries are finite."""
+    """Whether the norm of a row is zero or of usual size, so that all entries are finite."""
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]
@@ -195,7 +196,7 @@ def _usual_diagonals(a, n):
 
 @short
 def usual_state(state):
-    """Whether the state is of usual size."""
+    """Whether each number of the state (of matrices, on the diagonal) is zero or of usual size."""
     parts, sides = flat(state)
     return _usual_parts(parts, sides)
 
@@ -213,7 +214,7 @@ def _usual_parts(parts, sides):
 
 @kernel
 def sound(parts):
-    """Whether every number of the state is finite, and far enough from infinity to go on."""
+    """Whether no number of the state is NaN or above 1e300 in size."""
     odd = 0
     for k in range(len(parts)):
         part = parts[k]
@@ -224,7 +225,7 @@ def sound(parts):
 
 @kernel
 def allocated(parts):
-    """Return the address of memory for a copy of the state, or 0 if there is no memory for it."""
+    """Allocate memory for a copy of the state; return its address, or 0 if memory is short."""
     size = 0
     for k in range(len(parts)):
         size += parts[k].size
@@ -233,7 +234,7 @@ def allocated(parts):
 
 @kernel
 def copy_parts(parts, address):
-    """Copy the state to an address."""
+    """Copy the state to the memory at an address."""
     size = 0
     for k in range(len(parts)):
         copied(parts[k], numbers_at(address + 8 * size, parts[k].size))

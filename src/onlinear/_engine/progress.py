@@ -27,7 +27,7 @@ def hushed() -> Iterator[None]:
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of (row reached, rows), which after a while draws a bar on a terminal."""
+    """Yield a function to call with (rows done, total rows); it draws a bar during long work."""
     if _hushed or not sys.stderr.isatty() or parent_process() is not None:
         yield lambda row, rows: None
         return

@@ -1,16 +1,16 @@
-"""A learner's state as one flat array, and views of its parts."""
+"""A learner's state as one flat array (a *record*), and views of the arrays in it."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["LINE", "before_aligned", "joined", "views"]
+from onlinear._numerics.aligned import zeros
 
-LINE = 64  # bytes of a cache line: rounds with unaligned arrays are a fifth slower
+__all__ = ["before_aligned", "joined", "views"]
 
 
 def before_aligned(arrays: Sequence[np.ndarray]) -> int:
-    """Return how many of the concatenated numbers are before the array that is to be aligned.
+    """Return how many numbers precede the array to align when the arrays are concatenated.
 
     The array to align is the first matrix or, if there is none, the first vector of several
     numbers.
@@ -21,11 +21,8 @@ def before_aligned(arrays: Sequence[np.ndarray]) -> int:
 
 
 def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays to a record, with the first matrix aligned to a cache line."""
-    size = sum(array.size for array in arrays)
-    flat = np.empty(size + LINE // 8)
-    first = -(flat.ctypes.data + 8 * before_aligned(arrays)) % LINE // 8
-    record = flat[first : first + size]
+    """Concatenate arrays into a record, with the first matrix aligned to a cache line."""
+    record = zeros(sum(array.size for array in arrays), before_aligned(arrays))
     for view, array in zip(views(record, arrays), arrays, strict=True):
         view[...] = array
     return record

@@ -1,9 +1,9 @@
 """Many records of the same layout in one block of memory, for banks of learners.
 
-A block holds K records of the same arrays, one after another; the first matrix of each is aligned
-to a cache line. The first axis of each array of a block runs over the records: ``arrays[j]`` has
-the shape (K,) + shape of the j-th array of a record. In compiled code, the state or parameters of
-record k are ``at(arrays, k)``.
+A record holds the arrays of one learner: its state, or its parameters. A block holds K records, one
+after another; the first matrix of each is aligned to a cache line. The first axis of each array of
+a block runs over the records: ``arrays[j]`` has the shape (K,) + shape of the j-th array of a
+record. In compiled code, the state or parameters of record k are ``at(arrays, k)``.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.record import LINE, before_aligned
+from onlinear._engine.record import before_aligned
+from onlinear._numerics.aligned import LINE
 from onlinear._numerics.jit import arrayobj, cgutils, intrinsic, types
 
 __all__ = ["RecordBlock", "at"]
@@ -20,10 +21,10 @@ NUMBER = 8  # every array begins at a multiple of this many bytes
 
 
 class RecordBlock:
-    """Room for ``count`` records, each with arrays of the same shapes and types as ``like``.
+    """Memory for ``count`` records, each with arrays of the same shapes and types as ``like``.
 
-    A block has room for at least two records, with a gap after each. So arrays that view several
-    records are never contiguous, and Numba compiles for one kind of array, whatever the number of
+    A block has room for at least two records, with a gap after each. So the arrays of a block are
+    never contiguous, and Numba compiles functions for one type of array, whatever the number of
     records.
     """
 
@@ -49,11 +50,11 @@ class RecordBlock:
 
     @property
     def records(self) -> np.ndarray:
-        """The records as rows of numbers; all arrays must be float64."""
+        """The records as the rows of a matrix; all arrays must be float64."""
         return self.memory[: self.count, : self.size].view(np.float64)
 
     def put(self, k: int, values: Sequence[Any]) -> None:
-        """Write the arrays and numbers of record k."""
+        """Write ``values``, which are arrays and numbers, to record k."""
         for array, value in zip(self.arrays, values, strict=True):
             array[k] = value
 

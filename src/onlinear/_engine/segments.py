@@ -1,11 +1,12 @@
 """Memory for millions of small records that grows without moving the records in it.
 
-Records are stored in segments, blocks of memory for a fixed number of records; when all segments
-are full, another one is added. One number of each record, such as the first of a matrix, is aligned
-to a cache line. Compiled code finds record ``slot`` by its address: :func:`where` returns the
-address, :func:`numbers_at` returns the vector at an address, :func:`moved` returns the arrays of
-one record given the arrays of another record, and :func:`ask_for` prefetches memory that is needed
-soon.
+A record is a vector of float64 numbers. The place of a record in memory is called a slot; slots are
+numbered 0, 1, 2, … The memory consists of segments, blocks that have room for a fixed number of
+records; when all segments are full, another one is added. One number of each record, such as the
+first of a matrix, is aligned to a cache line. Compiled code finds the record in a slot by its
+address: :func:`where` returns the address, :func:`numbers_at` returns the vector at an address,
+:func:`moved` returns the arrays of one record given the arrays of another record, and
+:func:`ask_for` prefetches memory that is needed soon.
 
 Each Numba intrinsic of this module has a plain Python form, for ``NUMBA_DISABLE_JIT=1``.
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.record import LINE
+from onlinear._numerics.aligned import LINE
 from onlinear._numerics.jit import (
     CompiledFunction,
     arrayobj,
@@ -93,7 +94,11 @@ def _prefetch(typing_context, address):
 
 @kernel(inline="always")
 def where(bases, power, stride, slot):
-    """Return the address of record ``slot``; a segment holds 2**power records."""
+    """Return the address of the record in a slot.
+
+    ``bases`` has the addresses of the segments, a segment holds 2**power records, and ``stride`` is
+    the number of bytes from one record to the next.
+    """
     return bases[slot >> power] + (slot & ((1 << power) - 1)) * stride
 
 
@@ -136,7 +141,7 @@ def _put_number(bases, power, stride, slots, j, numbers):
 
 
 class Segments:
-    """Storage for records of ``size`` numbers, and a list of free slots.
+    """Storage for records of ``size`` numbers each, in slots that are claimed and released.
 
     A segment holds at most ``at_once`` records. The number at index ``before`` of each record is
     aligned to a cache line.
@@ -210,9 +215,9 @@ class Segments:
         return numbers
 
     def put_number(self, slots: np.ndarray, j: int, numbers: np.ndarray) -> None:
-        """Write the number at index j of the record in each slot."""
+        """Set the number at index j of the record in ``slots[k]`` to ``numbers[k]``, for all k."""
         _put_number(*self.place, slots, j, numbers)
 
     def put(self, slots: np.ndarray, rows: np.ndarray) -> None:
-        """Write one row of numbers to the record in each slot."""
+        """Write ``rows[k]`` to the record in ``slots[k]``, for all k."""
         _scatter(*self.place, slots, np.ascontiguousarray(rows))

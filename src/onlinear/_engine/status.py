@@ -1,4 +1,4 @@
-"""Status codes of a step: FINE, or the rule that a row breaks; and the outcome of a run."""
+"""Status codes of a step: FINE, or why it did not process a row; and the outcome of a run."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ DOMAIN = 8  # DOMAIN + k: the k-th rule of the learner
 
 
 class Outcome(NamedTuple):
-    """Where a chunk stopped: after the last row, or at the row that broke a rule."""
+    """Where a run over rows stopped: after the last row, or at a row that broke ``rule``."""
 
     row: int
     rule: int

@@ -1,4 +1,4 @@
-"""``Step``: one definition of a round, compiled into every loop that runs it.
+"""``Step``: a learner's round, defined once and compiled into every loop that runs it.
 
 A step is a plain function of one round,
 
@@ -6,9 +6,9 @@ A step is a plain function of one round,
 
 where ``state`` is a tuple of float64 arrays changed in place, ``params`` a tuple of numbers (or
 arrays), and ``work`` holds scratch rows as wide as x. ``y = nan`` means that there is no label yet:
-the step predicts and changes nothing. A step returns the prediction and FINE, or the offending
-number and the rule that the row breaks. A step checks that a row breaks no rule before the step
-writes anything.
+the step predicts and changes nothing. A step returns the prediction and the status FINE, or the
+offending number and the status of the rule that the row breaks. Before a step writes anything, it
+checks that the row breaks no rule.
 
 The loops over single rows are in :mod:`onlinear._engine.loops`, the loops over blocks of rows in
 :mod:`onlinear._engine.bulk`; :mod:`onlinear._engine.compiled_step` compiles the step into them.
@@ -54,10 +54,10 @@ ENGINES = ("auto", "rank-one", "bulk")
 
 
 class Step(CompiledStep):
-    """A learner's step; ``one`` and ``chunk`` are its compiled forms, :meth:`run` runs a table.
+    """A learner's step, compiled when it is first used; :meth:`run` runs it on a table of rows.
 
-    ``scratch`` is the number of scratch rows the step needs, or a function that returns it, given
-    the width of x.
+    ``scratch`` is the number of scratch rows that the step needs, or a function of the width of x
+    that returns this number.
     """
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
@@ -77,7 +77,7 @@ class Step(CompiledStep):
         ), X
 
     def takes_bulk(self, X: np.ndarray | Rows, engine: str, owner: str) -> bool:
-        """Whether to run a table in bulk (in blocks); ``engine`` may require or forbid bulk."""
+        """Whether to run a table in blocks of rows, which ``engine`` may require or forbid."""
         if engine not in ENGINES:
             raise ValueError(f"replay needs engine to be one of {ENGINES}, got {engine!r}")
         if self.in_bulk is None or not isinstance(X, np.ndarray):
@@ -90,7 +90,7 @@ class Step(CompiledStep):
         return engine == "bulk" or (engine == "auto" and pays)
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
-        """Return an array for the results of the rounds."""
+        """Return an empty array, to be filled with the prediction of each round."""
         return np.empty(rows)
 
     def compile(
@@ -122,13 +122,14 @@ class Step(CompiledStep):
         in_bulk: bool = False,
         room: Callable[[], tuple[Any, np.ndarray]] | None = None,
     ) -> np.ndarray:
-        """Run the rounds of a table, in blocks short enough that Ctrl-C takes effect quickly.
+        """Run the rounds of a table so that Ctrl-C takes effect quickly; return their results.
 
-        ``refused`` is called with a row that broke a rule of the learner. It raises an error, or
-        returns to have the row skipped; a skipped row is still predicted if possible, else its
-        prediction is NaN. A step is ``local`` if it reads and writes the state only in the columns
-        where x is not zero. With ``in_bulk``, rows of a dense table are taken in blocks. ``room``
-        is called when the state is full; it returns a larger state, and scratch memory for it.
+        ``refused`` is called with the outcome of a row that broke a rule of the learner. It either
+        raises an error or returns, so that the row is skipped; a skipped row is still predicted if
+        possible, else its prediction is NaN. A step is ``local`` if it reads and writes the state
+        only in the columns where x is not zero. With ``in_bulk``, a dense table is run in blocks of
+        rows, by matrix products. ``room`` is called when the state is full; it returns a larger
+        state, and scratch memory for it.
         """
         rows = X.shape[0]
         (rounds, table), y = self._over(X, local, in_bulk), to_read(y)
@@ -154,29 +155,32 @@ class Step(CompiledStep):
 
 
 def next_block(block: int, seconds: float) -> int:
-    """Return how many rows to run next, after a block that took this many seconds."""
+    """Return how many rows to run next, after ``block`` rows that took this many seconds."""
     if seconds < BLOCK_SECONDS:
         return block * 2
     return max(FIRST_BLOCK, block // 2)  # rounds of kernel learners get slower and slower
 
 
 class Tally(Step):
-    """A step whose result for each row is a tally: the first array of its state."""
+    """The step of a regret bound; its result for each row is the tally, its state's first array.
+
+    The tally has the numbers that make up the bound.
+    """
 
     _keep = staticmethod(loops.keep_tally)
     _guarded = False  # a tally takes every row: it notes where it leaves the range of floats
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:
-        """Return an array for the tally after each round, one column per round."""
+        """Return an empty array, to be filled with the tally after each round, one per column."""
         return np.empty((state[0].size, rows))
 
 
 class InTurn(Tally):
-    """A tally in several parts; in bulk, each part runs all rows before the next part begins.
+    """A :class:`Tally` computed in parts; in bulk, each part runs many rows before the next does.
 
-    So a block of rows of one part need not end where a block of another part does. The parts of a
-    tally share the state, and each part records its own entries. Without bulk, the step runs all
-    parts in sequence for each row.
+    So a block of rows of one part need not end where a block of another part does. The parts share
+    the state, and each part writes its own entries of the tally. If rows are not run in bulk, the
+    step itself runs all parts in sequence for each row.
     """
 
     def __init__(self, function: Callable[..., Any], parts: Sequence[Tally]) -> None:
@@ -186,7 +190,7 @@ class InTurn(Tally):
 
     @classmethod
     def of(cls, *parts: Tally) -> Callable[[Callable[..., Any]], Self]:
-        """Decorate a step whose tally consists of the given ``parts``."""
+        """Return a decorator for a step whose tally is computed by the given ``parts``."""
         return lambda function: cls(function, parts)
 
     def _over(self, X: np.ndarray | Rows, local: bool, in_bulk: bool = False) -> tuple[Any, Any]:
@@ -209,10 +213,10 @@ class InTurn(Tally):
 
 
 class Prepared(Step):
-    """A compiled step that needs something from a Python function before every round.
+    """A compiled step with a Python function that is called before every round.
 
-    That function, ``before(state, x, work)``, writes it to the scratch memory ``work``. It is not
-    called with a row that is not finite.
+    The function, ``before(state, x, work)``, writes its results to the scratch memory ``work``,
+    from which the step reads them. The function is not called if x is not finite.
     """
 
     def __init__(self, step: Step, before: Callable[..., None]) -> None:

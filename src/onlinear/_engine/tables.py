@@ -14,8 +14,8 @@ __all__ = ["Rows", "row_to_read", "to_read"]
 def to_read(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array.
 
-    Compiled code gets all tables as read-only; otherwise the code would be compiled twice, for
-    users' arrays that are writable and for users' arrays that are not.
+    Compiled code gets all tables as read-only arrays; otherwise the code would be compiled twice,
+    once for writable arrays of users and once for read-only ones.
     """
     array = array.view()
     array.flags.writeable = False
@@ -45,7 +45,7 @@ class Rows:
     """A sparse table (CSR): the entries of row i are at ``indptr[i]:indptr[i+1]``.
 
     In each row the columns increase, without duplicates, and there is at least one entry (a stored
-    zero changes nothing). Compiled code does not check the order of columns, so create tables by
+    zero changes nothing). Compiled code does not check the order of columns, so create tables with
     :meth:`checked`.
     """
 
@@ -58,7 +58,7 @@ class Rows:
     def checked(
         cls, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]
     ) -> Self:
-        """Return a table of checked CSR arrays; entries out of order are sorted into new arrays."""
+        """Check CSR arrays and return a table of them; copy and sort entries out of order."""
         rows, d = shape
         sizes = indptr[1:] - indptr[:-1]
         if sizes.size != rows or indptr[0] != 0 or sizes.min() < 0:
@@ -91,7 +91,7 @@ class Rows:
         return x
 
     def write(self, start: int, end: int, room: np.ndarray) -> None:
-        """Write rows start, …, end − 1 to the first rows of a dense table."""
+        """Write rows start, …, end − 1 to the first rows of the dense table ``room``."""
         room[: end - start] = 0.0
         entries = slice(self.indptr[start], self.indptr[end])
         row = np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
@@ -114,7 +114,7 @@ def _rises(indices: np.ndarray, indptr: np.ndarray) -> bool:
 def _ordered(
     data: np.ndarray, indices: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the entries sorted by row and column; duplicates are added up in the order given."""
+    """Return data, indices and indptr, sorted by row and column; add up duplicates in order."""
     row = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((indices, row))  # stable: duplicates stay in order
     row, indices = row[order], indices[order]

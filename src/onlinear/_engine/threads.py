@@ -30,7 +30,7 @@ def usable_cores() -> int:
 
 
 class Crew:
-    """A thread pool, started when first needed; leaving the context waits for all threads."""
+    """A thread pool, started when first needed; its ``with`` block ends when all threads have."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -79,7 +79,7 @@ class Crew:
 
 @cache
 def _blas() -> Any:
-    """Return the thread controller of SciPy's BLAS (and of no other BLAS, if SciPy has its own)."""
+    """Return a controller of the threads of SciPy's own BLAS, or of any BLAS if SciPy has none."""
     load()
     libraries = ThreadpoolController().select(user_api="blas")
     own = [each.filepath for each in libraries.lib_controllers if "scipy.libs" in each.filepath]
@@ -91,11 +91,11 @@ _held = False  # whether BLAS is limited to one thread
 
 @contextlib.contextmanager
 def blas_threads(d: int) -> Iterator[None]:
-    """Limit BLAS to one thread for blocks of rows of width d, if more threads would be slower.
+    """Limit BLAS to one thread for rows of d columns, if more threads would be slower.
 
-    Only the main thread limits the threads of BLAS, since OpenBLAS does not always obey other
-    threads. Inside the context, the limit holds for all threads. (The context manager is a
-    generator, so that the limit is removed after any interrupt.)
+    In any thread but the main thread, this context manager does nothing, since OpenBLAS does not
+    always obey other threads. Inside its ``with`` block, the limit holds for all threads. (It is
+    written as a generator, so that the limit is removed after any interrupt.)
     """
     global _held
     if d >= BLAS_THREADS_PAY or _held or threading.current_thread() is not threading.main_thread():
@@ -111,11 +111,10 @@ def blas_threads(d: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T]]:
-    """Run a call in a thread while the ``with`` block runs.
+    """Run ``call`` in another thread while the ``with`` block runs; yield its ``Future``.
 
-    The call is given a function with which it reports the row that it has reached. If the ``with``
-    block ends before the call does, this function raises an error when it is next called, which
-    ends the call.
+    ``call`` is given a function with which it reports, from time to time, the row that it has
+    reached. If the ``with`` block ends first, the next report raises an error, which ends ``call``.
     """
     ended = threading.Event()
 
@@ -140,7 +139,7 @@ def beside(call: Callable[[Callable[[int, int], None]], T]) -> Iterator[Future[T
 def _settle(futures: Sequence[Future[Any]]) -> None:
     """Cancel calls not yet begun, and wait for the others, even after Ctrl-C.
 
-    They must end, because they write to shared memory.
+    No call may go on running when this function returns, because calls write to shared memory.
     """
     for future in futures:
         future.cancel()

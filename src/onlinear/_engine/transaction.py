@@ -1,12 +1,12 @@
-"""Calls that threads may share and that no signal leaves half done.
+"""Methods that several threads may call at once, and that no signal leaves half done.
 
-A guarded object has a lock, which each of its calls holds, and an *undo*: a call that changes
-several things first says how to restore them. If the call fails, the undo runs at once. If further
-signals, such as a second Ctrl-C, interrupt the undo, the next call begins by running the undo. So
-callers see the state before a call or after it, never a state in between.
+A guarded object has a lock, which each call of its methods holds, and an *undo*: before a call
+changes several things, it stores a function that restores them. If the call fails, this undo runs
+at once. If further signals, such as a second Ctrl-C, interrupt the undo, the next call begins by
+running the undo. So callers see the state before a call or after it, never a state in between.
 
-A compiled round holds the GIL, so it is atomic for other threads. It takes no lock, but checks a
-mark, :class:`Busy`, which calls that hold the lock set while they work.
+A compiled round (one row predicted and learnt) holds the GIL, so no other thread runs during it. It
+takes no lock, but checks a mark, :class:`Busy`, which calls that hold the lock set while they work.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ G = TypeVar("G", bound="Guarded | GuardedBy")
 
 
 class Busy(bytearray):
-    """A number of eight bytes that is not 0 while a call that holds the lock uses an object.
+    """A number of eight bytes that is not 0 while a call holds the lock of a guarded object.
 
     While a call holds the lock, byte 7 is 1. Compiled rounds read the number at its address.
     """
@@ -56,17 +56,18 @@ class Busy(bytearray):
 
 
 class Guarded:
-    """An object whose calls are atomic, for other threads and for signals such as Ctrl-C.
+    """An object whose method calls are atomic for other threads and for signals such as Ctrl-C.
 
-    A method that is called from outside begins with these lines (or is :func:`atomic`):
+    A method that is called from outside the class begins with these lines, or is decorated with
+    :func:`atomic`:
 
         if self._undo is not None:
             mend(self)
         nested = self._lock._is_owned()
         with self._lock, alone(self, nested):
 
-    The lock is compiled code, so no signal can arrive between taking it and entering the block.
-    ``_busy``, ``_lock`` and ``_undo`` are slots, which are not copied, saved or restored.
+    The lock is taken by compiled code, so no signal can arrive between taking it and entering the
+    block. ``_busy``, ``_lock`` and ``_undo`` are slots, which are not copied, saved or restored.
     """
 
     __slots__ = ("_busy", "_lock", "_undo")
@@ -93,9 +94,10 @@ class Guarded:
 
 
 class GuardedBy:
-    """An object around a guarded one, such as a learner, that shares its lock and its undo.
+    """An object that uses the lock and the undo of a guarded object in it, such as a learner.
 
-    So a call of one of the two objects waits for calls of the other, or finishes their recovery.
+    So a call of either object waits for calls of the other, and first runs an undo that was
+    interrupted.
     """
 
     @property
@@ -134,7 +136,7 @@ def _before_fork() -> None:
 
 
 def _free_locks() -> None:
-    """Free all locks in a forked child, which lacks the threads that may hold them."""
+    """Replace all locks in a forked process, which lacks the threads that may hold them."""
     if _others_ran:
         frozen = gc.get_freeze_count() > 0
         if frozen:
@@ -165,7 +167,7 @@ def mend(guarded: Guarded | GuardedBy) -> None:
 
 
 def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
-    """Raise an error if this thread is inside another call, as a signal handler may be."""
+    """Raise an error if this thread is inside a call of the object, as a signal handler may be."""
     if guarded._undo is not None:
         mend(guarded)
         if guarded._undo is not None and guarded._lock._is_owned():
@@ -173,7 +175,7 @@ def check_idle(guarded: Guarded | GuardedBy, to: str) -> None:
 
 
 def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
-    """Decorate a method that is called from outside: it holds the lock of its object."""
+    """Decorate a method so that it holds the lock of its object while it runs."""
 
     @functools.wraps(method)
     def call(self: G, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -191,7 +193,7 @@ def atomic(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P]
 
 
 class alone:  # noqa: N801 (used like a function)
-    """A block during which other threads' rounds wait; the caller holds the lock.
+    """A ``with`` block during which rounds of other threads wait; the caller holds the lock.
 
     ``nested`` says whether the thread already held the lock in an outer call. The block sets the
     :class:`Busy` mark and resets it at the end, unless the block is nested or an undo is still to
@@ -211,9 +213,10 @@ class alone:  # noqa: N801 (used like a function)
 
 
 def renew(guarded: Guarded) -> None:
-    """Give an object a new :class:`Busy` mark, in an :class:`alone` block; the old mark stays set.
+    """Give an object a new :class:`Busy` mark, and leave the old mark set.
 
-    So a round that another thread is about to run with the old arrays or parameters is refused.
+    So a round that another thread is about to run with the old arrays or parameters is refused. The
+    caller is in an :class:`alone` block.
     """
     busy = Busy()
     busy[7] = 1
@@ -221,7 +224,7 @@ def renew(guarded: Guarded) -> None:
 
 
 def exclusive(method: Callable[Concatenate[G, P], R]) -> Callable[Concatenate[G, P], R]:
-    """Do as :func:`atomic`, but refuse a call from a signal handler within another call."""
+    """Decorate like :func:`atomic`, but refuse calls by a signal handler during another call."""
     locked = atomic(method)
 
     @functools.wraps(method)
@@ -261,9 +264,9 @@ class Restorable(Protocol):
 class Transaction:
     """A ``with`` block; if it fails, ``recover`` runs at once or, if interrupted, in the next call.
 
-    ``recover`` undoes the block, or does the rest of it; calling it twice does no more than calling
-    it once. The caller holds the locks of the guarded objects. If two ``Transaction`` blocks of the
-    same object are nested, the inner block recovers first.
+    ``recover`` undoes what the block has done, or does the rest of it; calling ``recover`` twice
+    does no more than calling it once. The caller holds the locks of the guarded objects ``guards``.
+    If two ``Transaction`` blocks of the same object are nested, the inner block recovers first.
     """
 
     __slots__ = ("_before", "_done", "_guards", "_recover")
@@ -303,7 +306,7 @@ class Transaction:
 
 
 def all_or_nothing(*parts: Restorable) -> AbstractContextManager[None]:
-    """Restore the given objects if the block raises, also on Ctrl-C; the caller holds their locks.
+    """Restore objects if the ``with`` block fails, also on Ctrl-C; the caller holds their locks.
 
     >>> import contextlib
     >>> class Counter:

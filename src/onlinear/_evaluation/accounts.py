@@ -1,4 +1,8 @@
-"""The running totals behind a certificate: the loss, the comparator and the bound, row by row."""
+"""The running totals of a certificate: the learner's loss, the comparator's loss, and the bound.
+
+The comparator is the predictor that the learner is compared with, by default the best in
+hindsight.
+"""
 
 from collections.abc import Callable
 from math import nan

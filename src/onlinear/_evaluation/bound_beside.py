@@ -28,10 +28,10 @@ def run_beside(
 ) -> tuple[Replay, np.ndarray | None]:
     """Replay the stream, and compute the bound in another thread if there is a core for it.
 
-    ``rounds`` runs the replay. Return its result, and the comparator, factor and extra of the bound
-    loss ≤ factor · comparator + extra after each row. The second result is None if the caller still
-    has to compute it, because there is only one core, the table is small or wide, or the learner
-    has skipped rows.
+    ``rounds`` runs the replay. Return the result of ``rounds``, and an array with the comparator,
+    factor and extra of the bound loss ≤ factor · comparator + extra after each row. The array is
+    None if the caller still has to compute it, because there is only one core, the table is small
+    or wide, or the learner has skipped rows.
     """
     small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
     if small or wide or usable_cores() == 1:

@@ -36,12 +36,13 @@ class Certificate:
     learner, theorem, against : str
         The learner with its parameters, the bound and the comparator, in words.
     failed : str or None
-        Why no bound applies: the hypothesis that fails, with the row and value; or that no bound
-        is known. None if the bound applies throughout.
+        Why no bound applies: the hypothesis of the theorem that fails, with the row and the value
+        that break it, or that no bound is known. None if the bound applies throughout.
     failed_from : int or None
-        The first entry of the arrays for which no bound applies.
+        The index of the first entry of the arrays for which no bound applies, or None.
     start, power : int, float
-        How many rows had been seen before this certificate, and the sum of their squared labels.
+        How many rows had been seen before the first row of this certificate, and the sum of their
+        squared labels.
     run : Replay
         The predictions and losses of the learner.
     """
@@ -134,7 +135,7 @@ def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
 def given(
     comparator: Any, X: np.ndarray, y: np.ndarray, names: list[str] | None, owner: str
 ) -> Path:
-    """Return the user's comparator as a path: one weight vector for all rounds, or one for each."""
+    """Return the user's comparator as a ``Path``: one weight vector, or one for each round."""
     shape = np.shape(comparator)
     if len(shape) == 1:
         u = checks.row(comparator, None, names, what="comparator")[None]

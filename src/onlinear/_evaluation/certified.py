@@ -35,11 +35,11 @@ def certificate(
 ) -> Certificate:
     """Replay a stream; return the loss, the best loss in hindsight and the bound at every round.
 
-    The comparator and the ceiling are computed from the rows and labels alone, never from the
-    learner's state or predictions. Computing them takes about as long as the replay, O(d²) per
-    round, and runs in parallel to it if there is a second core. (If the learner itself takes O(d)
-    per round, the bound takes 4 to 20 times as long as the learner, unless a comparator is given.)
-    The model learns the stream, as in :func:`onlinear.replay`.
+    The best loss in hindsight and the bound are computed from the rows and labels alone, never from
+    the learner's state or predictions. Computing them takes O(d²) per round, about as long as the
+    replay, and is done in parallel to the replay if there is a second core. (If the learner itself
+    takes O(d) per round, the bound takes 4 to 20 times as long as the learner, unless a comparator
+    is given.) The model learns the stream, as in :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ def certificate(
 class Certified(GuardedBy):
     """A learner together with its certificate, updated row by row.
 
-    A ``Certified`` object predicts and learns like ``model`` itself. The figures of its certificate
-    are those of :func:`certificate` (bit for bit with ``engine="rank-one"``), and are saved with
-    the learner. ``replay`` takes one to two times as long as a replay of the learner alone.
-    Predicting and learning single rows takes several times as long as with the learner alone, since
-    the overhead of Python calls dominates.
+    A ``Certified`` object predicts and learns like ``model`` itself. The loss and bound of its
+    certificate are those that :func:`certificate` gives (bit for bit with ``engine="rank-one"``),
+    and are saved with the learner. ``replay`` takes one to two times as long as a replay of the
+    learner alone. Predicting and learning single rows takes several times as long as with the
+    learner alone, since the overhead of Python calls dominates.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Certified(GuardedBy):
             self._accounts.seen += 1
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that restores learner and certificate as they are now."""
+        """Return a function that restores the present state of the learner and the certificate."""
         settings = self._settings
         restorers = [part._snapshot() for part in (self._accounts, self.model)]
 
@@ -154,7 +154,7 @@ class Certified(GuardedBy):
     def replay(self, X: Any, y: Any, *, engine: Engine = "auto") -> Certificate:
         """Replay a stream from the current state; return loss, best loss in hindsight and bound.
 
-        Losses and ceilings are totals since the first row that the ``Certified`` object saw.
+        Losses and bounds are totals since the first row that the ``Certified`` object saw.
         ``engine`` has the same meaning as in :func:`certificate`.
         """
         return self._replay(X, y, None, engine)
@@ -168,7 +168,7 @@ class Certified(GuardedBy):
         engine: Engine,
         rounds: Callable[[], Replay] | None = None,
     ) -> Certificate:
-        """Replay a stream; ``rounds``, if given, is called to run the learner."""
+        """Replay a stream; call ``rounds``, if given, to run the learner, else :func:`replay`."""
         self._check_untouched()
         table, names = checks.table(X)
         path = None
@@ -327,7 +327,7 @@ class Certified(GuardedBy):
 
     @classmethod
     def _restored(cls, model: Learner, arrays: dict[str, np.ndarray]) -> Self:
-        """Return a ``Certified`` of a learner and the totals of a state file; refuse bad totals."""
+        """Return a ``Certified`` of a learner and a state file's totals; refuse invalid totals."""
         check_totals(arrays["totals"])
         certified = cls.__new__(cls)
         certified.__setstate__({"model": model, **arrays})

@@ -1,4 +1,4 @@
-"""``regret_plot``: plot loss, comparators and upper bounds over time."""
+"""``regret_plot``: plot the losses of learners, the best losses in hindsight and upper bounds."""
 
 import sys
 from collections.abc import Iterable
@@ -36,14 +36,16 @@ def regret_plot(
     """Plot the cumulative loss of learners, the best loss in hindsight, and the upper bounds.
 
     Learners are replayed on X and y; certificates need neither X nor y. A cross marks where a bound
-    ends because a hypothesis of its theorem fails. A notebook shows the figure below the cell.
-    Outside of notebooks, ``plt.show()`` shows the figure if pyplot was imported before the call.
+    ends because a condition of its theorem fails. A notebook shows the figure below the cell.
+    Outside of notebooks, ``plt.show()`` shows the figure if pyplot was imported before
+    ``regret_plot`` was called.
 
     Parameters
     ----------
     models : Learner, Certificate, or several of them
         The learners or certificates to plot. Each learner or certificate has three curves: its loss
-        (solid), its comparator (dotted) and its ceiling (dashed).
+        (solid), the comparator, which is the best loss in hindsight (dotted), and the ceiling,
+        which is the upper bound on the loss (dashed).
     X, y : arrays or DataFrames, optional
         The stream on which learners are replayed. If X and y are given, the best fixed predictor
         (least squares) is drawn too.
@@ -52,7 +54,7 @@ def regret_plot(
     log : bool, default False
         Whether both axes are logarithmic.
     ax : matplotlib Axes, optional
-        The axes to plot on; a new figure if not given.
+        The axes to plot on; if not given, those of a new figure.
 
     Returns
     -------
@@ -125,7 +127,7 @@ def _proof(model: Any, X: Any, y: Any) -> Certificate:
 
 
 def _best_fixed(X: Any, y: Any) -> np.ndarray:
-    """Return the cumulative loss of the best fixed predictor; rows that are not finite add 0."""
+    """Return the cumulative loss of the best fixed predictor; a row that is not finite adds 0."""
     X, _ = checks.table(X)
     y = checks.labels(y, len(X))
     good = np.isfinite(X).all(axis=1) & np.isfinite(y)
@@ -135,7 +137,7 @@ def _best_fixed(X: Any, y: Any) -> np.ndarray:
 
 
 def _logarithmic(ax: "Axes") -> None:
-    """Make both axes logarithmic; cut off decades that would show only rounding errors."""
+    """Make both axes logarithmic; cut off losses so small that they are only rounding errors."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.lines])

@@ -37,16 +37,17 @@ def replay(
         A learner, a learner with a feature map, or a bank of learners (whose result is a
         :class:`BankReplay`).
     X : array, list of rows, DataFrame, or sparse matrix
-        One row per round. Any DataFrame that narwhals supports (column names are kept and
+        One row per round. X may be any DataFrame that narwhals supports (column names are kept and
         checked), and any matrix or array of ``scipy.sparse``.
     y : array or Series
         One label per row.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
-        "rank-one" works row by row, and gives the same bits as single calls. "bulk" works on blocks
-        of rows with matrix products, for second-order learners and dense rows. The predictions of
-        "bulk" equal those of "rank-one" to within 1e-10 of the largest prediction, unless the
-        stream is so ill-conditioned that rounding of the rows matters more. "auto" is "bulk" where
-        bulk is faster (from 64 columns), else "rank-one".
+        "rank-one" works row by row, and gives bit for bit the results of single calls. "bulk" works
+        on blocks of rows with matrix products, for second-order learners and dense rows. The
+        predictions of "bulk" equal those of "rank-one" to within 1e-10 of the largest prediction,
+        unless the stream is so ill-conditioned that rounding the rows to float64 changes the
+        predictions by more than that. "auto" is "bulk" where "bulk" is faster (from 64 columns),
+        else "rank-one".
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The base classes of learners: rounds, parameters, scikit-learn API, replays, merging, bounds."""
+"""What all learners share: rounds, parameters, scikit-learn's API, replays, merging, bounds."""

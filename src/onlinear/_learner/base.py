@@ -1,7 +1,8 @@
 """The base class of learners: predict and learn single rows and tables, save and load.
 
 A learner has no loop of its own: it passes its parameters and its state
-(:mod:`onlinear._learner.state`) to the compiled forms of its step.
+(:mod:`onlinear._learner.state`) to the compiled forms of its step, the function that predicts one
+row and learns its label.
 """
 
 import copy
@@ -34,15 +35,16 @@ BRIEF = 1 << 20  # a state of up to this many numbers is copied, to predict a ta
 class Learner(LearnerState):
     """A predictor that learns online: row by row, it predicts, sees the label and learns.
 
-    A subclass declares its parameters as fields, its ``algorithm``, and a method ``_params`` that
-    checks the fields and converts them to the numbers its step takes. Parameters are checked at
-    their first use, not when they are set, so that scikit-learn's tools may set them one by one.
+    A subclass declares its parameters as fields, its ``algorithm`` (the initial state and the
+    step), and a method ``_params`` that checks the fields and converts them to the numbers that the
+    step takes. Parameters are checked at their first use, not when they are set, so that
+    scikit-learn's tools may set them one by one.
     """
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         """Return the learner's regret bound.
 
-        With ``search=False``, computing the bound does not look for the best comparator.
+        With ``search=False``, the bound is computed without a search for the best comparator.
         """
         return unknown(type(self).__name__, type(self).__name__)
 
@@ -89,7 +91,10 @@ class Learner(LearnerState):
 
     @atomic
     def _predict_one(self, x: Any) -> float:
-        """Predict a dense or sparse row, even the first; if it is bad, raise or return NaN."""
+        """Predict the label of any row, dense or sparse, also if nothing was learnt yet.
+
+        A bad row raises an error or, with ``on_bad="skip"``, has the prediction NaN.
+        """
         if self._state is None:
             fresh = type(self)(**self.get_params(deep=False))
             fresh._begin(checks.width(x))
@@ -129,7 +134,10 @@ class Learner(LearnerState):
 
     @atomic
     def _learn_one(self, x: Any, y: Any) -> None:
-        """Learn a dense or sparse row, even the first; if it is bad, raise or skip it."""
+        """Learn the label of any row, dense or sparse, also of the first row.
+
+        A bad row raises an error or, with ``on_bad="skip"``, is counted and left out.
+        """
         if self._state is None:
             with rows_taken(self, checks.width(x), checks.row_names(x)):
                 self._learn_one(x, y)
@@ -184,7 +192,7 @@ class Learner(LearnerState):
         self._learn_one(kept, y)
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
-        """Return x as a vector of the given shape, or an empty one if x is sparse; take no lock."""
+        """Return x as a vector of this shape, or an empty array if x is sparse; take no lock."""
         row = checks.numeric_row(x, shape, self._names)
         if row is not None:
             return row
@@ -222,7 +230,7 @@ class Learner(LearnerState):
         return ValueError(f"{self._why(outcome, x, in_table=in_table)}; {whole} is unchanged")
 
     def _why(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        """Return the error for a row that broke a rule; it names the rule, place and value."""
+        """Return the error for a row that broke a rule; it names row, rule and value."""
         return checks.refusal(
             type(self).__name__,
             self.algorithm.rules,
@@ -244,7 +252,7 @@ class Learner(LearnerState):
         progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-        """Predict every row and, with ``learn``, learn it; return predictions, labels, bad rows."""
+        """Predict each row and, if ``learn``, learn it; return predictions, labels and bad rows."""
         if self._undo is not None:
             mend(self)
         model = self
@@ -269,7 +277,7 @@ class Learner(LearnerState):
         first: int = 0,
         noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
-        """Predict a table's rows and, with ``learn``, learn them; return predictions, bad rows.
+        """Predict a table's rows and, with ``learn``, learn them; return predictions and bad rows.
 
         The row numbers in errors start from ``first``. ``noticed`` is called for each skipped row,
         with the row and the rule it broke.

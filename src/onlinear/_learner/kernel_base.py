@@ -1,9 +1,9 @@
-"""The base class of kernel learners, whose state grows with the examples they keep.
+"""The base classes of kernel learners, whose state grows with the examples they keep.
 
 The state of a kernel learner is one flat array, as for all learners, with room for some more
-examples than it holds. When the room is full, the state is copied to a new array with a quarter
-more room. Most rounds therefore copy nothing, and the size of the state depends only on the number
-of examples.
+examples than it holds. When the array is full, the state is copied to a new array that has room for
+a quarter more examples. Most rounds therefore copy nothing, and the size of the array depends only
+on the number of examples.
 """
 
 import bisect
@@ -30,7 +30,7 @@ NOISE = 0.5  # least valid entry on the diagonal of L; but for rounding, all are
 
 
 class KernelLearner(Learner):
-    """A learner that predicts Σ α_i K(z_i, x) from the examples z_i it keeps."""
+    """A learner that predicts from Σ α_i K(z_i, x), with a kernel K and its kept examples z_i."""
 
     kernel: Kernel | RowKernel = RBF()
     budget: int | None = dataclasses.field(default=None, kw_only=True)
@@ -57,7 +57,7 @@ class KernelLearner(Learner):
 
     @staticmethod
     def _size(d: int, room: int) -> int:
-        """Return the size of a state with room for ``room`` examples of d columns, in numbers."""
+        """Return how many numbers a state with room for ``room`` examples of d columns has."""
         raise NotImplementedError
 
     def _form(self, d: int) -> tuple[float, ...]:
@@ -71,7 +71,7 @@ class KernelLearner(Learner):
         return self._step.work(self._room)
 
     def _make_room(self) -> None:
-        """Enlarge the arrays of the state; each new array begins with the contents of the old."""
+        """Enlarge the arrays of the state; each new array begins with the old one's contents."""
         old, room = self._state, self._room
         d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
         checks.holds(type(self).__name__, room, self._size(d, room))
@@ -172,7 +172,7 @@ class KernelLearner(Learner):
 
 
 class DualLearner(KernelLearner):
-    """A second-order kernel learner: it keeps a Cholesky factor of a Gram matrix instead of Σ."""
+    """A second-order kernel learner, with a Cholesky factor in place of a covariance matrix."""
 
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
@@ -191,12 +191,12 @@ class DualLearner(KernelLearner):
     @property
     @atomic
     def dual_coef_(self) -> np.ndarray:
-        """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``; costs O(n²)."""
+        """The coefficients α_i of Σ α_i K(z_i, x), one per example; costs O(n²) for n examples."""
         return coefficients(self._learnt())
 
 
 def check_fixed(needs: str, model: Any) -> None:
-    """Refuse a model that is no learner or whose state grows; the error begins with ``needs``."""
+    """Refuse a model that is no learner or whose state grows; the message begins with ``needs``."""
     if not isinstance(model, Learner):
         raise TypeError(f"{needs}, got {checks.described(model)}")
     if isinstance(model, KernelLearner):

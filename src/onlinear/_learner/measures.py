@@ -1,8 +1,9 @@
 """Error measures of predictions (MSE, RMSE, MAE, R²), correct even where squares would overflow.
 
-Every function takes labels and predictions, none of them NaN, and returns NaN for empty arrays.
-Numbers that are very large or very small are first scaled by a power of two, which causes no
-rounding error, so a measure is infinite or zero only where its own value does not fit into a float.
+Every public function takes labels and predictions, none of them NaN, and returns NaN for empty
+arrays. Numbers that are very large or very small are first scaled by a power of two, which causes
+no rounding error, so a measure overflows or underflows only where its own value does not fit into a
+float.
 """
 
 import math
@@ -22,7 +23,7 @@ SMALL, LARGE = 2.0**-400, 2.0**400  # between these, sums of squares neither van
 
 
 def _scaled(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
-    """Return the arrays divided by 2^k, with the same k for all, and k (usually 0)."""
+    """Return the arrays divided by 2^k, and k; k is 0 unless numbers are very large or small."""
     top = max(float(max(array.max(), -array.min())) for array in arrays)
     if top == 0.0 or SMALL <= top <= LARGE or not math.isfinite(top):
         return list(arrays), 0
@@ -44,7 +45,7 @@ def _errors(y: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _squares(values: np.ndarray, weight: np.ndarray | None = None) -> tuple[float, int]:
-    """Return the (weighted) sum of squares divided by 4^k, and k."""
+    """Return the (weighted) sum of squares divided by 4^k, and k, chosen by :func:`_scaled`."""
     (values,), k = _scaled(values)
     squares = np.square(values)
     return float(np.sum(squares if weight is None else weight * squares)), k
@@ -77,7 +78,7 @@ def mean_absolute_error(y: np.ndarray, predictions: np.ndarray) -> float:
 
 
 def quartiles_of_error(y: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Return the quartiles of y − ŷ, with their signs, so that a bias shows."""
+    """Return the quartiles of the signed errors y − ŷ, which show a bias of the predictions."""
     if y.size == 0:
         return np.full(3, math.nan)
     errors, k = _errors(y, predictions)

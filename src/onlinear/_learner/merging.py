@@ -3,9 +3,9 @@
     Σ⁻¹ = Σ₁⁻¹ + … + Σ_k⁻¹ − (k − 1)·bI        each contains the prior bI, which is counted once
     w = Σ (Σ₁⁻¹w₁ + … + Σ_k⁻¹w_k)
 
-Here, w_i and Σ_i are the weights and the covariance matrix of the i-th of k learners. The merged
-learner is exact: the sums Σ xxᵀ and Σ yx determine a learner without drift, in whatever order the
-rows came.
+Here, w_i and Σ_i are the weights and the covariance matrix of the i-th of k learners, and b is the
+precision of their prior. The merged learner is exact: the sums of xxᵀ and yx over the rows
+determine a learner without drift, in whatever order the rows came.
 """
 
 from collections.abc import Iterable
@@ -25,9 +25,9 @@ def merge(models: Iterable[Model]) -> Model:
     """Return one learner that has learnt the rows of several learners of the same kind.
 
     Up to rounding, the merged learner equals one that learnt all rows itself, so rows of several
-    machines or days can be learnt separately. The given learners do not change. (If columns are
-    nearly collinear, rounding errors of the weights grow with the number of learners; those of the
-    predictions are much smaller.)
+    machines or days can be learnt by separate learners. The given learners do not change. (If
+    columns are nearly collinear, rounding errors of the weights grow with the number of learners;
+    those of the predictions are much smaller.)
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 All text from outside this module is escaped.
 
-Text and axes use the colour of the surrounding page, and the line is visible on white and on black,
-so the display works in light and dark themes.
+Text and axes have the text colour of the surrounding page, and the line of a chart is visible on
+white and on black, so the display works in light and dark themes.
 """
 
 import math
@@ -47,7 +47,7 @@ class Text(str):
 
 
 def facts_page(title: str, facts: Mapping[str, Any], *more: str) -> str:
-    """Return HTML: a title, a table of the ``facts`` that are not None, and ``more`` beside it."""
+    """Return HTML: a title, a table of the ``facts`` that are not None, then the HTML ``more``."""
     rows = "".join(
         f'<tr><th style="{CELL};text-align:left;font-weight:normal">{escape(name)}</th>'
         f'<td style="{CELL}">{_shown(value)}</td></tr>'
@@ -149,7 +149,7 @@ def bank_page(
     skipped: np.ndarray,
     measures: Mapping[str, np.ndarray],
 ) -> str:
-    """Return an HTML table of a bank's learners, the best in bold; at most MOST, the best ones."""
+    """Return an HTML table of a bank's learners, the best in bold; if many, only the best ones."""
     first = next(iter(measures.values()))
     order = np.argsort(np.where(np.isnan(first), np.inf, first), kind="stable")
     shown = sorted(order[:MOST].tolist())
@@ -179,7 +179,7 @@ def _short(text: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as HTML: a float with four digits, an int in full, other values shortened."""
+    """Return a value as HTML: a float with four digits, an int in full, others as short text."""
     if isinstance(value, float):
         return _figure(value)
     return f"{value:,}" if type(value) is int else escape(_short(str(value)))
@@ -191,7 +191,7 @@ def _figure(value: float) -> str:
 
 
 def _binned(losses: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Divide the rows into bins; return their positions, their RMSEs, and the size of a bin."""
+    """Divide the rows into bins; return the bins' positions and RMSEs, and the rows per bin."""
     size = max(1, -(-losses.size // POINTS))
     starts = np.arange(0, losses.size, size)
     known = np.isfinite(losses)
@@ -221,7 +221,7 @@ def _picture(losses: np.ndarray) -> str:
 
 
 def _chart(paths: str, top: str, ends: tuple[str, str], what: str) -> str:
-    """Return an SVG chart of paths with axes: the highest value, both ends, and a caption."""
+    """Return an SVG chart: the given paths, two axes labelled at their ends, and a caption."""
     label = 'fill="currentColor" font-size="11" font-family="sans-serif"'
     bottom = TOP + HEIGHT
     return (
@@ -240,7 +240,7 @@ def _chart(paths: str, top: str, ends: tuple[str, str], what: str) -> str:
 
 
 def _runs(known: np.ndarray) -> list[slice]:
-    """Return the slices of consecutive points whose values are known.
+    """Return a slice for each run of consecutive true values in ``known``.
 
     >>> _runs(np.array([True, True, False, True]))
     [slice(0, 2, None), slice(3, 4, None)]
@@ -250,7 +250,7 @@ def _runs(known: np.ndarray) -> list[slice]:
 
 
 def _path(x: np.ndarray, y: np.ndarray) -> str:
-    """Return an SVG path through points; a single point is a dot.
+    """Return an SVG path through the given points; a single point is drawn as a dot.
 
     >>> _path(np.array([0.0, 2.0]), np.array([1.0, 3.5]))
     'M0.0 1.0L2.0 3.5'

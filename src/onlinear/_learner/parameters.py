@@ -33,7 +33,7 @@ class Parameters(Guarded):
         return {name: value for name, value in params.items() if not hasattr(value, "get_params")}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; the learnt state is kept, and the next round checks and uses them."""
+        """Change parameters, not the learnt state; the next round checks and uses new values."""
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
@@ -65,7 +65,7 @@ class Parameters(Guarded):
 
 
 class Nested(Parameters):
-    """A class whose parameters may have parameters themselves, such as ``learner__c``."""
+    """A class whose parameters may have parameters of their own, named as in ``learner__c``."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name and, if deep, nested ones such as ``learner__c``."""

@@ -147,7 +147,7 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class BankReplay:
-    """The result of replaying a bank, row by row, with one column per learner.
+    """The result of replaying a ``Bank`` of learners: predictions, labels and error measures.
 
     Measures are arrays with one entry for each learner; rows that a learner skipped are left out of
     its entry. ``run[rows]`` is the replay of some rows only, ``run[rows, k]`` the :class:`Replay`
@@ -157,12 +157,12 @@ class BankReplay:
     Attributes
     ----------
     predictions : array
-        The predictions of each row, made before its label was learnt; NaN where a learner skipped a
-        bad row that it could not predict.
+        The predictions of each row, made before its label was learnt, in one column per learner;
+        NaN where a learner skipped a bad row that it could not predict.
     labels : array
         The labels, one per row.
     skipped : array of bool
-        True where a learner skipped a row (only with its ``on_bad="skip"``).
+        True where a learner with ``on_bad="skip"`` skipped a row; one column per learner.
     learners : tuple of str
         The learners with their parameters, as text.
 
@@ -213,12 +213,12 @@ class BankReplay:
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """Squared errors of each row; NaN where a bad row was skipped."""
+        """Squared error of each row, one column per learner; NaN where a bad row was skipped."""
         return np.column_stack(self._each(lambda run: run.losses))
 
     @cached_property
     def cumulative_loss(self) -> np.ndarray:
-        """Sums of the losses up to and including each row; skipped rows count as 0."""
+        """Each learner's sum of losses up to and including each row; skipped rows count as 0."""
         return np.column_stack(self._each(lambda run: run.cumulative_loss))
 
     @cached_property
@@ -252,7 +252,7 @@ class BankReplay:
         return np.array(self._each(lambda run: run.error_quartiles)).reshape(-1, 3)
 
     def __repr__(self) -> str:
-        """Show the number of rows and of learners, and the least loss."""
+        """Show the numbers of rows and learners, and the least mean squared error of a learner."""
         (rows, learners), skipped = self.predictions.shape, int(self.skipped.sum())
         note = f", {skipped} skipped" if skipped else ""
         least = "of no row"

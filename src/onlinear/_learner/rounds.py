@@ -1,6 +1,6 @@
 """Learn either all given rows or none; the first rows learnt fix the number of columns.
 
-Learners, banks of learners, and learners behind a feature map share this module.
+Learners, banks of learners, and learners that get their rows from a feature map share this module.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ class Begins(Restorable, Protocol):
         progress: Callable[[int, int], None],
         engine: str,
     ) -> tuple[np.ndarray, Any]:
-        """Predict a table's rows and, with ``learn``, learn them; return predictions, bad rows."""
+        """Predict a table's rows and, if ``learn``, learn them; return predictions and bad rows."""
         ...
 
 
@@ -58,9 +58,10 @@ class Begins(Restorable, Protocol):
 def rows_taken(
     model: Begins, d: int, names: list[str] | None, rows: int = 1, *, learn: bool = True
 ) -> Iterator[None]:
-    """Start the model if the rows are its first; if the ``with`` block fails, undo everything.
+    """Set the model's initial state if it has none; if the ``with`` block fails, undo everything.
 
-    If all the first rows are skipped, the start is undone, too: bad rows do not fix the columns.
+    If all the first rows are skipped, the initial state is dropped again: bad rows do not fix the
+    number of columns.
     """
     fresh, before = not model._has_begun(), model._skips
     forget = model._snapshot() if fresh else None
@@ -83,7 +84,7 @@ def run(
     progress: Callable[[int, int], None],
     engine: str,
 ) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Predict every row and, with ``learn``, learn it; return predictions, labels, bad rows."""
+    """Predict each row and, if ``learn``, learn it; return predictions, labels and bad rows."""
     checks.same_index(X, y=y)
     X, names = checks.any_table(X)
     y = checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)

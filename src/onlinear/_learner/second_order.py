@@ -12,10 +12,10 @@ __all__ = ["SecondOrder"]
 
 
 class SecondOrder(Learner):
-    """A learner that keeps a matrix Σ: the uncertainty of the weights in each direction."""
+    """A learner that keeps the covariance matrix Σ of its weights: how uncertain they are."""
 
     _square = 1
-    _sums_only: ClassVar[bool] = False  # whether Σ xxᵀ and Σ yx determine the state
+    _sums_only: ClassVar[bool] = False  # whether the sums of xxᵀ and yx determine the state
 
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
@@ -24,5 +24,5 @@ class SecondOrder(Learner):
     @property
     @atomic
     def covariance_(self) -> np.ndarray:
-        """A copy of the matrix Σ."""
+        """A copy of the covariance matrix Σ."""
         return self._learnt().S.copy()  # type: ignore[no-any-return]

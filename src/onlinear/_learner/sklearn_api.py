@@ -38,7 +38,7 @@ class Estimator(Parameters):
     def _for_tables(self) -> Self:
         """Return the learner to use for predicting a whole table.
 
-        It does not assume that the rows of the table come next in the stream.
+        The returned learner does not assume that the rows of the table come next in the stream.
         """
         return self
 
@@ -83,7 +83,7 @@ class Estimator(Parameters):
         return r_squared(y, predictions, weight)
 
     def _repr_html_(self) -> str:
-        """Show the learner's parameters and what it has learnt, in a notebook."""
+        """Return HTML with the learner's parameters and what it has learnt, for notebooks."""
         return notebook.model_page(self)
 
     def __sklearn_tags__(self) -> Any:
@@ -128,7 +128,7 @@ class Transformer(Parameters):
         raise NotImplementedError
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the features of every row of X; learn nothing."""
+        """Return the features that the map makes of every row of X; learn nothing."""
         raise NotImplementedError
 
     @atomic
@@ -147,7 +147,7 @@ class Transformer(Parameters):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Forget everything, learn from all rows of X, then return the features of every row."""
+        """Forget everything, learn from all rows of X, then return the features of each row."""
         return self.fit(X).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -34,7 +34,10 @@ LEARNT = (  # the attributes of a learner that has started to learn
 
 
 class Algorithm(NamedTuple):
-    """An algorithm as in a paper: its initial state, one step, and the rules a row may break."""
+    """An algorithm as in a paper: ``init`` returns its first state, ``step`` runs one round.
+
+    ``rules`` has the conditions that a row must meet, as texts for error messages.
+    """
 
     init: Callable[..., tuple[np.ndarray, ...]]
     step: Step
@@ -43,7 +46,7 @@ class Algorithm(NamedTuple):
 
 
 def full_name(cls: type) -> str:
-    """Return the name of a class in state files; classes of this package need no module name."""
+    """Return the name of a class for state files, with its module if that is not in onlinear."""
     own = cls.__module__.startswith("onlinear.")
     return cls.__name__ if own else f"{cls.__module__}.{cls.__qualname__}"
 
@@ -101,7 +104,10 @@ class LearnerState(Estimator):
     # --- state --------------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        """Return the initial state for d columns; if its size can vary, as large as ``record``."""
+        """Return the initial state for d columns.
+
+        If the size of the state can vary, the state gets the size of ``record``.
+        """
         return self.algorithm.init(self._params(), d)
 
     @property
@@ -123,7 +129,10 @@ class LearnerState(Estimator):
         """Enlarge the arrays of a state that grows with the rows learnt."""
 
     def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
-        """Start with the initial state for d columns, or with ``record``, copied unless ``own``."""
+        """Start with the initial state for d columns, or with the state in ``record``, if given.
+
+        Unless ``own`` is true, ``record`` is copied.
+        """
         checks.fits(type(self).__name__, d, self._matrices())
         arrays = self._initial(d, record)
         size = sum(array.size for array in arrays)
@@ -172,8 +181,8 @@ class LearnerState(Estimator):
     def _prepare(self) -> tuple[Any, ...]:
         """Return the arguments of the compiled step; they are cached until a parameter changes.
 
-        The compiled step is stored on the class and not in the learner, so that it is not part of
-        copies of the learner, or of its size in memory.
+        The compiled step is stored on the class and not in the learner, so that neither a copy of
+        the learner nor the learner's size in memory includes it.
         """
         one = self._step.one
         type(self)._one = staticmethod(one)

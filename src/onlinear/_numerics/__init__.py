@@ -1,1 +1,1 @@
-"""Compiled numerical kernels: linear algebra, vector loops, BLAS, and just-in-time compilation."""
+"""Compiled numerical functions: linear algebra, loops over vectors, and how they are compiled."""

@@ -1,8 +1,9 @@
 """Matrix products of SciPy's BLAS, called from compiled code.
 
-A call of a BLAS routine has an overhead of about thirty nanoseconds. Arrays are stored by rows, but
-BLAS expects columns, so BLAS sees a matrix A as Aᵀ. Importing SciPy is slow, so :func:`load` is not
-called until the first function that needs BLAS is compiled or read from the cache.
+A call of a BLAS routine has an overhead of about thirty nanoseconds. Arrays are stored row by row,
+but BLAS expects them column by column, so BLAS sees a matrix A as Aᵀ. Importing SciPy is slow, so
+:func:`load` is not called until the first function that needs BLAS is compiled or read from the
+cache.
 """
 
 import ctypes
@@ -52,7 +53,10 @@ def load() -> None:
 
 
 def _routine(name: str) -> Any:
-    """Return a function for compiled code: it calls a Fortran routine, with numbers by address."""
+    """Return a function for compiled code that calls a Fortran routine of BLAS.
+
+    Fortran takes each number by its address: the function stores the numbers and passes addresses.
+    """
     kinds = SIGNATURES[name]
 
     def plain(*arguments):
@@ -101,7 +105,10 @@ def _pitch(A):
 
 @kernel(inline="always")
 def products_with(S, X, rows, beta, out):
-    """Set out_i ← S·X_i + β·out_i for each row i < ``rows``, reading only S's lower triangle."""
+    """Set row i of out to S·(row i of X) + β·(row i of out), for i < ``rows``.
+
+    S is symmetric; only its lower triangle is read.
+    """
     d = S.shape[0]
     _dsymm(
         LEFT, TRIANGLE, d, rows, 1.0, _at(S, 0), _pitch(S), _at(X, 0), _pitch(X), beta,
@@ -117,7 +124,10 @@ def add_squares(a, V, rows, d, S):
 
 @kernel(inline="always")
 def product(A, first, rows, B, second, count, d, out):
-    """Set out[i, j] ← A[first + i]·B[second + j], over d columns, for i < rows and j < count."""
+    """Set out[i, j] ← A[first + i]·B[second + j], for i < rows and j < count.
+
+    The dot products are over the first d columns.
+    """
     _dgemm(
         YES, NO, count, rows, d, 1.0, _at(B, second), _pitch(B), _at(A, first), _pitch(A), 0.0,
         _at(out, 0), _pitch(out),
@@ -126,7 +136,10 @@ def product(A, first, rows, B, second, count, d, out):
 
 @kernel(inline="always")
 def add_product(a, T, rows, B, second, count, d, beta, out, first):
-    """Set out[first:] ← a·T·B[second:] + β·out[first:], for as many rows as T has."""
+    """Set out[first:] ← a·T·B[second:] + β·out[first:], for d columns of B and out.
+
+    Of T, the first ``rows`` rows and ``count`` columns are used.
+    """
     _dgemm(
         NO, NO, d, rows, count, a, _at(B, second), _pitch(B), _at(T, 0), _pitch(T), beta,
         _at(out, first), _pitch(out),

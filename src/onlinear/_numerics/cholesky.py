@@ -14,13 +14,13 @@ BAND = 16  # rows that cholesky() processes together; a multiple of four
 def cholesky(A, least, slack):
     """A ← U with A = UᵀU, U upper triangular (the entries below the diagonal are meaningless).
 
-    A pivot below ``least``, a known lower bound, is raised to ``least``. A pivot below ``slack``
-    times the diagonal entry of A is raised to that product, since it is only rounding error. If
-    ``least`` and ``slack`` are 0, no pivot is raised. Returns whether A, with its pivots raised, is
-    positive definite.
+    A pivot below ``least``, a known lower bound of all pivots, is raised to ``least``. A pivot
+    below ``slack`` times the diagonal entry of A is raised to that product, since it is only
+    rounding error. If ``least`` and ``slack`` are 0, no pivot is raised. Returns whether A, with
+    its pivots raised, is positive definite.
 
-    Rows are processed in bands. While four finished rows of U are in cache, their contribution is
-    subtracted from all rows of a band, four at a time.
+    Rows are processed in bands. While four finished rows of U are in cache, their part of UᵀU is
+    subtracted from all rows of a band, four rows at a time.
     """
     n = A.shape[0]
     whole = n - n % 4
@@ -54,7 +54,7 @@ def cholesky(A, least, slack):
 
 @kernel
 def _subtract_four_from_four(A, i, k):
-    """Subtract the contribution of rows i..i+3 of U from rows k..k+3 of A, from column k on."""
+    """Subtract from rows k..k+3 of A, from column k on, the part of UᵀU due to rows i..i+3 of U."""
     p, q, r, s = A[i, k:], A[i + 1, k:], A[i + 2, k:], A[i + 3, k:]
     e, f, g, h = A[k, k:], A[k + 1, k:], A[k + 2, k:], A[k + 3, k:]
     p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
@@ -71,7 +71,7 @@ def _subtract_four_from_four(A, i, k):
 
 @kernel
 def _finish_row(A, first, k, lowest):
-    """Subtract rows first..k−1 of U from row k, and divide row k by the root of its pivot.
+    """Subtract the part of UᵀU due to rows first..k−1 of U from row k; divide by the pivot's root.
 
     The pivot is first raised to ``lowest``; if it is still not positive, False is returned.
     """
@@ -88,7 +88,7 @@ def _finish_row(A, first, k, lowest):
 
 @kernel
 def solve_lower(U, x):
-    """x ← U⁻ᵀx."""
+    """Replace x by U⁻ᵀx, the solution z of Uᵀz = x."""
     for k in range(x.size):
         x[k] /= U[k, k]
         axpy(-x[k], U[k, k + 1 :], x[k + 1 :])
@@ -96,6 +96,6 @@ def solve_lower(U, x):
 
 @kernel
 def solve_upper(U, x):
-    """x ← U⁻¹x."""
+    """Replace x by U⁻¹x, the solution z of Uz = x."""
     for k in range(x.size - 1, -1, -1):
         x[k] = (x[k] - dot(U[k, k + 1 :], x[k + 1 :])) / U[k, k]

@@ -29,7 +29,7 @@ ROUNDING = 1e-15  # relative error of a sum of products per term: five to ten un
 
 @along
 def _gained(gain, root, v, u):
-    """Return gain·v, the new v, and root·v, the new u."""
+    """Return gain·v (the new v) and root·v (the new u)."""
     return gain * v, root * v
 
 
@@ -37,12 +37,12 @@ def _gained(gain, root, v, u):
 def observe(S, x, v, chi, r, u):
     """Σ ← (Σ⁻¹ + xxᵀ/r)⁻¹, given v = Σx and χ = xᵀv; v becomes the gain Σ_new·x/r.
 
-    The textbook Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and Σ is no longer
-    positive definite once χ/r nears 1e16. An observation of weight one is the same as several whose
-    weights sum to one, so an observation with large χ/r is split into parts, each with χ/r ≤ 1e4.
-    Once χ has shrunk to its own rounding error, Σ is as small in the direction of x as floating
-    point can express next to its other entries; then Σ is not reduced further, so that it stays
-    positive definite. ``u`` is scratch.
+    The textbook formula Σ − vvᵀ/(r + χ) loses log₁₀(χ/r) digits to cancellation, and Σ is no longer
+    positive definite once χ/r nears 1e16. To observe x once with weight one is the same as to
+    observe it several times with weights that sum to one. So an observation with large χ/r is split
+    into parts, each with χ/r ≤ 1e4. Once χ has shrunk to its own rounding error, Σ is as small in
+    the direction of x as floating point can express next to the other entries of Σ; then Σ is not
+    reduced further, so that it stays positive definite. ``u`` is scratch memory.
     """
     observe_given(S, x, v, chi, r, rounding_of(S, x), u)
 
@@ -79,12 +79,14 @@ def _observe_in_parts(S, x, v, chi, r, u):
     """Split an observation into at most MOST_PARTS parts, and update Σ with one after the other.
 
     Every part but the last divides χ by 1 + LARGEST_STEP, or brings it down to its rounding error.
-    All floats lie within 1e±324, so 160 parts take χ from the largest float to below r times the
-    least one: the limit MOST_PARTS is never reached unless χ is only rounding error.
+    Positive floats lie between 1e−324 and 1e324, so 160 parts take χ from the largest float to
+    below r times the least float: the limit MOST_PARTS is never reached unless χ is only rounding
+    error.
 
-    The rounding errors of the subtraction Σ − uuᵀ are a small share of the old Σ. If Σ shrinks by
-    more than seven digits, its diagonal is increased by this share beforehand, to keep Σ positive
-    definite. If Σ shrinks by more than ten digits, Σ is also mended afterwards (:func:`_mend`).
+    The rounding errors of the subtraction Σ − uuᵀ are a small share of the old Σ. If Σ shrinks by a
+    factor of more than 1e7 in the direction of x, its diagonal is increased by this share
+    beforehand, to keep Σ positive definite. If the factor is more than 1e10, Σ is also mended
+    afterwards (:func:`_mend`).
     """
     vague = chi > VAGUE * r
     if chi > UNSURE * r:
@@ -122,12 +124,12 @@ def _observe_parts(S, x, v, chi, r, u):
 
 @kernel
 def _mend(S, diagonal):
-    """Make Σ positive definite where rounding errors of a much larger Σ have made it indefinite.
+    """Make Σ positive definite if rounding errors, from when Σ was much larger, made it indefinite.
 
     The Cholesky factor L is computed in the lower triangle. A pivot that is not above LEAST_PIVOT
     times its diagonal entry is raised to this least value, and the column of L below the pivot is
     set to 0. After the factorisation, Σ becomes LLᵀ; if no pivot was raised, Σ does not change.
-    ``diagonal`` is scratch; a NaN in it marks a column of L that is set to 0.
+    ``diagonal`` is scratch memory; a NaN in it marks a column of L that is set to 0.
     """
     n = S.shape[0]
     raised = False
@@ -177,16 +179,16 @@ def shift_and_round(a, S, x):
     """S ← S + a·I, and return :func:`rounding_of` the new S, in one pass over the diagonal."""
     n = x.size
     s0 = s1 = 0.0
-    least = LEAST_VARIANCE
+    low = 0  # how many diagonal entries are too small
     whole = n - n % 2
     for i in range(0, whole, 2):
         S[i, i] += a
         S[i + 1, i + 1] += a
-        least = min(least, min(S[i, i], S[i + 1, i + 1]))
+        low += (S[i, i] < LEAST_VARIANCE) + (S[i + 1, i + 1] < LEAST_VARIANCE)
         s0 += x[i] * x[i] * S[i, i]
         s1 += x[i + 1] * x[i + 1] * S[i + 1, i + 1]
     for i in range(whole, n):
         S[i, i] += a
-        least = min(least, S[i, i])
+        low += S[i, i] < LEAST_VARIANCE
         s0 += x[i] * x[i] * S[i, i]
-    return ROUNDING * (3 + n) * (s0 + s1) if least == LEAST_VARIANCE else math.inf
+    return ROUNDING * (3 + n) * (s0 + s1) if low == 0 else math.inf

@@ -1,11 +1,12 @@
 """Deferred rank-one updates of a symmetric matrix, used by :mod:`onlinear._engine.bulk`.
 
-Each row x updates a symmetric matrix by A ← A + σ·h·vvᵀ, where v = Ax and the learner gives h; σ is
-−1 for a covariance and +1 for a matrix that grows. The updates by a block of rows X are deferred.
-With A₀ for A before the block, P begins as XA₀; the rows of U are the vectors u = √h·v:
+Each row x updates a symmetric matrix by A ← A + σ·h·vvᵀ, where v = Ax and h is a number that the
+learner computes; σ is −1 for a covariance and +1 for a matrix that grows. The updates by a block of
+rows X are deferred. A₀ is A before the block, P begins as XA₀, and the rows of U are the vectors
+u = √h·v. A block is processed in groups of a few rows, which are called leaves:
 
-    leaf       G = PXᵀ for a few rows gives xᵀAx row by row, and the effect of each row on the rows
-               after it; then U = TP with a small triangular matrix T
+    leaf       G = PXᵀ for the rows of a leaf gives xᵀAx row by row, and the effect of each row on
+               the rows after it; then U = TP with a small triangular matrix T
     push       P ← P + σ(XUᵀ)U for later rows
     fold       A ← A₀ + σUᵀU at the end of the block
 """
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._numerics import blas
+from onlinear._numerics.aligned import zeros
 from onlinear._numerics.jit import kernel
 
 __all__ = [
@@ -37,7 +39,8 @@ LEAF = 8  # rows
 class Wing(NamedTuple):
     """Scratch memory for the deferred updates of one matrix A.
 
-    ``chi`` holds xᵀAx and ``root`` holds √h of every row; P, U, G and T are named as in the module.
+    ``chi`` holds χ = xᵀAx and ``root`` holds √h of every row; P, U, G and T are the matrices of the
+    formulas above.
     """
 
     P: np.ndarray
@@ -49,7 +52,7 @@ class Wing(NamedTuple):
 
 
 def wing(rows: int, d: int) -> Wing:
-    """Return scratch memory for blocks of ``rows`` rows of width d."""
+    """Return scratch memory for blocks of ``rows`` rows with d columns."""
     large, small = (aligned(rows, d) for _ in range(2)), (aligned(LEAF, LEAF) for _ in range(2))
     P, U = large
     G, T = small
@@ -64,9 +67,7 @@ def aligned(rows: int, d: int) -> np.ndarray:
     pitch = -(-d // 8) * 8
     if pitch % 512 == 0:
         pitch += 8
-    flat = np.zeros(rows * pitch + 8)
-    first = -flat.ctypes.data % 64 // 8
-    return flat[first : first + rows * pitch].reshape(rows, pitch)
+    return zeros(rows * pitch).reshape(rows, pitch)
 
 
 @kernel
@@ -84,7 +85,7 @@ def _multiple(A):
 
 @kernel
 def begin(wing, A, X, rows, beta):
-    """P ← XA + βP; faster if A is a multiple of I, as it is at the beginning and after a reset."""
+    """Set P ← XA + βP, faster if A is a multiple of I, as at the beginning and after a reset."""
     P, d = wing[0], A.shape[0]
     a = _multiple(A)
     if a == 0.0:
@@ -95,7 +96,7 @@ def begin(wing, A, X, rows, beta):
 
 @kernel
 def _add_rows(a, X, rows, d, beta, P):
-    """P ← aX + βP."""
+    """Set P ← aX + βP."""
     for j in range(rows):
         x, p = X[j, :d], P[j, :d]
         if beta == 0.0:
@@ -108,7 +109,10 @@ def _add_rows(a, X, rows, d, beta, P):
 
 @kernel
 def gram(wing, X, done, rows, d):
-    """Begin a leaf, the ``rows`` rows of the block after the first ``done``: G[s, t] ← p_sᵀx_t."""
+    """Begin a leaf, the ``rows`` rows after the first ``done`` rows of a block: G[s, t] ← p_sᵀx_t.
+
+    The vectors p_s and x_t are rows s and t of P and X, counted from the first row of the leaf.
+    """
     blas.product(wing[0], done, rows, X, done, rows, d, wing[2])
 
 
@@ -116,7 +120,7 @@ def gram(wing, X, done, rows, d):
 def eliminate(wing, j, rows, done, h, sign):
     """Eliminate row j of the leaf from the rows after row j, and store χ and √h of row j.
 
-    After the elimination, G[j, s] holds u_jᵀx_s for every s > j.
+    After the elimination, G[j, s] holds u_jᵀx_s for every s > j. ``sign`` is σ.
     """
     _, _, G, _, chi, root = wing
     chi[done + j] = G[j, j]
@@ -154,7 +158,10 @@ def expand(wing, done, rows, sign, d):
 
 @kernel
 def push(wing, X, W, done, span, rows, sign, d):
-    """Add to P, in the next ``rows`` rows, the effect of the last ``span`` rows; W is scratch."""
+    """Add the effect of ``span`` rows of a block, which end at row ``done``, to later rows of P.
+
+    The later rows are the ``rows`` rows from row ``done`` on. W is scratch memory.
+    """
     P, U, _, _, _, _ = wing
     blas.product(X, done, rows, U, done - span, span, d, W)  # W = XUᵀ
     blas.add_product(sign, W, rows, U, done - span, span, d, 1.0, P, done)
@@ -162,7 +169,7 @@ def push(wing, X, W, done, span, rows, sign, d):
 
 @kernel
 def fold(wing, A, rows, sign, d):
-    """A ← A + σUᵀU, in the lower triangle of A."""
+    """End a block: A ← A + σUᵀU, in the lower triangle of A only."""
     blas.add_squares(sign, wing[1], rows, d, A)
 
 

@@ -1,4 +1,4 @@
-"""Hash the sources that a compiled function depends on; the hash is part of the function's name."""
+"""Hash the source code a compiled function depends on; the hash is part of the function's name."""
 
 import hashlib
 import sys
@@ -19,7 +19,7 @@ VERSIONED = {"builtins", "functools", "llvmlite", "math", "numba", "numpy"}  # i
 
 @cache
 def _foundation() -> bytes:
-    """Return a hash of the sources that all compiled code depends on: numerics and loops."""
+    """Return a hash of the source files of ``_numerics`` and ``_engine``, which all steps need."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     for package in ("_numerics", "_engine"):
@@ -31,11 +31,12 @@ def _foundation() -> bytes:
 def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
     """Return a hash of the sources a compiled function depends on; None if they cannot be found.
 
-    The sources are the files of the function, of everything it calls, directly or indirectly, of
-    the ``others`` that are compiled with it, and this package's numerics and loops. A function
-    typed at a prompt has no file, so its sources cannot be found. Numba's disk cache checks only
-    the file of the compiled function. Because the hash is part of its name, the function is also
-    compiled again if another file that it depends on is edited, but not if any other file is.
+    The sources are the files of the function, of the ``others`` that are compiled with it, of
+    everything that these functions call, directly or indirectly, and all files of this package's
+    ``_numerics`` and ``_engine``. A function typed at a prompt has no file, so its sources cannot
+    be found. Numba's disk cache checks only the file of the compiled function. Because the hash is
+    part of the function's name, the function is compiled again if any of its sources is edited, but
+    not if an unrelated file is edited.
     """
     code = function.__code__
     if not Path(code.co_filename).is_file():
@@ -44,7 +45,7 @@ def fingerprint(function: Callable[..., Any], *others: Callable[..., Any]) -> st
 
 
 def source_hash(function: Callable[..., Any], *others: Callable[..., Any]) -> str | None:
-    """Hash like :func:`fingerprint`, but leave out bytecode, which depends on Python's version.
+    """Hash like :func:`fingerprint`, but leave out the bytecode, which depends on Python's version.
 
     A function that was compiled when this package was built has its ``source_hash`` in its name.
     Return None if the function is not part of this package.
@@ -79,7 +80,7 @@ class _Dependencies:
         self._read: set[str] = set()
 
     def visit(self, value: Any) -> None:
-        """Add the files and constants that a value depends on to ``found``."""
+        """Add to ``found`` the files and constants that a function, class or tuple depends on."""
         value = _source(value)
         if id(value) in self._seen or _foreign(value):
             return
@@ -114,7 +115,7 @@ class _Dependencies:
 
 
 def _source(value: Any) -> Any:
-    """Return the Python function behind a kernel or intrinsic; other values are returned as is."""
+    """Return the Python function behind a kernel or intrinsic; return any other value as it is."""
     if isinstance(value, (FunctionType, LateModule)):  # asking a LateModule would import it
         return value
     for attribute in ("typed", "py_func", "_defn"):  # of intrinsics, kernels, Numba's intrinsics
@@ -132,13 +133,13 @@ def _instructions(code: CodeType) -> str:
 
 
 def _names(code: CodeType) -> set[str]:
-    """Return the names of globals and attributes in a function and the functions defined in it."""
+    """Return the names of globals and attributes that a function and its inner functions use."""
     parts = (part for part in code.co_consts if isinstance(part, CodeType))
     return set(code.co_names).union(*map(_names, parts))
 
 
 def _used(function: FunctionType) -> dict[str, Any]:
-    """Return the values that a function uses, by name; names of values from modules are dotted."""
+    """Return the values that a function uses, by name; values from modules have dotted names."""
     names, space = sorted(_names(function.__code__)), function.__globals__
     used: dict[str, Any] = {name: space[name] for name in names if name in space}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -158,7 +159,7 @@ def _used(function: FunctionType) -> dict[str, Any]:
 
 
 def _described(value: Any) -> str:
-    """Return a description of a value that is the same in every process."""
+    """Describe a value in words that are the same in every process."""
     value = _source(value)
     if isinstance(value, np.ndarray):
         content = hashlib.sha256(value.tobytes()).hexdigest()

@@ -1,12 +1,12 @@
-"""Compilation: steps and kernels become machine code.
+"""Compile steps (a learner's rounds) and kernels (functions that steps call) to machine code.
 
 Wheels contain the machine code of this package's own functions (:mod:`onlinear._numerics.native`).
-All other functions are compiled by Numba when they are first called: your own steps, functions
-called with arguments of unusual types, and all functions if the package was installed without
-machine code. Numba is imported only when it has to compile; until then, a :class:`Kernel` or an
-:class:`Intrinsic` stands for the compiled function. With ``NUMBA_DISABLE_JIT=1`` nothing is
-compiled: kernels are plain Python functions, and each :func:`intrinsic`, which generates LLVM code,
-has a plain Python equivalent.
+All other functions are compiled by Numba when they are first called: the steps of your own
+learners, functions called with arguments of unusual types, and all functions if the package was
+installed without machine code. Numba is imported only when it has to compile; until then, a
+:class:`Kernel` or an :class:`Intrinsic` stands for the compiled function. With
+``NUMBA_DISABLE_JIT=1`` nothing is compiled: kernels are plain Python functions, and each
+:func:`intrinsic`, which generates LLVM code, is replaced by an equivalent plain Python function.
 """
 
 import os
@@ -74,7 +74,8 @@ def tell_address(name: str, address: int) -> None:
 class Kernel:
     """A function that compiled code calls.
 
-    Numba reads ``_numba_type_`` to call a kernel; ``targetoptions`` and ``py_func`` to inline it.
+    Numba reads ``_numba_type_`` to call a kernel, and ``targetoptions`` and ``py_func`` to inline
+    it.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -107,7 +108,8 @@ class Kernel:
 class Intrinsic:
     """A function whose LLVM code is generated for the types that it is called with.
 
-    ``typed`` is written as for Numba's ``intrinsic``; ``py_func`` does the same in plain Python.
+    ``typed`` generates the code, as Numba's ``intrinsic`` requires; ``plain`` is a function that
+    computes the same in plain Python.
     """
 
     def __init__(self, typed: Callable[..., Any], plain: Callable[..., Any]) -> None:
@@ -141,7 +143,7 @@ short: Any = partial(kernel, forceinline=True)  # inlined: a call would take lon
 
 
 def within(function: Any) -> Any:
-    """Return an inlined version of a kernel, for rounds so short that the call would matter.
+    """Return an inlined version of a kernel, for rounds so short that a call would slow them down.
 
     Elsewhere a kernel is called rather than inlined, since inlining makes compilation slower.
     """
@@ -149,7 +151,10 @@ def within(function: Any) -> Any:
 
 
 def intrinsic(*, without_jit: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that writes LLVM code; ``without_jit`` does the same in plain Python."""
+    """Decorate a function that generates LLVM code for Numba.
+
+    ``without_jit`` is a plain Python function that computes what the generated code computes.
+    """
 
     def decorate(typed: Callable[..., Any]) -> Any:
         return without_jit if PLAIN else Intrinsic(typed, without_jit)
@@ -165,11 +170,12 @@ def compiled(
     options: dict[str, Any],
     **names: Any,
 ) -> Any:
-    """Compile a template with some of its global names bound to other functions.
+    """Compile the function ``template``, with its globals in ``names`` bound to the values given.
 
-    ``sources`` are the functions that the compiled function depends on. A hash of their files, and
-    of those of all that they call, becomes part of the compiled function's name. By this name it is
-    found in the library that comes with the package, or in Numba's cache on disk.
+    ``sources`` are the functions that the compiled function depends on. A hash of their source
+    files, and of the files of all functions that they call, becomes part of the compiled function's
+    name. By this name, the compiled function is found in the library of machine code that comes
+    with the package, or in Numba's cache on disk.
     """
     scope = {**template.__globals__, **names}
     own = template.__defaults__, template.__closure__
@@ -187,11 +193,11 @@ def compiled(
 def _just_in_time(
     function: FunctionType, sources: tuple[Callable[..., Any], ...], options: dict[str, Any]
 ) -> Any:
-    """Return a function that Numba compiles when it is called, and caches on disk.
+    """Return a function that Numba compiles when it is first called, and caches on disk.
 
-    Numba's cache finds the function by the template's file and a name that contains a hash of the
-    sources (see :func:`fingerprint`). A function whose sources cannot be hashed is compiled again
-    in each process, as all functions are if no cache folder is writable.
+    Numba's cache finds a function by its file and its name, to which a hash of the sources is added
+    (see :func:`fingerprint`). A function whose sources cannot be hashed is compiled again in each
+    process, as all functions are if no cache folder is writable.
     """
     name = function.__name__
     try:
@@ -212,7 +218,7 @@ def _just_in_time(
 
 
 def compiled_now() -> int:
-    """Return how many functions Numba has compiled in this process, not loaded from its cache."""
+    """Return how many functions Numba has compiled, rather than loaded, in this process."""
     return 0 if "numba" not in sys.modules else _numba.announcement.count
 
 

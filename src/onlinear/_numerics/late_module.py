@@ -1,4 +1,4 @@
-"""A module that is imported late, such as Numba, which takes half a second to import."""
+"""Import a module, such as Numba (which takes half a second), only when it is first used."""
 
 import importlib
 from typing import Any

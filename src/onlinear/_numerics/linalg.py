@@ -1,7 +1,7 @@
-"""Linear algebra for learners' steps: re-exports the numerical kernels from one module.
+"""Linear algebra for learners' steps: re-exports compiled functions of several modules.
 
 :mod:`~onlinear._numerics.vectors`, :mod:`~onlinear._numerics.matrices`,
-:mod:`~onlinear._numerics.covariance` and :mod:`~onlinear._numerics.cholesky` hold the functions,
+:mod:`~onlinear._numerics.covariance` and :mod:`~onlinear._numerics.cholesky` hold the functions;
 :mod:`~onlinear._numerics.jit` compiles them.
 """
 

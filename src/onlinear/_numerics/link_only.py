@@ -24,7 +24,7 @@ KNOWN = (0, 64) <= numba.version_info.short <= (0, 68)  # releases that were tes
 
 
 class _Codegen:
-    """Numba's code generator without environments, which only machine code would use."""
+    """Numba's code generator, without its environments: objects that only machine code uses."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -45,7 +45,7 @@ class _Library(JITCodeLibrary):
         return _Codegen(self._codegen)
 
     def finalize(self) -> None:
-        """Link the libraries that the code calls, without optimising or making machine code."""
+        """Link the libraries that the code calls; optimise nothing and make no machine code."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -61,7 +61,7 @@ class _Library(JITCodeLibrary):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _IntoSuchALibrary(LoweringPass):
-    """Make the later compiler passes write into a library that is linked but not optimised."""
+    """Make the later compiler passes write into a :class:`_Library`, which is not optimised."""
 
     _name = "onlinear_link_only"
 
@@ -69,7 +69,7 @@ class _IntoSuchALibrary(LoweringPass):
         LoweringPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Replace Numba's library by one that is only linked into other libraries."""
+        """Replace Numba's library by a :class:`_Library`."""
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return False

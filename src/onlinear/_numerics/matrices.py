@@ -1,8 +1,9 @@
 """Operations on symmetric matrices: products with a vector, rank-one updates, the diagonal.
 
-Every kernel has a fixed order of summation and no fast-math, so that a step gives the same bits
-however it is run. Matrices are stored in full. Loops run along rows and, like ``axpy``, add
-multiples of vectors to a vector, which can be vectorised without changing the order of any sum.
+Every compiled function here has a fixed order of summation and no fast-math, so that a learner's
+step gives the same bits however it is run. Matrices are stored in full. Loops run along rows and,
+like ``axpy``, add multiples of vectors to a vector, which can be vectorised without changing the
+order of any sum.
 """
 
 from onlinear._numerics.jit import kernel, short
@@ -35,13 +36,13 @@ def _added_eight(a, b, c, d, e, f, g, h, p, q, r, s, t, u, v, w, out):
 
 @along
 def _four_less(a, b, c, d, u, p, q, r, s):
-    """Subtract u times a number from each of four rows."""
+    """Subtract a multiple of u from each of four rows."""
     return p - a * u, q - b * u, r - c * u, s - d * u
 
 
 @along
 def _four_less_and_added(a, b, c, d, e, f, g, h, u, p, q, r, s, out):
-    """Subtract u times a number from each of four rows, then add the rows, weighted, to out."""
+    """Subtract a multiple of u from each of four rows, then add a weighted sum of them to out."""
     p, q, r, s = p - e * u, q - f * u, r - g * u, s - h * u
     return p, q, r, s, out + ((a * p + b * q) + (c * r + d * s))
 
@@ -138,7 +139,7 @@ def subtract_square(u, S):
 def subtract_square_and_multiply(u, S, x, out):
     """S ← S − uuᵀ, then out ← Sx, in one pass, with the same bits as in two passes.
 
-    The number of rows must be a multiple of four.
+    The number of rows of S must be a multiple of four.
     """
     n = x.size
     for j in range(n):

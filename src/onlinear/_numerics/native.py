@@ -2,11 +2,12 @@
 
 Wheels for common machines contain ``onlinear._native``; the scripts in ``native/`` of the source
 repository build it. A function is found in the library by its name, which contains a hash of its
-sources, so an edited step never runs old code. If the library lacks a function, or lacks it for the
-types of the arguments, Numba compiles the function; its results are the same to the bit.
+source code, so an edited function never runs old code. If the library lacks a function, or lacks it
+for the types of the arguments, Numba compiles the function; both forms give the same results to the
+bit.
 
 The environment variable ``ONLINEAR_NATIVE`` may be the path of another library, or 0 to use no
-library. ``ONLINEAR_NATIVE_LEVEL=2`` uses the code for processors without AVX2.
+library. ``ONLINEAR_NATIVE_LEVEL=2`` selects the code for processors without AVX2.
 """
 
 import contextlib
@@ -53,7 +54,7 @@ def there() -> bool:
 
 @cache
 def _level() -> int:
-    """Return the processor level whose code to use; 0 if the library has none for this machine."""
+    """Return the processor level (2 for x86-64-v2) whose code to use; 0 if there is no code."""
     highest: int = _library().level()
     return min(highest, int(os.environ.get("ONLINEAR_NATIVE_LEVEL", highest)))
 
@@ -80,6 +81,6 @@ def function(name: str, make: Callable[[], Any]) -> Any:
 
 
 def tell_blas(dgemm: int, dsymm: int, dsyrk: int) -> None:
-    """Tell the library the addresses, in this process, of the matrix products that it calls."""
+    """Tell the library the addresses, in this process, of the BLAS functions that it calls."""
     if there():
         _library().set_blas(dgemm, dsymm, dsyrk)

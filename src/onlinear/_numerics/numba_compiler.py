@@ -1,4 +1,4 @@
-"""Compile kernels, intrinsics and functions with Numba; this module imports Numba."""
+"""Compile functions with Numba; importing this module imports Numba."""
 
 import gc
 import itertools
@@ -25,11 +25,12 @@ _njit: Any = njit  # takes options that its type annotations leave out
 
 
 def number_functions_anew() -> None:
-    """Make Numba number the functions that it compiles from a random number instead of 1.
+    """Make Numba's numbers of compiled functions begin with a random number instead of 1.
 
-    Compiled code finds the functions that it calls by their names, which contain this number. If
-    the numbers began with 1 in every process, a function from Numba's cache and a new one could
-    have the same name: one learner would run the step of another.
+    Numba numbers the functions that it compiles. Compiled code finds the functions that it calls by
+    their names, which contain these numbers. If the numbers began with 1 in every process, a
+    function from Numba's cache and a new one could have the same name, and one learner could run
+    the step of another.
     """
     FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
 
@@ -47,7 +48,7 @@ class _Announcement(event.Listener):
         self.count = 0  # compiled functions that Python calls
 
     def on_start(self, event: Any) -> None:
-        """Announce the compilation of a function of this package that Python calls."""
+        """Announce the compilation of a function of this package, if Python calls it directly."""
         self._depth += 1
         name = event.data["dispatcher"].py_func.__name__
         loop, _, step = re.sub(r"_[0-9a-f]{16}$|_None$", "", name).partition("_onlinear_")
@@ -72,23 +73,23 @@ class _Announcement(event.Listener):
 
 
 class _PausedCollector(event.Listener):
-    """Pauses Python's garbage collector during compilation, which then takes a sixth less time.
+    """Pauses Python's garbage collector during a compilation, which saves a sixth of the time.
 
-    Compiling creates many objects that live long, and the garbage collector looks at them again and
-    again.
+    Compiling creates many objects that live long, and the garbage collector would look at them
+    again and again.
     """
 
     def __init__(self) -> None:
         self._outermost: Any = None  # the function for which the garbage collector was paused
 
     def on_start(self, event: Any) -> None:
-        """Pause the garbage collector when the compilation of the outermost function begins."""
+        """Pause the garbage collector, unless this compilation is part of another."""
         if self._outermost is None and gc.isenabled():
             self._outermost = event.data["dispatcher"]
             gc.disable()
 
     def on_end(self, event: Any) -> None:
-        """Turn the garbage collector on again when the outermost function has been compiled."""
+        """Turn the garbage collector on again at the end of the compilation that paused it."""
         if self._outermost is event.data["dispatcher"]:
             self._outermost = None
             gc.enable()
@@ -106,7 +107,7 @@ def know(addresses: dict[str, int]) -> None:
 
 
 def entry(function: Callable[..., Any], options: dict[str, Any], *, cache: bool) -> Any:
-    """Return a function that Python calls, compiled for the types of its arguments."""
+    """Return a function for Python to call, which Numba compiles for the types of its arguments."""
     return _njit(function, cache=cache, **options)
 
 
@@ -117,7 +118,10 @@ def part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def type_of(made: Any) -> Any:
-    """Return Numba's type of ``made``, a compiled part or intrinsic, without keeping it alive."""
+    """Return Numba's type of ``made``, a result of :func:`part` or of Numba's ``intrinsic``.
+
+    The result does not keep ``made`` alive.
+    """
     context = cpu_target.typing_context
     context.refresh()
     return context.resolve_value_type(made)

@@ -1,10 +1,10 @@
 """SIMD loops over vectors, several numbers at a time.
 
-A rule gives the result for one element, such as ``y + a * x``; :func:`along` turns it into a loop
-over whole vectors, for compiled code. The compiler's own loops process 16 numbers at a time and the
-rest one by one; for a vector of eight or twenty numbers, the rest is most of the work. The loops
-that ``along`` makes process eight numbers at a time, then four, two and one. No sum changes its
-order, so the results are those of a plain loop, to the bit.
+A rule is a function that computes the result for one element, such as ``y + a * x``; :func:`along`
+turns the rule into a loop over whole vectors, for compiled code. The compiler's own loops process
+16 numbers at a time and the rest one by one; for a vector of eight or twenty numbers, the rest is
+most of the work. So the loops that ``along`` makes process eight numbers at a time, then four, two
+and one. No sum changes its order, so the results are those of a plain loop, to the bit.
 """
 
 import inspect
@@ -20,11 +20,11 @@ WIDTHS = (8, 4, 2, 1)
 
 
 def along(rule: Callable[..., Any]) -> Any:
-    """Return a loop over whole vectors, from a rule for one element of each.
+    """Turn a rule for one element of each vector into a loop over whole vectors.
 
-    The rule returns one or several numbers, which are written to the last vectors. The loop is as
-    long as the first vector; among the arguments, scalars come before vectors. Any two vectors must
-    be the same vector, or must not overlap.
+    The rule returns one or several numbers, which the loop writes to the same number of vectors:
+    the last of its arguments. The loop is as long as the first vector; among the arguments, scalars
+    come before vectors. Any two vectors must be the same vector, or must not overlap.
     """
     names = list(inspect.signature(rule).parameters)
 
@@ -61,15 +61,15 @@ class Lanes:
         self._builder, self.value = builder, value
 
     def __add__(self, other: "Lanes") -> "Lanes":
-        """Return sums."""
+        """Return the sums, element by element."""
         return Lanes(self._builder, self._builder.fadd(self.value, other.value))
 
     def __sub__(self, other: "Lanes") -> "Lanes":
-        """Return differences."""
+        """Return the differences, element by element."""
         return Lanes(self._builder, self._builder.fsub(self.value, other.value))
 
     def __mul__(self, other: "Lanes") -> "Lanes":
-        """Return products."""
+        """Return the products, element by element."""
         return Lanes(self._builder, self._builder.fmul(self.value, other.value))
 
 
@@ -82,7 +82,7 @@ class _Loop:
         self._widths = WIDTHS if together else (1,)
 
     def __call__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
-        """Generate the code."""
+        """Generate the code of the loop."""
         first, integer = len(values) - len(self._kinds), ir.IntType(64)
         vectors = [
             context.make_array(kind)(context, builder, value)
@@ -133,9 +133,10 @@ def _spread(builder: Any, number: Any, w: int) -> Any:
 def in_lanes(order: Any) -> Any:
     """Return a function that computes aᵀb in as many partial sums as ``order`` has numbers.
 
-    With n partial sums, partial sum k adds up the products k, k + n, k + 2n, …; products left over
-    at the end go to the first partial sum. ``order`` says in which order the partial sums are
-    added, such as ((0, 1), (2, 3)) for (s₀ + s₁) + (s₂ + s₃).
+    With n partial sums, partial sum k adds up the products a_i·b_i for i = k, k + n, k + 2n, …; if
+    the length of the vectors is no multiple of n, the last products go to the first partial sum.
+    ``order`` says in which order the partial sums are added, such as ((0, 1), (2, 3)) for (s₀ + s₁)
+    + (s₂ + s₃).
     """
     lanes = _size(order)
 

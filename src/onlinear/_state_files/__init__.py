@@ -1,1 +1,1 @@
-"""State files: the format on disk, saving and loading learners, encoding of keys."""
+"""State files: their format on disk, and how learners and keys are written and read."""

@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
 def write(
     path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, np.ndarray | Pieces]
 ) -> None:
-    """Write a whole state file, or leave the old file as it is."""
+    """Write a state file; if writing fails, leave the old file as it is."""
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     kinds = {name: _kind(array) for name, array in arrays.items() if _kind(array) != "f8"}
     about = {**header, **({"kinds": kinds} if kinds else {}), "arrays": shapes}
@@ -132,6 +132,6 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nda
 
 
 def summary(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
-    """Return the header of an intact state file, and how many numbers it holds."""
+    """Return the header of an intact state file, and how many numbers its arrays hold."""
     with opened(path) as file:
         return file.header, file.numbers

@@ -1,4 +1,4 @@
-"""Encode keys and ids as bytes, and decode them, for state files and databases.
+"""Encode keys of models and ids of rows as bytes for state files and databases, and decode them.
 
 Keys that are equal in Python (1, 1.0, True) have the same bytes.
 """
@@ -31,7 +31,7 @@ class MissingKeyError(ValueError):
 
 
 def canonical(key: Any) -> Hashable:
-    """Return a key as a plain Python object, integral numbers as int; refuse a missing key.
+    """Return a key as a plain Python object, a whole number as an int; refuse a missing key.
 
     >>> canonical(np.int32(3)), canonical(2.0), canonical(True), canonical("a")
     (3, 2, 1, 'a')
@@ -69,7 +69,7 @@ def _missing(key: Any) -> bool:
 
 
 def encoded(key: Hashable) -> bytes:
-    """Return a key, in the form that :func:`canonical` returns, as bytes."""
+    """Return the bytes that encode a key; the key has the form that :func:`canonical` returns."""
     if isinstance(key, np.generic) and not isinstance(key, TIMES):  # a NumPy scalar inside a tuple
         key = key.item()
     if isinstance(key, str):
@@ -124,7 +124,7 @@ def joined(keys: list[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def parted(text: np.ndarray, lengths: np.ndarray) -> list[Any]:
-    """Return the keys that :func:`joined` encoded."""
+    """Return the keys that :func:`joined` encoded, given their bytes and lengths."""
     if np.any(lengths < 1) or lengths.sum() != text.size:
         raise ValueError("the lengths of its keys do not fit their bytes")
     content, ends = text.tobytes(), np.cumsum(lengths)

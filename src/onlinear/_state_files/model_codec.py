@@ -59,7 +59,7 @@ _refusals: dict[str, str] = {}
 def register_reader(
     mark: str, read: Read, *, last: str | None = None, settings: tuple[str, ...] = ()
 ) -> None:
-    """Let :func:`load` read files whose header contains ``mark`` with ``read(header, arrays)``.
+    """Let :func:`load` call ``read(header, arrays)`` for files whose header has the key ``mark``.
 
     ``last`` names the array at the end of the file if ``read`` takes it some rows at a time
     (:class:`onlinear._state_files.reading.Rows`); other arrays are read into memory. ``settings``
@@ -70,20 +70,23 @@ def register_reader(
 
 
 def register_refusal(mark: str, words: str) -> None:
-    """Let :func:`load` refuse files whose header contains ``mark``, with the message ``words``.
+    """Let :func:`load` refuse files whose header has the key ``mark``, with the message ``words``.
 
-    ``{}`` in ``words`` is replaced by the header's value of ``mark``.
+    ``{}`` in ``words`` is replaced by the value of this key.
     """
     _refusals[mark] = words
 
 
 def save(model: Any, name: str, path: str | os.PathLike[str]) -> None:
-    """Write a learner and its class name to a file; refuse one that ``load`` would refuse."""
+    """Write a learner and its class name to a file; refuse a learner that ``load`` would refuse."""
     file_format.write(path, *described(model, name))
 
 
 def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return a learner's header and arrays for a file; refuse one that ``load`` would refuse."""
+    """Return the header and the arrays for the state file of a learner.
+
+    If ``load`` would refuse the learner, this raises an error.
+    """
     model._numbers()
     model = copy.copy(model)  # as it is now; raises if its state does not fit its parameters
     if model._record is not None:
@@ -189,7 +192,7 @@ def count(number: Any) -> int:
 
 
 def check_contents(d: Any, record: np.ndarray, names: Any, square: int) -> None:
-    """Refuse contents that no learner can have, before memory is allocated for them."""
+    """Refuse contents of a file that fit no learner, before memory is allocated for the learner."""
     if type(d) is not int or not 0 < (d * d if square else d) <= record.size:
         raise ValueError(f"its header says {d!r} features, but its state has {record.size} numbers")
     if record.dtype != np.float64 or record.ndim != 1:

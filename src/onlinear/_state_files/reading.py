@@ -49,7 +49,7 @@ def regular(mode: int, path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator["Contents"]:
-    """Open a state file; at the end of the block, refuse it if its checksum is wrong.
+    """Open a state file; at the end of the ``with`` block, refuse it if its checksum is wrong.
 
     If the block raises an error and the checksum is wrong, the wrong checksum is reported instead.
     """
@@ -68,7 +68,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator["Contents"]:
 
 
 class Contents:
-    """The contents of a state file; the header is read at once, the arrays later and in order."""
+    """The contents of a state file; the header is read at once, the arrays later, in order."""
 
     header: dict[str, Any]
 

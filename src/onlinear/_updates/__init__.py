@@ -1,1 +1,1 @@
-"""Update rules that several algorithms share: Gaussian, dual, ball projection, rescaling."""
+"""Mathematics of updates that several algorithms share, such as the Gaussian and the dual form."""

@@ -1,6 +1,6 @@
 """Projection onto the ball ‖w‖ ≤ R in the metric of Σ⁻¹, for ARCOR and ONS.
 
-    argmin over ‖u‖ ≤ R of (u − w)ᵀΣ⁻¹(u − w)  =  (I + αΣ)⁻¹w  with α such that ‖·‖ = R
+    argmin over ‖u‖ ≤ R of (u − w)ᵀΣ⁻¹(u − w)  =  (I + αΣ)⁻¹w  with α such that its norm is R
 
 The function 1/‖(I + αΣ)⁻¹w‖ is concave in α, so Newton's iteration for the α at which it equals 1/R
 rises from α = 0 to this root without overshooting. A factorisation of I + αΣ for each Newton step
@@ -8,21 +8,23 @@ would cost O(d³). Lanczos' recursion
 
     β_k q_{k+1} = Σq_k − α_k q_k − β_{k−1}q_{k−1},   q_0 = w/‖w‖
 
-costs O(d²) per vector. With T, the tridiagonal matrix of the α_k and β_k, and Q, whose columns are
-the first k vectors q, Newton's steps find the α that solves
+costs O(d²) per vector. (Its coefficients α_k have nothing to do with α.) Let T be the tridiagonal
+matrix of the α_k and β_k, and let the columns of Q be the first k vectors q. Newton's method finds
+the α and u that solve
 
     u = R·Qy,   (I + αT)y = (‖w‖/R)e₁,   ‖y‖ = 1
 
-in O(k) each. The residual ‖(I + αΣ)u − w‖ = R·α·β_k|y_k| bounds the error of u, since I + αΣ ≥ I.
-For a given α, u is the k-th iterate of conjugate gradients, and its length increases with k
-(Steihaug). So the root α increases with k, too, and after each new vector Newton's method can go on
-from the last α.
+at a cost of O(k) per step. The residual ‖(I + αΣ)u − w‖ = R·α·β_k|y_k| bounds the error of u, since
+I + αΣ ≥ I. For a given α, u is the k-th iterate of the method of conjugate gradients, and the
+length of u increases with k (Steihaug). So the root α increases with k, too, and after each new
+vector Newton's method can go on from the last α.
 
 Lanczos' vectors q_k do not stay orthogonal in floating point. The formula of the residual does not
-need orthogonal q_k: Lanczos' recursion holds up to rounding (Paige). Functions of T keep the
-moments of Σ, so that ‖Qy‖ = ‖y‖ even if the q_k are not orthogonal (Druskin & Knizhnerman); the
-code checks this equality. Because of the lost orthogonality, a few more vectors q_k are needed,
-possibly more than d in all, but reorthogonalising the vectors would cost more.
+need orthogonal q_k: Lanczos' recursion holds up to rounding (Paige). For a function f such as f(T)
+= (I + αT)⁻², e₁ᵀf(T)e₁ still equals q₀ᵀf(Σ)q₀ up to small errors, so that ‖Qy‖ = ‖y‖ even if the
+q_k are not orthogonal (Druskin & Knizhnerman); the code checks this equality. Because of the lost
+orthogonality, a few more vectors q_k are needed, possibly more than d in all, but reorthogonalising
+the vectors would cost more.
 
 Paige, Linear Algebra Appl. 34, 1980; Druskin & Knizhnerman, Comput. Math. Math. Phys. 31, 1991;
 Steihaug, SIAM J. Numer. Anal. 20, 1983.
@@ -58,7 +60,7 @@ STEEP = 4e3  # beyond this α‖Σ‖, Cholesky's method is used: it keeps the d
 def project_ellipsoid(S, w, radius, work):
     """Project w: w ← argmin over ‖u‖ ≤ radius of (u − w)ᵀΣ⁻¹(u − w); no change if ‖w‖ ≤ radius.
 
-    ``work`` holds d + SCRATCH rows.
+    ``work`` is scratch memory of d + SCRATCH rows.
     """
     length = norm(w)
     if length > radius and not by_lanczos(S, w, length, radius, work):
@@ -67,10 +69,10 @@ def project_ellipsoid(S, w, radius, work):
 
 @kernel
 def by_lanczos(S, w, length, radius, work):
-    """Project w by Lanczos' recursion and return True; or return False and leave w unchanged.
+    """Project w by Lanczos' recursion and return True, or return False if the method fails.
 
-    A Newton step is made whenever the residual of u is small enough to be worth one; once the
-    residual is only rounding error, Newton's method runs to convergence.
+    After a failure, w is unchanged. After each vector of Lanczos, Newton steps are made as long as
+    the residual of u is small enough; once it is only rounding error, they go on to convergence.
     """
     n = w.size
     most = min(2 * n, n + MORE)
@@ -148,8 +150,9 @@ def add_rows(Q, rows, c, z):
 def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
     """Compute rows first..last of I + αT = LDLᵀ and of f = L⁻¹·f_0e₁, given the rows before.
 
-    The tridiagonal matrix T has the entries ``diagonal`` and ``beside``. ``pivot`` holds 1/D_ii,
-    ``below`` L_i+1,i, and ``forward`` f, of which the first entry, f_0 = ‖w‖/R, is already set.
+    The tridiagonal matrix T has ``diagonal`` on the diagonal and ``beside`` next to it. ``pivot``
+    holds 1/D_ii, ``below`` L_i+1,i, and ``forward`` f, of which the first entry, f_0 = ‖w‖/R, is
+    already set.
     """
     for i in range(first, last + 1):
         left = 1.0 + alpha * diagonal[i]

@@ -6,20 +6,23 @@ prediction are
     C_ij = ρ_i K(z_i, z_j) for i < j,   C_ii = ρ_i K(z_i, z_i) + r_i       C = LLᵀ
     q = L⁻¹(ρ_i K(z_i, x))_i,   m = qᵀz,   χ = ρ K(x, x) − qᵀq            z = L⁻¹y
 
-In these formulas, ρ is the prior's variance in the round (1/b, plus 1/c per round for a drifting
-target), and r is the noise variance that the learner assumes. m and χ are xᵀw and xᵀΣx of the
-linear learner. A round adds one row to L and one entry to z:
+In these formulas, y is the vector of the examples' labels, z without an index is a vector and not
+an example, and r is the noise variance that the learner assumes. ρ is the prior's variance in the
+present round, and ρ_i in the round of example i: 1/b, plus 1/c per round for a drifting target (b
+and c are the learner's parameters). With K(z, x) = zᵀx, m and χ are the xᵀw and xᵀΣx of the linear
+learner. A round adds one row to L and one entry to z:
 
     L ← [L 0; qᵀ √(χ + r)],   z ← [z; (y − m)/√(χ + r)]
 
 A round therefore costs n²/2 multiplications for n examples, and nothing is ever subtracted from a
-matrix. The rows of L are stored end to end, with spare room; a step that finds no room returns FULL
-before it writes anything.
+matrix. The rows of L are stored end to end, with spare memory after the last row; a step that finds
+no spare memory returns the status FULL before it writes anything.
 
-With a budget, the oldest example is dropped. The prior's variance ρ grows by 1/c per round, and if
-it grew without limit, the prior would become uninformative. All ρ_i are therefore reduced once the
-oldest example has aged by half the budget, as if the stream had begun near the oldest example kept.
-Reducing the ρ_i needs a new factorisation, which costs n³/3 operations every n/2 rounds.
+With a budget (a largest number of examples), the oldest example is dropped whenever there would be
+more. The prior's variance ρ grows by 1/c per round, and if it grew without limit, the prior would
+become uninformative. So whenever the ρ_i of the oldest example exceeds 1/b by more than about
+n/(2c), all ρ_i are reduced, as if the stream had begun near this example. Reducing the ρ_i needs a
+new factorisation, which costs n³/3 operations every n/2 rounds.
 
 Moroshko, thesis section 3.3 (Figure 3.3 computes the same predictions by other formulas); Rasmussen
 & Williams, Gaussian Processes for Machine Learning, 2006, Algorithm 2.1.
@@ -87,17 +90,17 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
 
 
 def vital(state):
-    """Return the arrays to check for numbers of unusual size: all but L and the examples.
+    """Return the arrays to check for very large or small numbers: all but L and the examples.
 
     The size of the numbers in L follows from ρ, and the examples were checked when they arrived as
-    rows.
+    rows (see :mod:`onlinear._engine.number_range`).
     """
     return state[:6]
 
 
 @kernel
 def kernel_row(form, Z, n, x, work):
-    """Write K(z_i, x) to scratch row 0, unless a custom kernel has done so; return K(x, x)."""
+    """Write all K(z_i, x) to ``work[0]``, unless a custom kernel has done so; return K(x, x)."""
     if form[0] == GIVEN:
         return work[3, 0]
     similarities(form, Z, n, x, work[0])
@@ -127,10 +130,10 @@ def solve_columns(L, n, q):
 
 @kernel
 def believe(state, drift, x, work):
-    """Return the prediction's mean m and variance χ, and FINE, or the rule that the row x breaks.
+    """Predict the label of x: return its mean m and variance χ, a status, and a value.
 
-    The last number returned is the value that breaks the rule. The vector q = L⁻¹(ρ_i K(z_i, x))_i
-    is written to the second row of scratch.
+    The status is FINE, or the rule that x breaks; the value is the number that breaks the rule. The
+    vector q = L⁻¹(ρ_i K(z_i, x))_i is written to ``work[1]``.
     """
     _, n, prior, form, rho, z, L, Z = state
     size = int(n[0])
@@ -155,7 +158,7 @@ def remember(state, drift, b, budget, x, e, pivot, work):
     """Add the example x with the residual e; return FINE, FULL or OVERFLOW.
 
     On FULL or OVERFLOW, nothing is changed. ``pivot`` is χ + r, the square of the new diagonal
-    entry of L. If there are now more examples than the budget allows, the oldest is dropped.
+    entry of L. If there are then more examples than the budget allows, the oldest is dropped.
     """
     t, n, prior, _, rho, z, L, Z = state
     size = int(n[0])
@@ -228,10 +231,11 @@ def forget_oldest(rho, z, L, Z, n, work):
 
 @kernel
 def turn(L, z, i, start, l, lost, work):
-    """Rotate row i of L from column ``start`` on, then z_i and ``lost`` by the row's own rotation.
+    """Rotate row i of L from column ``start`` on, and z_i with ``lost``; return the new ``lost``.
 
-    ``l`` is the entry in row i of the removed column, rotated up to ``start``. The row and z_i are
-    written one place further up; ``lost`` is returned.
+    ``l`` is row i's entry in the removed first column of L, and ``lost`` is the removed first entry
+    of z, both after the rotations so far. The last rotation of the row makes ``l`` zero; the same
+    rotation is applied to z_i and ``lost``. Row i and z_i are written one place further up.
     """
     row, up = i * (i + 1) // 2, i * (i - 1) // 2 - 1
     for k in range(start, i):
@@ -249,7 +253,7 @@ def turn(L, z, i, start, l, lost, work):
 
 @kernel
 def blank(rho, z, L, Z, n):
-    """Zero the storage of example n, so that equal states have equal bits."""
+    """Set the memory of example n to zero, so that equal states have equal bits."""
     rho[n] = 0.0
     z[n] = 0.0
     start = n * (n + 1) // 2
@@ -267,7 +271,7 @@ def lessened(variance, aged, least):
 
 @kernel
 def set_back(aged, least, rho, z, L, n):
-    """Reduce every ρ_i by ``aged``: compute C = LLᵀ, reduce ρ_iK(z_i, z_j), factorise again."""
+    """Reduce every ρ_i by ``aged``: compute C = LLᵀ, reduce each ρ_i in C, and factorise it."""
     start = n * (n + 1) // 2
     for i in range(n - 1, -1, -1):  # last row first: no other row needs it
         start -= i + 1
@@ -294,7 +298,7 @@ def set_back(aged, least, rho, z, L, n):
 
 
 def check_factor(L: np.ndarray, n: int, least: float = 0.0) -> None:
-    """Refuse a factor L of n rows, stored end to end, unless its diagonal is above ``least``."""
+    """Refuse a factor L (n rows, stored end to end) whose diagonal is not above ``least``."""
     if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > least):
         raise ValueError(f"its factor L has a diagonal that is not above {least:g}")
 

@@ -1,14 +1,14 @@
-"""The recursion of second-order learners (recursive least squares), and the states learners share.
+"""The recursion of second-order learners (recursive least squares), and states for learners.
 
-A round is, apart from each learner's own scalars and prediction,
+Apart from the prediction, and scalars that each learner computes in its own way, a round is
 
     v = Σx,  χ = xᵀv,  e = y − xᵀw
     w ← w + e·v / (r + χ)
     Σ ← Σ − vvᵀ / (r + χ)
 
 Here w and Σ are the mean and the covariance of the weights, and r is the variance that the learner
-assumes for the noise. If the target drifts, the update Σ ← Σ + I/c comes before every round but the
-first.
+assumes for the noise. Learners for drifting weights make the update Σ ← Σ + I/c before every round
+but the first; the smaller the parameter c, the faster the drift.
 
 Moroshko, thesis Tables 3.1 and 5.1; Vaits & Crammer, Figure 1.
 """
@@ -83,7 +83,10 @@ def gaussian(d: int, precision: float) -> Gaussian:
 
 @kernel(inline="always")
 def learn(state, x, e, v, chi, r, u):
-    """Learn the residual e at x, given v = Σx and χ = xᵀv; on OVERFLOW nothing is changed."""
+    """Learn the residual e at x, given v = Σx and χ = xᵀv.
+
+    If the numbers would overflow, return OVERFLOW and change nothing.
+    """
     t, w, S = state
     if not math.isfinite(chi * e):
         return OVERFLOW
@@ -95,7 +98,7 @@ def learn(state, x, e, v, chi, r, u):
 
 @kernel(inline="always")
 def covariance_times(state, x, work):
-    """Write Σx to work[0], after making the update of Σ that the round before deferred, if any."""
+    """Write Σx to work[0], after making the update of Σ deferred by the previous round, if any."""
     _, _, S = state
     v, u, owed = work[0], work[1], work[2]
     if owed[0] == 0.0:
@@ -109,9 +112,9 @@ def covariance_times(state, x, work):
 def learn_later(state, x, e, chi, r, work):
     """Learn the residual e at x like :func:`learn`, but defer the update of a large Σ.
 
-    :func:`covariance_times` must have written Σx to ``work`` before. In the next round it also
-    makes the deferred update, in the same pass over Σ as the new Σx; after the last round,
-    :func:`settle` makes the update.
+    :func:`covariance_times` must have written Σx to ``work`` before. In the next round,
+    :func:`covariance_times` also makes the deferred update, in the pass over Σ that computes the
+    new Σx; after the last round, :func:`settle` makes the update.
     """
     if not math.isfinite(chi * e):
         return OVERFLOW
@@ -132,7 +135,7 @@ def learn_given(state, x, e, chi, r, rough, work):
 
 @kernel(inline="always")
 def put_off(S, work):
-    """Subtract uuᵀ from Σ, where u is work[1]: at once, or in the next round if Σ is large."""
+    """Subtract uuᵀ from Σ, where u is work[1]: at once or, if Σ is large, in the next round."""
     u, owed = work[1], work[2]
     if u.size >= WIDE and u.size % 4 == 0:
         owed[0] = 1.0
@@ -142,7 +145,7 @@ def put_off(S, work):
 
 @kernel(inline="always")
 def follow_later(state, drift, x, e, chi, work):
-    """Add the drift I/c to Σ, then learn the residual e like :func:`learn_later`."""
+    """Add ``drift``·I to Σ, then learn the residual e like :func:`learn_later`."""
     if not math.isfinite(chi * e):
         return OVERFLOW
     return learn_given(state, x, e, chi, 1.0, shift_and_round(drift, state[2], x), work)
@@ -165,7 +168,7 @@ def moves(e, chi, r):
 
 @kernel(inline="always")
 def look(state, c, x, v):
-    """Write Σx to v, where Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and the drift to add to Σ_{t−1}."""
+    """Write Σx to v, where Σ = Σ_{t−1} + I/c; return χ = xᵀΣx and the drift, 1/c or 0."""
     _, _, S = state
     symv(S, x, v)
     return drifted(state, c, x, v)
@@ -183,7 +186,7 @@ def drifted(state, c, x, v):
 
 @kernel(inline="always")
 def follow(state, drift, x, e, v, chi, u):
-    """Add the drift to Σ's diagonal, then learn the residual e; on OVERFLOW change nothing."""
+    """Add ``drift``·I to Σ, then learn the residual e; on OVERFLOW, nothing is changed."""
     _, _, S = state
     if not math.isfinite(chi * e):
         return OVERFLOW

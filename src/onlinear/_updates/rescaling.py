@@ -1,4 +1,4 @@
-"""Convert each kind of state when columns are rescaled (:mod:`onlinear._updates.units`)."""
+"""Convert the states of learners when columns are rescaled (:mod:`onlinear._updates.units`)."""
 
 import math
 from collections.abc import Callable
@@ -27,15 +27,15 @@ class Follows(NamedTuple):
     """Functions that convert a learner's state to rescaled columns; all but ``fresh`` are compiled.
 
     ``fresh(state)``
-        The number that a new column has in an initial state, such as its prior variance.
+        The number that a column has in an initial state, such as its weight's prior variance.
     ``parts(state)``
         The arrays of the state that a conversion changes, each flattened.
     ``rescale(state, i, g, h)``
-        Convert the state to rows whose column i is g times the old one plus h times column 0.
+        Convert the state after column i was replaced by g times itself plus h times column 0.
     ``awaken(state, i, fresh)``
-        Give column i, which has been 0 in every row seen, the prior it began with.
+        Give column i, which has been 0 in every row seen, the prior ``fresh`` of an initial state.
     ``reweigh(state, params, i, fresh, share, scratch)``
-        Add ``share`` times the prior precision of column i; a negative ``share`` subtracts it.
+        Add ``share`` times column i's prior precision to the state; ``share`` may be negative.
     ``adapt(state, params, work)``
         Finish the conversion of the state, after the scaling of the columns has changed.
     """
@@ -113,7 +113,7 @@ def reweigh_gaussian(state, params, i, fresh, share, scratch):
 
 @kernel
 def reweigh_if_more(state, params, i, fresh, share, scratch):
-    """Add prior precision only if ``share`` is positive, for learners that forget their prior."""
+    """Reweigh only if ``share`` is positive: for learners that forget their prior over time."""
     if share > 0.0:
         reweigh_gaussian(state, params, i, fresh, share, scratch)
 
@@ -150,7 +150,7 @@ def _parts_and_vector(state):
 
 @kernel
 def _rescale_forgetful(state, i, g, h):
-    """Convert w and Σ like :func:`rescale_gaussian`, and max u_i² to an upper bound."""
+    """Convert w and Σ like :func:`rescale_gaussian`; bound max u_i² for the new u_i."""
     rescale_gaussian(state, i, g, h)
     most = g * math.sqrt(state[3][i]) + abs(h)
     state[3][i] = most * most

@@ -3,18 +3,18 @@
     v = Mb,    M = (aD⁻¹ + S)⁻¹ = √D B⁻¹ √D,    B = aI + √D S √D,    S = A + xxᵀ
 
 A is the sum of xxᵀ over rows, x is a row that A does not include yet, b is a vector such as the sum
-of yx, and a is the penalty. D is diagonal, and its entry D_i is the larger of |w_i| and a floor.
-All of D changes in every round, but most of its entries do not matter: the smaller D_i S_ii is
-relative to a, the less weight i interacts with the others. Let s be the set of small weights, D_i
-S_ii ≤ a·``small``, and r the set of the other k weights. Only B_rr is factorised; v_r and v_s are
-computed alternately,
+of yx, and a is the penalty. D is diagonal, and its entry D_i is the larger of |w_i| and a floor,
+where w is the learner's weight vector. All of D changes in every round, but most of its entries do
+not matter: the smaller D_i S_ii is relative to a, the less weight i interacts with the others. Let
+s be the set of small weights, D_i S_ii ≤ a·``small``, and r the set of the other k weights. Only
+B_rr is factorised; v_r and v_s are computed alternately until they converge,
 
     v_r = M_rr (b_r − S_rs v_s),    M_rr = (aD_r⁻¹ + S_rr)⁻¹ by the factor
     v_i = D_i (b_i − Σ_{j≠i} S_ij v_j) / (a + D_i S_ii)    for every i in s
 
 With z = D^{−½}v, an iteration that moves z_s by δ leaves the residual −Fδ in the system Bz = √D b,
-F being the columns s of √D S √D without its diagonal. Let E = Σ_{i∈s} D_i S_ii / a, at most
-n·small. In the norm of M⁻¹, the squared error of v is δᵀFᵀB⁻¹Fδ. As √D S √D is positive
+F being the columns s of √D S √D with zeros in place of its diagonal. Let E = Σ_{i∈s} D_i S_ii / a,
+at most n·small. In the norm of M⁻¹, the squared error of v is δᵀFᵀB⁻¹Fδ. As √D S √D is positive
 semi-definite and B = aI + √D S √D, FᵀB⁻¹F is at most aE(1 + √E)². So in the norm of M⁻¹ the error
 of v is at most about √(aE)‖δ‖ for any data. The iterations end when the bound √(aE)‖δ‖ on the error
 of v is only rounding error compared with √(bᵀMb), the norm of v itself. The next iteration moves
@@ -26,7 +26,7 @@ of 1e-12 belongs to the small weights s, which are not factorised, so a round co
 inputs matter. No factor and no solution is kept from one round to the next.
 
 A ``system`` is (√D, A, x, a, order, U). ``order`` holds the indices of the weights, those of r
-first, and U holds the Cholesky factor in its first k² entries; :func:`factorise` sets both.
+first, and U holds the Cholesky factor of B_rr in its first k² entries; :func:`factorise` sets both.
 """
 
 import math
@@ -53,7 +53,7 @@ def weigh(w, floor, root):
 
 @kernel
 def factorise(system, small):
-    """Find the k large weights and factorise their part of B; return k, or −1 on overflow."""
+    """Find the set r of large weights and factorise B_rr; return their number k, −1 on overflow."""
     root, A, x, a, order, U = system
     n = x.size
     k, last = 0, n
@@ -94,7 +94,7 @@ def _fill(r, s, root, x, row, out):
 
 @kernel
 def _fill_from(columns, r, s, root, x, row, out):
-    """Write some columns of a row of √D S √D to ``out``, like :func:`_fill`."""
+    """Write the entries ``columns`` of a row of √D S √D to ``out``, like :func:`_fill`."""
     for p in range(out.size):
         j = int(columns[p])
         out[p] = r * root[j] * (row[j] + s * x[j])
@@ -160,7 +160,7 @@ def _settle(system, k, b, share, v, scratch):
 
 @kernel
 def _multiply(A, x, rows, v, out):
-    """Write the sum over i in ``rows`` of v_i·(row i of A + xxᵀ) to ``out``, four at a time."""
+    """Write to ``out`` the sum of v_i·(row i of A + xxᵀ) over all i in ``rows``."""
     whole = rows.size - rows.size % 4
     along = 0.0
     for j in range(out.size):

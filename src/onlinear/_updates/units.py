@@ -12,16 +12,17 @@ into g·u_i + h, so
 in O(d) per column. So the state is always that of rows in the present scaling, and terms that a
 learner adds in every round, such as drift, are isotropic in this scaling. Only the prior of a
 column is not converted when the scaling changes. When the variance s² of a column has changed by
-some factor since its prior was set, the prior is set again by a rank-one update,
+more than a fixed factor since the prior of the column was set, the prior is set again by a rank-one
+update,
 
     Σ⁻¹ ← Σ⁻¹ + p(1 − s₀²/s²)·e_i e_iᵀ
 
-where p is the precision of the prior, and s₀² was the variance when the prior was last set. A
-column that has been constant is inert: u_i = 0, and the column gets a prior when its value first
-changes. If a column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is so large that the
-prior replaces all that was known of w_i: w_i and its covariances become 0, and the other weights
-become their estimates under the condition w_i = 0. Beyond a factor of 1e60, Σ_ii/g² might overflow,
-so the limits (w_i = 0 and zero covariances) are set directly.
+where p is the precision of the prior, s₀² was the variance when the prior was last set, and e_i is
+the i-th unit vector. A column that has been constant is inert: u_i = 0, and the column gets a prior
+when its value first changes. If a column grows by a large factor, s₀²/s² is near 0, and Σ_ii/g² is
+so large that the prior replaces all that was known of w_i: w_i and its covariances become 0, and
+the other weights become their estimates under the condition w_i = 0. Beyond a factor of 1e60,
+Σ_ii/g² might overflow, so the limits (w_i = 0 and zero covariances) are set directly.
 
 Scaling a column by a power of two changes no prediction; other factors, and shifts, change only the
 rounding.
@@ -107,7 +108,8 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
     """Refuse means, variances and scalings that no rows can produce.
 
     After every row, a column is inert (constant so far), or its scaling is near its mean and
-    variance. ``begun`` says for each state whether rows have been learnt (t > 0).
+    variance. ``stack`` holds the states of several learners, and ``begun`` says for each of them
+    whether rows have been learnt (t > 0).
     """
     for name in ("spread", "scale", "prior"):
         check_range(name, getattr(stack, name), 0)
@@ -133,7 +135,7 @@ def check_units(stack: Any, begun: np.ndarray) -> None:
 def move(follows: Follows) -> Any:
     """Return a compiled function that updates the scaling of columns to their mean and variance.
 
-    It also converts the learner's state to the new scaling.
+    The compiled function also converts the learner's state to the new scaling.
     """
     _, _, rescale, awaken, reweigh, adapt = follows
 
@@ -166,7 +168,7 @@ def move(follows: Follows) -> Any:
 
 @kernel
 def keep_copy(parts, room):
-    """Copy arrays to the beginning of ``room``."""
+    """Copy arrays to the beginning of ``room``, so that :func:`copy_back` can restore them."""
     at = 0
     for part in parts:
         scale(1.0, part, room[at : at + part.size])

@@ -1,1 +1,1 @@
-"""Validation of input: parameters, tables, rows, labels and memory, with error messages."""
+"""Checks of parameters, tables, rows, labels and the memory needed, and their error messages."""

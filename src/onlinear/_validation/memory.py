@@ -16,7 +16,8 @@ def physical_memory() -> float:
 def within_half(what: str, numbers: float, instead: str) -> None:
     """Raise an error if ``numbers`` float64 numbers take over half of the machine's memory.
 
-    The limit is half of the memory because a replay keeps a second copy of the state.
+    The limit is half of the memory because a replay keeps a second copy of the state. ``what`` is
+    the beginning of the error message, and ``instead`` is its end, which says what to do.
     """
     needed, memory = 8.0 * numbers, physical_memory()
     if needed > memory / 2:
@@ -32,7 +33,7 @@ def fits(
     matrices: int,
     instead: str = "NLMS, GD or OGD (O(d)), which take sparse rows",
 ) -> None:
-    """Refuse d × d matrices that take more than half of the machine's memory."""
+    """Raise an error if a learner's d × d matrices take over half of the machine's memory."""
     what = f"a {d} × {d} matrix" if matrices == 1 else f"{matrices} matrices of {d} × {d}"
     words = f"use {instead}, or fewer columns (features hashed to a smaller width)"
     within_half(f"{owner} keeps {what}", float(matrices) * d * d, words)
@@ -44,6 +45,6 @@ def holds(
     numbers: float,
     instead: str = "set a budget, or use a linear learner on features from onlinear.features",
 ) -> None:
-    """Refuse to keep examples that take more than half of the machine's memory."""
+    """Raise an error if a learner's stored examples take over half of the machine's memory."""
     what = f"{owner} would keep {examples} examples"
     within_half(what, numbers, f"{instead}; nothing was changed")

@@ -30,12 +30,12 @@ def column_advice(kind: str) -> str:
 
 
 def sparse(X: Any) -> bool:
-    """Whether X is a matrix or array of scipy.sparse (which need not be installed)."""
+    """Whether X is a matrix or array of scipy.sparse; SciPy need not be installed."""
     return hasattr(X, "tocsr")
 
 
 def first_of(values: Any, name: str) -> str:
-    """Return, for an error message, how to write the first row or entry of values, as ``X[0]``."""
+    """Return Python code for the first row or entry of ``values``, such as ``X[0]``."""
     if hasattr(values, "iloc"):
         return f"{name}.iloc[0]"
     return f"{name}.row(0)" if hasattr(values, "iter_rows") else f"{name}[0]"  # polars' frames
@@ -82,7 +82,7 @@ def floats(values: Any, what: str, names: list[str] | None = None) -> np.ndarray
 
 
 def _from_objects(array: np.ndarray, what: str, names: list[str] | None) -> np.ndarray:
-    """Convert an array of objects one by one; refuse text, even '1.5', which float() would take."""
+    """Convert Python objects to floats; refuse text, even '1.5', which float() would accept."""
     numbers = np.empty(array.shape, dtype=FLOAT)
     for index, value in np.ndenumerate(array):
         if value is None or type(value).__name__ == "NAType":

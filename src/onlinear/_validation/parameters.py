@@ -13,9 +13,9 @@ LARGEST = 2**53  # integers up to here are exact as floats
 
 
 def asked(what: str, **values: Any) -> Any:
-    """Return an object with the keyword arguments as attributes, as this module's checks need it.
+    """Return an object with the given values as attributes, to pass to the checks of this module.
 
-    Error messages about the attributes call the object ``what``, usually the name of a function.
+    Error messages call the object ``what``, which is usually the name of a function.
     """
     return type(what, (), values)()
 
@@ -29,9 +29,10 @@ def number(
     below: float | None = None,
     most: float | None = None,
 ) -> float:
-    """Return parameter ``name`` of ``owner`` as a float; raise unless it is in its range.
+    """Return parameter ``name`` of ``owner`` as a float; raise an error if it is out of range.
 
-    The parameter must be a finite number, unless ``most`` is infinity.
+    The parameter must be > ``above``, ≥ ``least``, < ``below`` and ≤ ``most``, if these are given.
+    It must be finite, unless ``most`` is infinity.
     """
     value = getattr(owner, name)
     left = f"{above:g} < " if above is not None else f"{least:g} ≤ " if least is not None else ""
@@ -56,7 +57,7 @@ def number(
 
 
 def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str = "") -> int:
-    """Return a parameter that is a whole number from ``least`` to ``most``; raise otherwise.
+    """Return a parameter that is a whole number from ``least`` to ``most``; else raise an error.
 
     ``else_`` is added to the error message, and says what else the parameter may be.
     """
@@ -72,12 +73,12 @@ def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str 
 
 
 def limit(owner: Any, name: str) -> float:
-    """Return a parameter that is a positive number; None means no limit and gives infinity."""
+    """Return a parameter that is a positive number, or infinity if it is None (no limit)."""
     return math.inf if getattr(owner, name) is None else number(owner, name, above=0)
 
 
 def choice(owner: Any, name: str, allowed: Sequence[Any]) -> Any:
-    """Return parameter ``name`` of ``owner``; raise unless it is one of ``allowed``."""
+    """Return parameter ``name`` of ``owner``; raise an error unless it is one of ``allowed``."""
     value = getattr(owner, name)
     if isinstance(value, np.generic):
         value = value.item()  # np.True_ counts as True

@@ -1,4 +1,4 @@
-"""Errors: NotFittedError, and the error for a row that breaks a rule."""
+"""Errors: for a learner that has seen no data, and for a row that cannot be learnt."""
 
 import math
 import sys
@@ -20,11 +20,14 @@ __all__ = ["NotFittedError", "from_sklearn", "not_fitted", "refusal"]
 
 
 class NotFittedError(ValueError, AttributeError):
-    """Raised by ``predict`` and ``score`` before ``fit``, if scikit-learn is not imported."""
+    """Raised by ``predict`` and ``score`` before ``fit``, if scikit-learn is not imported.
+
+    If scikit-learn is imported, its class of this name is raised instead.
+    """
 
 
 def from_sklearn(name: str, otherwise: type) -> Any:
-    """Return the exception class ``name`` of scikit-learn if it is imported, else ``otherwise``."""
+    """Return scikit-learn's exception ``name``, or ``otherwise`` if it has not been imported."""
     return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
 
 
@@ -51,7 +54,7 @@ def refusal(
     names: list[str] | None,
     params: dict[str, Any],
 ) -> ValueError:
-    """Return the error for a row that broke a rule: which rule, where, and by what value."""
+    """Return the error for a row that is refused; it says why, where, and for what value."""
     place = f"row {outcome.row}" if in_table else "this row"
 
     def at(j: int) -> str:

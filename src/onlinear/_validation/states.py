@@ -1,13 +1,13 @@
 """Refuse states that no sequence of rounds can lead to, before saving and after reading them.
 
-A check takes the arrays of several states, stacked along the first axis. With their states stacked,
-the million models of a ``Keyed`` object can be checked some thousands at a time.
+A check takes the arrays of several states, stacked along the first axis. So the models of a
+``Keyed``, which has one model per key, can be checked some thousands at a time.
 
 A covariance matrix Σ may have lost its positive definiteness to rounding. Σ is accepted if
 D^{−½}ΣD^{−½} + εI has a Cholesky factor, where D is the diagonal of Σ. If a round divides Σ_ii by
-10⁴, rounding errors of 10⁻¹⁶Σ_ii before the round are 10⁻¹²Σ_ii after it; ε = 10⁻¹⁰ per column
-leaves room for many rounds. (If a round divides Σ_ii by more than 10⁷,
-:mod:`onlinear._numerics.covariance` corrects Σ for rounding errors.) The next round needs
+10⁴, rounding errors of 10⁻¹⁶Σ_ii before the round are 10⁻¹²Σ_ii after it; ε is 10⁻¹⁰ times the
+number of columns, enough for the errors of many such rounds. (If a round divides Σ_ii by more than
+10⁷, :mod:`onlinear._numerics.covariance` corrects Σ for rounding errors.) The next round needs
 |Σ_ij| ≤ (1 + ε)√(Σ_ii Σ_jj): the bounds on rounding errors in the update assume this inequality,
 and without it the update might not terminate.
 """
@@ -37,7 +37,7 @@ SUM = 1e-6  # how far from one the sum of weights may be
 def stacked(records: np.ndarray, state: Any) -> Any:
     """Return the states stored flat in the rows of ``records``, with their arrays stacked.
 
-    The arrays have the names and shapes of those of ``state``, after a first axis for the states.
+    Each array has the name and shape of that in ``state``, and a new first axis for the states.
     """
     parts, first = [], 0
     for array in state:

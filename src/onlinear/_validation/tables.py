@@ -84,7 +84,7 @@ def _check_shape(shape: tuple[int, ...], column: str = COLUMN) -> None:
 
 
 def sparse_table(X: Any) -> Rows:
-    """Return a sparse matrix as the engine's sparse rows; the matrix is not changed."""
+    """Return the SciPy sparse matrix X as :class:`Rows`, for compiled code; do not change X."""
     _check_shape(X.shape)
     return _rows(X, "X")
 
@@ -162,7 +162,7 @@ def labels(y: Any, rows: int) -> np.ndarray:
 
 
 def finite_rows(owner: str, X: np.ndarray, y: np.ndarray, names: list[str] | None) -> None:
-    """Refuse a table with a feature or label that is not finite, by the error of the engine."""
+    """Refuse a table with a feature or label that is not finite, as a learner would refuse it."""
     bad = ~np.isfinite(X)
     rows = np.flatnonzero(bad.any(axis=1) | ~np.isfinite(y))
     if rows.size == 0:
@@ -222,7 +222,7 @@ def numeric_row(x: Any, shape: tuple[int], names: list[str] | None) -> np.ndarra
 
 
 def row(x: Any, d: int | None, names: list[str] | None = None, what: str = "x") -> np.ndarray:
-    """Return x as a contiguous float64 vector of width d; refuse names other than ``names``."""
+    """Return x as a contiguous float64 vector of width d; its column names must be ``names``."""
     given, original = row_names(x), x
     if hasattr(x, "to_numpy"):
         if names is not None and given is not None:

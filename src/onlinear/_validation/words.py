@@ -1,4 +1,4 @@
-"""Wording of error messages: "a" or "an" before a name, objects passed in place of a learner."""
+"""Wording of error messages: choose "a" or "an", and describe a wrong argument."""
 
 import re
 from typing import Any

@@ -1,1 +1,1 @@
-"""Objects around learners: ``Bank`` (many), ``Late`` (delayed labels), ``Keyed`` (one per key)."""
+"""Objects that hold learners: ``Bank`` (many), ``Late`` (late labels), ``Keyed`` (one per key)."""

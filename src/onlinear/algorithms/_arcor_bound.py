@@ -4,9 +4,13 @@
 
 L is the learner's loss, and the u_t are comparators with ‖u_t‖ ≤ R_B; the other symbols are those
 of :mod:`onlinear.algorithms.arcor`. If the user gives no comparators, all u_t are the same u: the
-best u of any length, scaled down to the ball if it lies outside. The last term of the bound depends
-on the learner's Σ and its resets, which this module computes again from the rows. Vaits & Crammer,
-ALT 2011, Theorem 1, corrected.
+best u of any length, scaled down to ‖u‖ = R_B if it is longer. The last term of the bound depends
+on the learner's Σ and its resets, which this module computes again from the rows. A segment
+consists of the rows after one reset, up to and including the row of the next. The tally is the
+array of the numbers that make up the bound. Rows are added to the bound one by one, or in blocks,
+which use matrix products (:mod:`onlinear._engine.bulk`).
+
+Vaits & Crammer, ALT 2011, Theorem 1, corrected.
 """
 
 import math
@@ -65,7 +69,7 @@ def _count(state, params, x, y, chi):
 
 @kernel(inline="always")
 def _lengthen(sums, square, resets, theta):
-    """Add ‖x‖² to the segment's sum; after a reset, begin the next segment, with threshold θ."""
+    """Add ‖x‖² to the segment's sum; if the row ``resets`` Σ, begin a segment with threshold θ."""
     sums[LENGTHS] += square
     if resets:
         sums[LENGTHS] = 0.0
@@ -78,19 +82,21 @@ def own_belief(state):
 
 
 def own_turn(params, j, m, chi, y):
-    """Return the factor h of the learner's update Σ ← Σ − h·Σx xᵀΣ, in the form of ``Bulk.turn``.
+    """Return (0, h, 0, True), as the ``turn`` of a :class:`Bulk` must, for a row of a block.
 
-    The other entries are 0, as the bound needs neither a prediction nor weights, and True: the
-    block goes on.
+    h is the factor in the learner's update Σ ← Σ − h·Σx xᵀΣ. The zeros stand for a prediction and
+    for the factor in an update of weights, which the bound does not need; True lets the block go
+    on.
     """
     h, _ = moves(0.0, chi, params[0])
     return 0.0, h, 0.0, True
 
 
 def count_in_bulk(state, params, x, y, m, beside):
-    """Add a row of a block to the bound's last term, unless its fate is LEAVE; return the fate.
+    """Add a row of a block to the last term of the bound, unless the block cannot take the row.
 
-    The fate, TAKE, LEAVE or RENEW, is what :func:`fate` returns.
+    Return what :func:`fate` returns: LEAVE if the block cannot take the row, RENEW if the row
+    causes a reset, else TAKE.
     """
     sums, segment = state[5], state[10]
     square = dot(x, x)
@@ -179,16 +185,17 @@ def bound(state, params, x, y, work):
 
       L ≤ Σ (y_t − u_tᵀx_t)² + r‖u_1‖² + 4 R_B r Σ Λ⁻¹‖u_{t+1} − u_t‖ + Σ (R_B‖x‖ + |y|)²·χ/(r+χ)
 
-    For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹, with Σ̃
-    at the end of each segment. A row that triggers a reset belongs to the segment that it ends. Λ⁻¹
-    is the segment's threshold, or 1 + Σ‖x‖²/r over the rows of the segment so far if that is less.
+    For ‖x‖ ≤ 1 and |y| ≤ Y, the last term is at most 2(R_B² + Y²) Σ_segments ln det Σ̃⁻¹, where Σ̃
+    is Σ at the end of a segment, before the reset. A row that triggers a reset belongs to the
+    segment that it ends. Λ⁻¹ is the segment's threshold, or 1 + Σ‖x‖²/r over the rows of the
+    segment so far if that is less.
     """
     _counted(state, params, x, y, work)
     return _compared(state, params, x, y, work)
 
 
 def in_ball(params: Any, init: Callable[..., Any]) -> Guarantee:
-    """Return the guarantee of ARCOR with a finite radius; ``init`` makes ARCOR's initial state."""
+    """Return the bound of ARCOR with a finite radius; ``init`` makes ARCOR's initial state."""
     r, radius, _, _ = params
 
     def start(d: int) -> tuple[np.ndarray, ...]:

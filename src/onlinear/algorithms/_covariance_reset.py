@@ -2,10 +2,11 @@
 
     λ_max(Σ̃⁻¹) > θ_i,  θ_i = Λ_i⁻¹(1 + 10⁻¹²)    →    Σ ← I,  i ← i + 1
 
-The symbols are those of :mod:`onlinear.algorithms.arcor`, and θ is the θ_i of the present segment.
-Eigenvalues are not computed. N = (θI − Σ⁻¹)⁻¹ is updated by the same rank-one formula as Σ, and
-θI − Σ̃⁻¹ stays positive definite exactly if xᵀNx < r. When r − xᵀNx is only rounding error, N is no
-longer accurate, and until the next reset the test is a Cholesky factorisation of Σ̃ − I/θ.
+The symbols are those of :mod:`onlinear.algorithms.arcor`, and θ is the θ_i of the present segment
+(the rows since the last reset). The test needs no eigenvalues. The matrix N = (θI − Σ⁻¹)⁻¹ gets a
+rank-one update in every round, like Σ, and θI − Σ̃⁻¹ is positive definite exactly if xᵀNx < r. When
+r − xᵀNx is only rounding error, N is no longer accurate. From then until the next reset, the test
+is whether the Cholesky factorisation of Σ̃ − I/θ fails.
 
 The last arrays of a state are Σ, N and the pair (segment i, whether N is accurate); ``params`` are
 the parameters of ARCOR.
@@ -50,7 +51,7 @@ UNDECIDED = 1e-13  # |r − xᵀNx| below this share of tr(N)‖x‖² is roundi
 def threshold(params, i):
     """Return the threshold Λ_i⁻¹ of segment i, with a tolerance for ties.
 
-    If the thresholds are a given sequence, its last threshold is used for all later segments.
+    If the user gave a sequence of thresholds, its last threshold is used for all later segments.
     """
     _, _, q, inverse = params
     if inverse.size:
@@ -131,7 +132,7 @@ def renew(params, S, N, segment, column, U):
 
 
 def check_resets(N: np.ndarray, segment: np.ndarray, t: np.ndarray) -> None:
-    """Refuse stacked arrays N, segment and t that no sequence of rows can produce."""
+    """Refuse N, segment and t, of one or more models, that no sequence of rows can produce."""
     check_sums("N", N)
     check_counts("is its segment", segment[..., 0], 1, t[..., 0] + 1)
     check_counts("is its flag of N", segment[..., 1], 0, 1)
@@ -141,15 +142,15 @@ def check_resets(N: np.ndarray, segment: np.ndarray, t: np.ndarray) -> None:
 
 
 def others(state, params):
-    """Return N, and 1 if a block has to update it along with Σ, or 0 if Σ is never reset."""
+    """Return (N,), and 1 if a block has to update N along with Σ, or 0 if Σ is never reset."""
     N, segment = state[-2], state[-1]
     return (N,), 0 if math.isinf(certainty(params, segment[0])) else 1
 
 
 def turn_other(params, k, nu):
-    """Return factor and sign of the update N ← N + Nx xᵀN / (r − xᵀNx), and True (go on).
+    """Return factor and sign of the update N ← N + Nx xᵀN / (r − xᵀNx), and True.
 
-    The factor is 0 for a row that causes a reset. ``nu`` is xᵀNx.
+    The factor is 0 for a row that causes a reset; ``nu`` is xᵀNx. True lets the block go on.
     """
     gap = params[0] - nu
     return 1.0 / gap if gap > 0.0 else 0.0, 1.0, True
@@ -160,8 +161,9 @@ def fate(state, params, square, beside):
     """Return RENEW if a row of a block causes a reset, LEAVE if rounding would decide, else TAKE.
 
     The test for a reset is the one of :func:`_too_certain`; ``square`` is ‖x‖². A reset ends the
-    block. If LEAVE is returned, the row is learnt outside of blocks, by the step. The ``memory`` in
-    ``beside`` holds tr(N).
+    block. If LEAVE is returned, the row is learnt outside of blocks, by the step. ``beside`` is
+    that of ``accept`` in :class:`onlinear._engine.bulk.Bulk`; of the two numbers at its end, the
+    first holds tr(N).
     """
     N, segment = state[-2], state[-1]
     _, wings, at, memory = beside

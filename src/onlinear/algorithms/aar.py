@@ -35,7 +35,7 @@ __all__ = ["AAR"]
 
 
 class AARParams(NamedTuple):
-    """Parameters of a step: the prior's precision b and the largest |prediction|."""
+    """Parameters of a step: the prior's precision b, and the largest |prediction|, ``clip``."""
 
     b: float
     clip: float
@@ -54,9 +54,10 @@ def forecast(params, m, chi):
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
+    True means that the row can be part of the block.
     """
     h, k = moves(y - m, chi, 1.0)
     return forecast(params, m, chi), h, k, True
@@ -79,8 +80,8 @@ class AAR(SecondOrder):
     """The forward algorithm of Vovk and Forster: minimax optimal for a fixed target.
 
     For labels |y| ≤ Y, the loss of AAR exceeds that of the best fixed predictor (with the penalty
-    b‖u‖²) by at most Y² ln det(Σ⁻¹/b), which grows with the logarithm of the number of rounds.
-    Costs O(d²) per round.
+    b‖u‖²) by at most Y² ln det(Σ⁻¹/b), with Σ after the last round. This bound grows with the
+    logarithm of the number of rounds. Costs O(d²) per round.
 
     Parameters
     ----------
@@ -89,8 +90,9 @@ class AAR(SecondOrder):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -114,7 +116,8 @@ class AAR(SecondOrder):
         """Return the bound of AAR, which is that of LASER without drift (c = ∞).
 
         L ≤ min over u of (b‖u‖² + L(u)) + Σ y²·xᵀA⁻¹x ≤ … + Y² ln det(A_T/b), where L is the loss
-        of AAR, L(u) the loss of u, and A is Σ⁻¹ after the row is learnt.
+        of AAR, L(u) that of u, and the sum is over the rows; A is the inverse covariance after the
+        row is learnt, and A_T is A after the last row.
         """
         b, clip = self._params()
         return guarantee("AAR", "Vovk, Forster", LaserParams(b, math.inf, 1.0, clip))

@@ -11,10 +11,11 @@ polynomial schedule (q = ∞ never resets), or a given sequence. In the round of
 before the reset, and the projection uses Σ after the reset. Misprint resolved: i counts segments,
 which end at a reset (the Λ_t in Table 5.1 of Moroshko's thesis would count rounds).
 
-The test for a reset needs no eigenvalues (see :mod:`onlinear.algorithms._covariance_reset`). A tie
-causes no reset: λ_max must exceed Λ_i⁻¹ by 10⁻¹² of its value. Without this margin of 10⁻¹²,
-rounding would decide ties, and on a rotated copy of a stream the resets would be in other rounds.
-(They may still be in other rounds where Λ_i⁻¹ is above 10⁴, as Σ then has larger rounding errors.)
+The test for a reset computes no eigenvalues, but keeps a matrix N (see
+:mod:`onlinear.algorithms._covariance_reset`). A tie causes no reset: λ_max must exceed Λ_i⁻¹ by
+10⁻¹² of its value. Without this margin of 10⁻¹², rounding would decide ties, and on a rotated copy
+of a stream the resets would be in other rounds. (The resets may still be in other rounds where
+Λ_i⁻¹ is above 10⁴, as Σ then has larger rounding errors.)
 
 Theorem 1 and Corollary 1 of Vaits & Crammer are false as printed. The logarithms in their Theorem 1
 leave out the example that triggers a reset, their Lemma 3 fails at a reset, and their equations
@@ -75,7 +76,7 @@ class ARCORParams(NamedTuple):
 
 
 class ARCORState(NamedTuple):
-    """The state: number of rounds, w, Σ, the reset test's N, (segment i, whether N is accurate)."""
+    """The state: number of rounds, w, Σ, N for the reset test, and (i, whether N is accurate)."""
 
     t: np.ndarray
     w: np.ndarray
@@ -146,7 +147,8 @@ def parts(state):
 def adapt(state, params, work):
     """Recompute N = (θI − Σ⁻¹)⁻¹ after the columns were rescaled.
 
-    Rescaling converts Σ but leaves I as it is, so N cannot be converted along with Σ.
+    θ is Λ_i⁻¹ with the margin for ties. Rescaling converts Σ but leaves I as it is, so N cannot be
+    converted along with Σ.
     """
     _, _, S, N, segment = state
     renew(params, S, N, segment, work[0], work[2 : S.shape[0] + 2])
@@ -158,9 +160,9 @@ FOLLOWS = Follows(variance, parts, rescale_gaussian, awaken_gaussian, reweigh_if
 class ARCOR(SecondOrder):
     """Adaptive regularisation with covariance reset, for relationships that drift or switch.
 
-    Whenever the covariance becomes too small, it is reset, so that new rows count again. Costs
-    O(d²) per round; a round in which ‖w‖ exceeds the radius takes a few times as long (O(d³) if Σ
-    is very ill-conditioned).
+    Whenever the covariance becomes too small, it is reset, so that new rows change the weights
+    again. Costs O(d²) per round; a round in which ‖w‖ exceeds the radius takes a few times as long
+    (O(d³) if Σ is very ill-conditioned).
 
     Parameters
     ----------
@@ -173,8 +175,9 @@ class ARCOR(SecondOrder):
     thresholds : sequence of float or None, default None
         Thresholds Λ_1 ≥ Λ_2 ≥ … in (0, 1), used instead of ``q``; the last one is repeated.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -217,12 +220,12 @@ class ARCOR(SecondOrder):
 
     @classmethod
     def from_drift(cls, T: int, V: float, radius: float, r: float = 1.0) -> "ARCOR":
-        """Return the ARCOR for T rounds and comparators u_t in a ball with Σ‖u_{t+1} − u_t‖ ≤ V.
+        """Return the ARCOR for T rounds and comparators u_t of drift Σ‖u_{t+1} − u_t‖ ≤ V.
 
-        If p is the number with V/radius = (T/r)^{1/p}, the schedule is q = 2p/(p + 1). The two
-        terms of the bound that depend on q are then both of the order (T/r)^{(p+1)/(2p)} (Vaits &
-        Crammer's Corollary 2, with the missing factor r). If there is little drift,
-        V ≤ radius·r/T, the schedule is q = ∞, without resets.
+        The u_t are in the ball ‖u‖ ≤ radius. If p is the number with V/radius = (T/r)^{1/p}, the
+        schedule is q = 2p/(p + 1). The two terms of the bound that depend on q are then both of the
+        order (T/r)^{(p+1)/(2p)} (Vaits & Crammer's Corollary 2, with the missing factor r). If
+        there is little drift, V ≤ radius·r/T, the schedule is q = ∞, without resets.
 
         >>> import onlinear as ol
         >>> ol.ARCOR.from_drift(T=10_000, V=100.0, radius=1.0)  # p = 2

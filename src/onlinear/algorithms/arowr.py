@@ -4,9 +4,9 @@
     w ← w + Σx (y − xᵀw) / (r + χ)
     Σ ← Σ − Σx xᵀΣ / (r + χ)
 
-Σ⁻¹ = bI + (1/r) Σ x_s x_sᵀ, so the weights and predictions are exactly those of ridge regression
-with penalty r·b, and Σ is r times the Σ of ridge regression. AROWR is included because ARCOR builds
-on it.
+Σ⁻¹ is bI plus 1/r times the sum of xxᵀ over all rows, so the weights and predictions are exactly
+those of ridge regression with penalty r·b, and Σ is r times the Σ of ridge regression. AROWR is
+included because ARCOR builds on it.
 
 Vaits & Crammer, ALT 2011; Crammer, Kulesza & Dredze, NIPS 2009.
 """
@@ -48,7 +48,7 @@ def init(params: AROWRParams, d: int) -> Gaussian:
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, factors h and k of its updates, and True: the block goes on.
+    """Return a row's prediction, the factors h and k of its updates, and True: the block goes on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
@@ -78,12 +78,14 @@ class AROWR(SecondOrder):
     Parameters
     ----------
     r : float, default 1.0
-        Noise variance assumed of the labels, r > 0: a larger r gives each row less weight.
+        Variance that the learner assumes for the labels' noise, r > 0: a larger r gives each row
+        less weight.
     b : float, default 1.0
         Precision of the prior, b > 0 (b = 1 in Vaits & Crammer).
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -7,16 +7,16 @@
     ŷ   = p̄ + Σ_i ω_i v_iᵀf    two ridges on f, one with fixed and one with drifting weights
 
 The p_k are the predictions of the experts, y₁ is the first label, e_t is Auto's error in round t,
-v_i are the weights of ridge i, and ω_i is the share of ridge i in the mixture of the two. Columns
-are standardized by :mod:`onlinear._updates.units`, experts combined by
-:mod:`onlinear.algorithms._auto.combination`, and outlying entries of x replaced by
-:mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the prediction is
-clipped to that distance, where σ² is a running mean of squared errors, and m is the number of
-labels clipped without a break just before. As the clipping distance doubles with every clipped
-label, genuine level shifts are still learned. A label far outside the range of labels seen so far
-is skipped, unless another label was far outside the range recently. If one of the first ten labels
-is an extreme outlier, the learner starts over and learns the other nine. One round is implemented
-in :mod:`onlinear.algorithms._auto.rounds`.
+v_i are the weights of ridge i, and ω_i is the share of ridge i in the mixture of the two (learnt by
+exponential weights with fixed share). Columns are standardized by :mod:`onlinear._updates.units`,
+experts are combined by :mod:`onlinear.algorithms._auto.combination`, and outlying entries of x are
+replaced by :mod:`onlinear.algorithms._auto.outliers`. A label farther than 10σ·2^m from the
+prediction is clipped to that distance, where σ² is a running mean of squared errors, and m is the
+number of labels clipped without a break just before. As the clipping distance doubles with every
+clipped label, genuine level shifts are still learned. A label far outside the range of labels seen
+so far is skipped, unless another label was far outside the range recently. If one of the first ten
+labels is an extreme outlier, the learner starts over and learns the other nine. One round is
+implemented in :mod:`onlinear.algorithms._auto.rounds`.
 
 Experts: Moroshko & Crammer 2013; fixed share: Herbster & Warmuth 1998.
 """
@@ -98,7 +98,7 @@ def init(params: AutoParams, d: int) -> AutoState:
 
 @kernel
 def refused(x, y, d):
-    """Return a number of x or y that is too large, with the rule it breaks; or else y and FINE."""
+    """Return a value in x or y that is too large, and the rule it breaks; or else y and FINE."""
     for j in range(d):
         if abs(x[j]) > LARGEST:
             return x[j], DOMAIN
@@ -123,7 +123,7 @@ def step(state, params, x, y, work):
 
 @Step.with_scratch(scratch)
 def step_delayed(state, params, x, y, work):
-    """Learn a delayed label; ``x`` is the ticket that was recorded when its row was predicted."""
+    """Learn a delayed label; ``x`` is the array (ticket) recorded when its row was predicted."""
     d, F = state[MEANS].size, state[RIDGES].shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
@@ -157,8 +157,9 @@ class Auto(Learner):
         columns that are known to have comparable units, so that their weights drift by similar
         amounts.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

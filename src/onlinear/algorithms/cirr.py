@@ -8,15 +8,15 @@
     w ← Mb
 
 Each round solves a ridge problem in which w_i² has the penalty a/|v_i|, where v are the weights of
-the round before. A fixed point minimises the loss plus 2a‖w‖₁, so small weights are driven to zero.
-Misprint resolved: the A in line 6 of Jamil & Bouchachia's Algorithm 1 is S.
+the round before. A fixed point of these rounds minimises the loss plus 2a‖w‖₁, so small weights are
+driven to zero. Misprint resolved: the A in line 6 of Jamil & Bouchachia's Algorithm 1 should be S.
 
 With ``floor = 0``, as in the paper, a weight that underflows to zero stays zero forever, and the
 regret can grow linearly. Every entry of D changes in every round, so the paper's claim that every
-step costs O(n²) is false. In each round, :mod:`onlinear._updates.reweighted_ridge` factorises the
-part of the system that belongs to weights not near zero. While there are fewer rounds than inputs
-and the penalty a is small, the recursion is chaotic on dense data: changing a label by 1e-15 can
-change a prediction by 16–100 %.
+round costs O(n²) for n inputs is false. In each round, :mod:`onlinear._updates.reweighted_ridge`
+factorises the part of the ridge problem that belongs to weights not near zero. While there are
+fewer rounds than inputs and the penalty a is small, the recursion is chaotic on dense data:
+changing a label by 1e-15 can change a prediction by 16–100 %.
 
 Theorems 2 to 5 and Corollary 1 of Jamil & Bouchachia are false: D changes in every round, and the
 telescoping sums of their proofs ignore these changes. The bounds that the library computes for CIRR
@@ -101,7 +101,10 @@ def init(params: CIRRParams, d: int) -> ShrinkageState:
 
 @kernel
 def absorb(state, new, x, y):
-    """Set S ← S + xxᵀ, b ← b + yx and w ← ``new``; return FINE, or OVERFLOW and change nothing."""
+    """Set S ← S + xxᵀ, b ← b + yx and w ← ``new``; return FINE.
+
+    If a number would overflow, change nothing and return OVERFLOW.
+    """
     t, w, A, b = state
     if not finite(new) or not math.isfinite(dot(b, b) + y * y * dot(x, x)):
         return OVERFLOW
@@ -148,11 +151,12 @@ def bound(state, params, x, y, work):
 
         L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
-    Here F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises
-    L_{t−1}(w) + a‖D_{t−1}^{−½}w‖², where L(w) is the loss of w, and L_{t−1}(w) its loss in the
-    first t − 1 rounds. If D did not change, the bound would grow in each round as the bound of AAR
-    does. Replacing D_{t−2} by D_{t−1} adds at most the difference of the two penalties at v_t to
-    the bound.
+    S_t and w_t are S and w after round t, and D_t is made from w_t. F_T is the minimum over w of
+    L(w) + a‖D_{T−1}^{−½}w‖², where L(w) is the loss of w in all T rounds. N = (aD_{t−1}⁻¹ + S_t)⁻¹,
+    and v_t minimises L_{t−1}(w) + a‖D_{t−1}^{−½}w‖², where L_{t−1}(w) is the loss of w in the first
+    t − 1 rounds. If D did not change, the bound would grow in each round as the bound of AAR does.
+    Replacing D_{t−2} by D_{t−1} adds to the bound at most the difference of the two penalties at
+    v_t.
 
     Written without cancellation, the right side of the bound grows in each round by (y − γ)² +
     γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} −
@@ -195,7 +199,7 @@ def bound(state, params, x, y, work):
 
 
 def own_ceiling(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bound on the loss after each round, and False: all comparators are allowed.
+    """Return the bound on the loss after each round, and False: it excludes no comparator.
 
     The bound is the same for every comparator that the user gives.
     """
@@ -217,7 +221,7 @@ def starting_weights(owner: Any) -> np.ndarray:
 
 
 class CIRR(Learner):
-    """Competitive iterative ridge regression: sparse weights, for many inputs few of which matter.
+    """Competitive iterative ridge regression: learns sparse weights if few of many inputs matter.
 
     Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
     O(n²) per round. In total, a round costs O(n²) if few of the n inputs matter, and n³/3 if all
@@ -233,8 +237,9 @@ class CIRR(Learner):
     w0 : float or sequence of float, default 1.0
         Starting weights: one number for all of them, or one number for each.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def init(params: CRRLSParams, d: int) -> Forgetful:
 
 
 def plan(state, params, X, y, start, rows):
-    """Return how many of the next rows can form a block, which ends by the next reset at latest."""
+    """Return how many of the next rows can form a block, which must not pass the next reset."""
     forgetting, reset_every = params
     left = reset_every - state[0][0] % reset_every
     return unforced(state, forgetting, 1.0, X, start, min(rows, int(left)))
@@ -80,8 +80,9 @@ class CRRLS(SecondOrder):
     reset_every : int, default 100
         Number of rounds between resets (T₀ in Moroshko's thesis), at least 1.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -3,11 +3,12 @@
     z_k = xᵀw_k      first layer: C + 1 copies of ARCOR with q = ∞, 1, …, C
     ŷ   = zᵀv        second layer: one more copy, with q = ∞ and R_B = 1, whose input is z
 
-All copies of ARCOR have the same r and learn every label; the copies of the first layer have the
-same R_B. The entries of z are in the order q = ∞, 1, …, C, and z is not normalised. The regret
-against the best copy k is bounded by ARCOR's bound for the second layer, with the k-th unit vector
-as the comparator. This bound is Vaits & Crammer's Theorem 2; its term D log T, with a constant D,
-is right as long as z is bounded.
+The parameters of ARCOR are the noise variance r, the bound R_B on ‖w‖, and q (the larger q, the
+more rarely ARCOR resets its covariance). All copies of ARCOR have the same r and learn every label;
+the copies of the first layer have the same R_B. The entries of z are in the order q = ∞, 1, …, C,
+and z is not normalised. The regret against the best copy k is bounded by ARCOR's bound for the
+second layer, with the k-th unit vector as the comparator. This bound is Vaits & Crammer's Theorem
+2; its term D log T, with a constant D, is right as long as z is bounded.
 
 Vaits & Crammer, ALT 2011, section 6.
 """
@@ -50,8 +51,9 @@ class DriftNetworkParams(NamedTuple):
 class DriftNetworkState(NamedTuple):
     """The state: the rounds of all copies, and the arrays of the first and of the second layer.
 
-    W, S, N and ``segments`` hold w, Σ, N and the segment of each copy in the first layer; v, P, Q
-    and ``segment`` are those of the copy in the second layer.
+    W, S, N and ``segments`` hold, for each copy in the first layer, the arrays w, S, N and
+    ``segment`` of ``arcor.ARCORState``; v, P, Q and ``segment`` are those arrays of the copy in the
+    second layer.
     """
 
     t: np.ndarray
@@ -76,7 +78,7 @@ def init(params: DriftNetworkParams, d: int) -> DriftNetworkState:
 
 
 def scratch(d: int) -> int:
-    """Return how many rows of scratch memory a step needs: for z, and an ARCOR of each layer."""
+    """Return how many scratch rows of width d are enough for z and ARCOR's step in either layer."""
     return max(d + SCRATCH, -(-(MOST + 1 + SCRATCH) * (MOST + 1) // d)) - (-(MOST + 1) // d)
 
 
@@ -132,7 +134,7 @@ def bound(state, params, x, y, work):
         L ≤ min(r + least loss of a copy, r‖v‖² + loss of vᵀz) + Σ (‖z‖ + |y|)²·χ/(r+χ)
 
     This is ARCOR's bound for the second layer, with the χ of that layer. v is the best fixed
-    combination of the copies, scaled down to ‖v‖ ≤ 1 if it is longer.
+    combination of the copies, scaled down to ‖v‖ ≤ 1 if its norm is larger.
     """
     tally = state[0]
     losses, t, W, S, N, segments = state[SECOND:]
@@ -155,7 +157,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse matrices of the bound that no rows can produce; the copies' weights W are left out."""
+    """Refuse matrices in the bound's state that no rows can produce; do not check the weights W."""
     *before, _, S, N, _ = state
     check_matrices((*before, S, N))
 
@@ -176,8 +178,9 @@ class DriftNetwork(Learner):
     radius : float, default inf
         Keep the norm of each copy's weights ≤ radius, radius > 0 (the paper's R_B).
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""EG and C-EG: exponentiated gradient on the simplex, C-EG with a lower limit on every weight.
+"""EG and C-EG: exponentiated gradient on the simplex; C-EG has a lower limit on every weight.
 
     ŷ  = xᵀw,  w₁ = 1/n
     w_i ← w_i exp(−2η (xᵀw − y) x_i) / Z       normalised to Σw_i = 1
@@ -7,10 +7,9 @@
 The state holds ln w, shifted so that its maximum is 0. With ln w stored, no weight can underflow to
 zero and remain zero. Misprint resolved: the update in Figure 1 of Herbster & Warmuth rightly has
 the factor 2 of the gradient, which their Lemma 13 lacks. The learner checks that max_i x_i − min_i
-x_i ≤ X in each row, which Lemma 13 needs.
+x_i ≤ X in each row, as Lemma 13 requires.
 
-Hoeffding's inequality for the exponential extends Herbster & Warmuth's Theorem 16 to every rate
-with ηX² < 8/3.
+Hoeffding's lemma extends Herbster & Warmuth's Theorem 16 to every learning rate η with ηX² < 8/3.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """
@@ -55,7 +54,7 @@ __all__ = [
 
 
 class EGParams(NamedTuple):
-    """Parameters of a step: the learning rate, α (0 for none), and the largest range of a row."""
+    """Parameters of a step: learning rate, α (0 for none), and limit X on max x_i − min x_i."""
 
     eta: float
     alpha: float
@@ -119,7 +118,7 @@ def step(state, params, x, y, work):
 
 
 class EGAccount(NamedTuple):
-    """Parameters of the bound: η, α (0 for none), U, the constant k, whether to seek a good u."""
+    """Parameters of the bound: η, α (0: none), U of EG± (1 for EG), k, whether to seek a good u."""
 
     eta: float
     alpha: float
@@ -140,12 +139,13 @@ def bound(state, params, x, y, work):
 
         L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s))
 
-    In this bound, s = η·(largest range of a row)²/2, and m is the number of weights. Hoeffding's
-    inequality gives η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where ℓ is the
-    squared error in a round, D the relative entropy, and w' the weights after the step. With
-    k = 2/3 and EG's η = 2/(3X²), the factor of L(u) is 3/2 as in Herbster & Warmuth's Theorem 16.
-    With k = 1/3 and EG±'s η = 1/(3U²X²), the factor of L(u) is 3. The rows of EG± have the range
-    2U max|x_i|.
+    In this bound, s = η·(largest range of a row)²/2, the range of a row is max x_i − min x_i, and m
+    is the number of weights. Hoeffding's lemma gives
+    η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where ℓ is the squared error in a
+    round, D the relative entropy, and w' the weights after the step. With k = 2/3 and EG's
+    η = 2/(3X²), the factor of L(u) is 3/2 as in Herbster & Warmuth's Theorem 16. With k = 1/3 and
+    EG±'s η = 1/(3U²X²), the factor of L(u) is 3. EG± has weights for x and
+    for −x, so the range of its rows is 2U max|x_i|.
     """
     tally, notes, A, b, p = state
     eta, alpha, U, k, search = params
@@ -172,7 +172,7 @@ def bound(state, params, x, y, work):
 
 
 def account(owner: str, params: EGAccount, copies: int) -> Account:
-    """Return the account of the bound; ``copies`` is 1, or 2 for EG± (weights for x and for −x)."""
+    """Return how to compute the bound; ``copies`` is 1, or 2 for EG± (weights for x and −x)."""
 
     def begin(d: int) -> tuple[np.ndarray, ...]:
         p = np.full(copies * d, 1.0 / (copies * d))
@@ -185,9 +185,10 @@ def account(owner: str, params: EGAccount, copies: int) -> Account:
 def price(
     params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bound against comparators u_t on the simplex, and in which rounds it fails.
+    """Return the bound against comparators u_t on the simplex, and where it does not hold.
 
-    ``loss`` is the loss of the comparators up to each round. For m weights, all entries of every
+    The second array says for each round whether the theorem does not apply to the u_t so far.
+    ``loss`` is the cumulative loss of the u_t after each round. For m weights, all entries of every
     u_t must be in [α/m, 1]; without α, the u_t must be the same in all rounds.
     """
     eta, alpha, _, k, _ = params
@@ -200,7 +201,7 @@ def price(
 
 
 def _on_simplex(path: Path) -> Path:
-    """Rescale the comparators whose sum is one up to rounding, so that it is exactly one."""
+    """Rescale comparators whose entries sum to one up to rounding, so that the sum is one."""
     sums = path.u.sum(axis=1, keepdims=True)
     return replace(path, u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
 
@@ -212,7 +213,7 @@ def share_out(state: EGState) -> None:
 
 
 def check_weights(stack: Any) -> None:
-    """Refuse stacked weights w that do not agree with the stored ln w, or do not sum to one."""
+    """Refuse states, of one or more models, whose w is not exp(ln w), or does not sum to one."""
     rows = len(stack.w)
     log_w, w = stack.log_w.reshape(rows, -1), stack.w.reshape(rows, -1)
     check_simplex("its weights", w)
@@ -252,8 +253,9 @@ class EG(Learner):
     X : float, default 1.0
         Largest range of a row, X > 0: a row with max x_i − min x_i > X is refused.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -1,13 +1,15 @@
 """EG±: exponentiated gradient for weights of either sign.
 
-EG± is EG (exponentiated gradient on the simplex) with the 2n inputs (Ux, −Ux):
+For rows x of n inputs, EG± is EG (exponentiated gradient on the simplex) with the 2n inputs
+(Ux, −Ux):
 
     ŷ  = U xᵀ(w⁺ − w⁻),  w₁ = 1/(2n)
     w^±_i ← w^±_i exp(∓2η (ŷ − y) U x_i) / Z
     the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
 
-The weights U(w⁺ − w⁻) can be any vector u with ‖u‖₁ ≤ U. The bound of EG± is the bound of EG on the
-2n inputs (Ux, −Ux).
+Here η is the learning rate, and Z makes the 2n weights w⁺ and w⁻ sum to one. The weights
+u = U(w⁺ − w⁻) can be any vector with ‖u‖₁ ≤ U. The bound of EG± is the bound of EG on the 2n inputs
+(Ux, −Ux).
 
 Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 2001.
 """
@@ -94,12 +96,14 @@ class EGPM(Learner):
     eta : float or None, default None
         Learning rate, eta > 0; None means 1/(3U²X²), the rate in Kivinen & Warmuth's theorem.
     alpha : float or None, default None
-        Keep every one of the 2n weights at alpha/(2n) or above, 0 < alpha ≤ 1.
+        Keep each of the 2n weights w⁺ and w⁻, whose difference gives u, at alpha/(2n) or above,
+        0 < alpha ≤ 1; None sets no such limit.
     X : float, default 1.0
-        Largest input, X > 0: a row with some |x_i| > X is refused.
+        Largest |x_i| allowed, X > 0: a row with some |x_i| > X is refused.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -140,7 +144,7 @@ class EGPM(Learner):
         params = EGAccount(eta, alpha, U, 1 / 3, float(search))
 
         def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Return :func:`price` for u_t written as weights on the 2n inputs (Ux, −Ux).
+            """Return :func:`price` for the comparators u_t as weights of the 2n inputs (Ux, −Ux).
 
             The part of U that ‖u_t‖₁ leaves unused is spread evenly over all weights.
             """

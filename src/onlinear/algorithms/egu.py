@@ -1,4 +1,4 @@
-"""EGU and C-EGU: exponentiated gradient for non-negative weights, free or inside a box.
+"""EGU and C-EGU: exponentiated gradient for non-negative weights, which C-EGU keeps in a box.
 
     ŷ  = min(xᵀw, Y),  w₁ = 1/n
     w_i ← w_i exp(−2η (ŷ − y) x_i)
@@ -11,8 +11,8 @@ and in the update. Rows need entries x_i ≥ 0 and labels 0 ≤ y ≤ Y. The las
 the comparator of the last round, and H the entropy. The state holds ln w, so that no weight can
 underflow to zero and stay there.
 
-Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The rate of
-Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
+Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The learning
+rate of Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
 """
 
 import math
@@ -150,8 +150,9 @@ class EGU(Learner):
     X : float, default 1.0
         Largest input, X > 0: rows with an entry outside [0, X] are refused.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

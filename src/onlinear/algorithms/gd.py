@@ -59,7 +59,10 @@ def init(params: GDParams, d: int) -> Weights:
 
 @short
 def descend(state, eta, radius, x, y, m):
-    """Take a gradient step and project; return (m, FINE), or a bad value and the rule it breaks."""
+    """Take a gradient step and project; return the prediction m and FINE.
+
+    If the row breaks a rule, change nothing; return the value that breaks it, and the rule.
+    """
     t, w = state
     reach = eta * dot(x, x)
     pace = -2.0 * eta * (m - y)
@@ -103,10 +106,10 @@ def bound(state, params, x, y, work):
 
         L ≤ 4/(3 − 4 max η‖x‖²) · (L(u) + (‖u_T‖²/2 + γ Σ‖u_{t+1} − u_t‖)/(2η))
 
-    γ is the radius. Herbster & Warmuth's Lemma 11 extends to any rate: η(3/2 − 2η‖x‖²)·ℓ(w) −
-    2η·ℓ(u) is at most ½‖u − w‖² − ½‖u − w'‖², where ℓ is the squared error in a round, and w' are
-    the weights after the step. At η = 1/(4X²) the factor of the bound is 2, as in Herbster &
-    Warmuth's Theorem 14.
+    γ is the radius, and u_T is the last comparator. Herbster & Warmuth's Lemma 11 extends to any
+    rate: η(3/2 − 2η‖x‖²)·ℓ(w) − 2η·ℓ(u) is at most ½‖u − w‖² − ½‖u − w'‖², where ℓ is the squared
+    error in a round, and w' are the weights after the step. At η = 1/(4X²) the factor of the bound
+    is 2, as in Herbster & Warmuth's Theorem 14.
     """
     tally, notes, t, w, S, sums = state
     eta, radius, search = params
@@ -156,7 +159,7 @@ def guarantee(owner: str, params: GDParams, search: bool) -> Guarantee:
 class GD(Learner):
     """Gradient descent; with a radius, C-GD, which tracks a shifting target inside a ball.
 
-    Costs O(d) per round; without a radius O(k) for a sparse row of k entries.
+    Costs O(d) per round for d features; without a radius, a sparse row of k entries costs O(k).
 
     Parameters
     ----------
@@ -165,8 +168,9 @@ class GD(Learner):
     radius : float or None, default None
         Keep ‖w‖₂ ≤ radius, radius > 0 (the paper's γ); None means no limit.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -3,8 +3,9 @@
     ŷ  = m/(1 + χ),  m = Σ α_i K(z_i, x) and χ = ρK(x, x) − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j]
 
-The z_i are the stored examples. :mod:`onlinear._updates.dual` defines q and ρ, and implements the
-recursion: it keeps a Cholesky factor of C, which grows by one row per round.
+K is the kernel, the z_i are the stored examples, and the α_i their coefficients. The module
+:mod:`onlinear._updates.dual` defines q and ρ, and implements the recursion: it keeps a Cholesky
+factor of C, which grows by one row per round.
 
 Vovk, 1998; Gammerman, Kalnishkan & Vovk, UAI 2004 (the kernel form).
 """
@@ -49,10 +50,11 @@ def step(state, params, x, y, work):
 
 
 class KernelAAR(DualLearner):
-    """The forward algorithm with a kernel: nonlinear regression without drift.
+    """The forward algorithm (AAR) with a kernel: nonlinear regression without drift.
 
-    Costs O(n² + nd) per round with n examples kept, and n²/2 numbers of memory. For many examples
-    set a ``budget``, or use :class:`onlinear.AAR` on features from :mod:`onlinear.features`.
+    With n examples of d features kept, a round costs O(n² + nd), and n²/2 numbers are stored. For
+    many examples set a ``budget``, or use :class:`onlinear.AAR` on features from
+    :mod:`onlinear.features`.
 
     Parameters
     ----------
@@ -67,8 +69,9 @@ class KernelAAR(DualLearner):
         The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, as
         if it had never been seen. None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

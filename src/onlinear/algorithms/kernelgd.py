@@ -8,7 +8,7 @@ The z_i are the stored examples, and φ maps a row to the feature space, where �
 The square ‖w‖² is updated in each round: ‖w + aφ(x)‖² = ‖w‖² + 2aŷ + a²K(x, x) for any number a.
 Without a radius, a row with η·K(x, x) > 1 is refused, as by :class:`onlinear.GD`.
 
-Herbster & Warmuth, JMLR 2001, Figure 1 and section 3, after their remark on Hilbert spaces.
+Herbster & Warmuth, JMLR 2001, Figure 1 and section 3, extended by their remark on Hilbert spaces.
 """
 
 import math
@@ -30,7 +30,7 @@ __all__ = ["KernelGD"]
 
 
 class KernelGDParams(NamedTuple):
-    """Parameters of a step: the learning rate, the radius γ, and how many examples to keep."""
+    """Parameters of a step: the learning rate η, the radius γ, and how many examples to keep."""
 
     eta: float
     radius: float
@@ -38,7 +38,7 @@ class KernelGDParams(NamedTuple):
 
 
 class KernelGDState(NamedTuple):
-    """The state: numbers of rounds and of examples, ‖w‖², kernel parameters, α, the examples."""
+    """The state: how many rounds and stored examples, ‖w‖², kernel parameters, α, the examples."""
 
     t: np.ndarray
     n: np.ndarray
@@ -49,7 +49,7 @@ class KernelGDState(NamedTuple):
 
 
 def init(params: KernelGDParams, d: int, room: int, form: tuple[float, ...]) -> KernelGDState:
-    """Return the initial state, without examples."""
+    """Return the initial state, without examples but with memory for ``room`` of them."""
     return KernelGDState(
         np.zeros(1),
         np.zeros(1),
@@ -106,7 +106,7 @@ def step(state, params, x, y, work):
 
 @kernel
 def forget_oldest(form, square, alpha, Z, n, own, work):
-    """Remove the oldest example, w ← w − α_0 φ(z_0), and move the others up by one place."""
+    """Remove the oldest example, w ← w − α_0 φ(z_0), and move the others forward by one place."""
     k = work[2]  # K(z_i, z_0); a custom kernel has already written it, except for the new x
     if form[0] == GIVEN:
         k[n - 1] = work[0, 0] if n > 1 else own
@@ -126,8 +126,8 @@ def forget_oldest(form, square, alpha, Z, n, own, work):
 class KernelGD(KernelLearner):
     """Gradient descent with a kernel, for nonlinear regression.
 
-    With ``radius`` the learner is C-GD, which tracks a shifting target inside a ball. Costs O(nd)
-    per round with n examples kept.
+    With ``radius`` the learner is C-GD (constrained gradient descent), which tracks a shifting
+    target inside a ball. Costs O(nd) per round for d features and n stored examples.
 
     Parameters
     ----------
@@ -142,8 +142,9 @@ class KernelGD(KernelLearner):
         The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
         the others keep their coefficients. None keeps all examples.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -184,6 +185,6 @@ class KernelGD(KernelLearner):
     @property
     @atomic
     def dual_coef_(self) -> np.ndarray:
-        """The coefficients α of Σ α_i K(z_i, x), one for each of ``examples_``."""
+        """The coefficients α of a prediction Σ α_i K(z_i, x), one for each of ``examples_``."""
         state = self._learnt()
         return state.alpha[: int(state.n[0])].copy()  # type: ignore[no-any-return]

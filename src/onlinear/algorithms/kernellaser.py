@@ -3,10 +3,11 @@
     ŷ  = m/(1 + χ), or m,  m = Σ α_i K(z_i, x) and χ = ρ_t K(x, x) − qᵀq for xᵀw and xᵀΣx
     C_ij = ρ_i K(z_i, z_j) for i ≤ j, and 1 more on the diagonal;  ρ_t = 1/b + (t − 1)/c
 
-LASER is a Kalman filter for weights that follow a random walk with covariance I/c per round. With
-a kernel, labels i and j therefore have the covariance ρ_min(i,j)·K(z_i, z_j), plus the noise
-variance 1 if i = j. :mod:`onlinear._updates.dual` factorises the matrix C of these covariances row
-by row, and defines q.
+LASER is a Kalman filter for weights that follow a random walk with covariance I/c per round. With a
+kernel, labels i and j therefore have the covariance ρ_min(i,j)·K(z_i, z_j), plus the noise variance
+1 if i = j. :mod:`onlinear._updates.dual` factorises the matrix C of these covariances row by row,
+and defines q. The z_i are the examples that are kept, and the α_i their coefficients; m and χ take
+the place of xᵀw and xᵀΣx in LASER.
 
 Moroshko, thesis Table 5.1 and section 5.3 ("all three algorithms can be combined with Mercer
 kernels").
@@ -71,8 +72,8 @@ class KernelLASER(DualLearner):
     c : float, default 100.0
         Penalty on squared drift, c > 0: a smaller c adapts faster, infinity means no drift.
     shrink : bool, default True
-        Given the mean m and the variance χ of the prediction, True predicts m/(1 + χ), which is
-        min-max; False predicts m, whose loss is often smaller.
+        Given the mean m and the variance χ of the prediction, True predicts m/(1 + χ), the min-max
+        prediction; False predicts m, whose loss is often smaller.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     budget : int or None, default None
@@ -80,8 +81,9 @@ class KernelLASER(DualLearner):
         budget, the oldest example is dropped, and the prior variance is limited as if the stream
         had begun at most budget/2 rounds before the oldest example kept.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -3,10 +3,10 @@
     ŷ  = m,  m = Σ α_i K(z_i, x) and χ = K(x, x)/b − qᵀq in place of xᵀw and xᵀΣx
     C ← C with the row of x,  C_ij = K(z_i, z_j)/b + [i = j](1 − χ_i)
 
-A row of weight 1/(1 − χ) has noise variance 1 − χ, so its pivot in the Cholesky factorisation of C
-is χ + (1 − χ) = 1. :mod:`onlinear._updates.dual` implements the factorisation, and defines q and
-the z_i. Figure 3.3 of Moroshko's thesis computes the same predictions by sums which, as printed,
-cost O(t⁴) in round t; here round t costs O(t²).
+A row has the weight 1/(1 − χ), that is, the noise variance 1 − χ, so its pivot in the Cholesky
+factorisation of C is χ + (1 − χ) = 1. :mod:`onlinear._updates.dual` implements the factorisation,
+and defines q and the z_i. Figure 3.3 of Moroshko's thesis computes the same predictions by sums
+which, as printed, cost O(t⁴) in round t; here round t costs O(t²).
 
 The algorithm needs χ < 1 in every round; b > max K(x, x) suffices. A row with χ ≥ 1 is refused.
 
@@ -67,11 +67,12 @@ class KernelWEMM(DualLearner):
     b : float, default 2.0
         Precision of the prior, b > 0; choose it above the largest K(x, x).
     budget : int or None, default None
-        The most examples to keep, budget ≥ 1. Beyond the budget, the oldest example is dropped, and
-        the others keep their weights 1/(1 − χ). None keeps all examples.
+        The largest number of examples to keep, budget ≥ 1; None keeps all examples. Beyond the
+        budget, the oldest example is dropped, and the others keep their weights 1/(1 − χ).
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

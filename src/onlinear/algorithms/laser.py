@@ -8,15 +8,15 @@
 The prediction is min-max against the best sequence u_1..u_T under the penalty
 b‖u_1‖² + c Σ‖u_{s+1} − u_s‖². w and Σ are those of a Kalman filter for weights that follow a random
 walk (Q = I/c, R = 1). With ``shrink=False`` the prediction is that of the Kalman filter, xᵀw_{t−1}.
-The Kalman filter's prediction has the smaller loss on the streams of the papers cited below, and a
-different bound: for the squared errors ℓ_t, Σ ℓ_t/(1 + χ_t) equals the least penalised loss of any
-sequence.
+On the streams of the papers cited below, this prediction has a smaller loss than the min-max
+prediction. It has a different bound: for the squared errors ℓ_t, Σ ℓ_t/(1 + χ_t) equals the least
+penalised loss of any sequence.
 
 Misprints resolved: equation (6.8) of Moroshko's thesis should be c = (√2·T·Y²·d·X/V)^{2/3}, with
 the symbols of :meth:`LASER.from_drift`, and (6.9) needs a fixed b, or b ≤ 2X√(2c) − X².
 
 Deviations from Moroshko's thesis: Table 5.1 starts from Σ₀ = (1/b − 1/c)I and requires b < c; here
-the first round uses Σ = I/b, so b ≥ c is allowed, and c = ∞ (no drift) is AAR.
+the first round uses Σ = I/b, so b ≥ c is allowed, and c = ∞ (no drift) gives AAR.
 
 Moroshko & Crammer, AISTATS 2013; Moroshko, thesis Table 5.1.
 """
@@ -88,7 +88,7 @@ def drift(params):
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates, and True: the block goes on.
+    """Return a row's prediction, the factors h and k of its updates of Σ and w, and True (go on).
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
@@ -157,11 +157,11 @@ def bound(state, params, x, y, work):
         L ≤ factor · min over u_1..u_T of (b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + L(u)) + extra
 
     L(u) is the loss of the sequence u_1..u_T. With shrunk predictions, factor = 1 and extra =
-    Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x in the thesis (Moroshko's Theorem 12, with y_t² for
-    Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum over u_1..u_T for the squared errors
-    ℓ_t, so factor = 1 + max χ and extra = 0. If predictions are not shrunk but clipped to [−Y, Y],
-    and labels are also in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and extra =
-    Σ (|y_t| + Y)²·χ/(1+χ).
+    Σ y_t²·χ/(1+χ), where χ/(1+χ) is xᵀD_t⁻¹x in the thesis (Moroshko's Theorem 12, with y_t² in
+    place of Y²). Without shrinking, Σ ℓ_t/(1+χ_t) equals the minimum over u_1..u_T, where ℓ_t are
+    the squared errors, so factor = 1 + max χ and extra = 0. If predictions are not shrunk but
+    clipped to [−Y, Y], and labels are also in [−Y, Y], then ℓ_t ≤ (|y_t| + Y)², so factor = 1 and
+    extra = Σ (|y_t| + Y)²·χ/(1+χ).
     """
     tally, notes, t, w, S = state
     gain, chi, rule = compete((t, w, S), params[1], x, y, work)
@@ -199,8 +199,9 @@ def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") 
 class LASER(SecondOrder):
     """Last-step min-max regression for a relationship that drifts.
 
-    LASER is the default choice if the speed of drift is roughly known: a smaller c adapts faster.
-    Costs O(d²) per round.
+    LASER is the default choice if the speed of drift is roughly known: with a smaller c, it adapts
+    faster. Its bound compares its loss with that of any sequence of weights u_1, u_2, …, the
+    comparators. Costs O(d²) per round for d features.
 
     Parameters
     ----------
@@ -212,12 +213,13 @@ class LASER(SecondOrder):
     shrink : bool, default True
         True: the min-max prediction xᵀw/(1+χ), with χ = xᵀΣx (Moroshko's Theorem 12). False: xᵀw,
         the prediction of a Kalman filter. Its loss is often smaller, and is at most 1 + max χ times
-        the least penalised loss.
+        the least penalised loss of any comparators.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -255,7 +257,7 @@ class LASER(SecondOrder):
 
     @classmethod
     def from_drift(cls, T: int, V: float, X: float, Y: float, d: int) -> "LASER":
-        """Return the LASER whose bound is least for T rounds and a drift Σ‖u_{t+1} − u_t‖² ≤ V.
+        """Return the LASER with the least bound for T rounds and a drift Σ‖u_{t+1} − u_t‖² ≤ V.
 
         c = (√2·T·Y²·d·X / V)^{2/3} for ‖x‖ ≤ X, |y| ≤ Y and d inputs (Moroshko's thesis, (6.8),
         corrected), and b = 1, or the largest b the theorem allows if that is smaller. The regret is

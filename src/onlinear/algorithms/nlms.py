@@ -10,8 +10,8 @@ Let n = ε + ‖x‖², and let w' be the weights after the step. For any u, exp
     η(2 − η)/4 · (y − xᵀw)²/n − η/(2 − η) · (y − xᵀu)²/n ≤ ½‖u − w‖² − ½‖u − w'‖²
 
 for every η in (0, 2). The sum of these inequalities over all rounds bounds the normalised loss
-Σ (y − xᵀw)²/n and, with the largest n, the loss itself; at η = 1 the factor of the comparator's
-loss is 4.
+Σ (y − xᵀw)²/n and, multiplied by the largest n, the loss itself; at η = 1 the factor of the
+comparator's loss is 4.
 
 Bershad, IEEE Trans. ASSP 1986; Bitmead & Anderson 1980.
 """
@@ -74,7 +74,7 @@ LENGTH, LONGEST, UNLEARNT = 3, 4, 5  # in the tally: n, max n, Σy² where n = 0
 
 @Tally.with_scratch(3)
 def bound(state, params, x, y, work):
-    """Add a row to the bound on the loss L, where n_t = ε + ‖x_t‖².
+    """Add a row to the following bound on the loss L, in which n_t = ε + ‖x_t‖².
 
     L ≤ 4/(2 − η)² · max n · min over u of ((2 − η)/(2η)·‖u‖² + Σ (y_t − uᵀx_t)²/n_t)
     """
@@ -111,8 +111,9 @@ class NLMS(Learner):
     epsilon : float, default 0.0
         Number added to ‖x‖² in the divisor of a step, epsilon ≥ 0.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

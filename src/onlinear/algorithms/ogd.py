@@ -4,7 +4,7 @@
     w ← w − 2η_t (xᵀw − y) x        η_t = η, or η/√t
 
 With a constant rate, OGD is GD without a radius; OGD is the name that Jamil & Bouchachia, the
-authors of CIRR, use for it.
+authors of CIRR, use for this algorithm.
 
 Zinkevich, ICML 2003; Jamil & Bouchachia, section 5.
 """
@@ -49,19 +49,22 @@ def step(state, params, x, y, work):
 
 
 class OGD(Learner):
-    """Online gradient descent with rate eta, or eta/√t.
+    """Online gradient descent with the rate eta, or eta/√t in round t.
 
     Costs O(d) per round, O(k) for a sparse row of k entries.
 
     Parameters
     ----------
     eta : float, default 0.01
-        Learning rate, eta > 0; a row with rate·‖x‖² > 1 is refused.
+        Learning rate, eta > 0; a row with rate·‖x‖² > 1 is refused, where the rate is eta or
+        eta/√t.
     schedule : {"constant", "sqrt"}, default "constant"
-        "constant" follows drift; "sqrt" uses eta/√t, which converges to a fixed target.
+        "constant" uses the rate eta in every round, so that the weights follow drift; "sqrt" uses
+        eta/√t in round t, so that the weights converge if the target is fixed.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

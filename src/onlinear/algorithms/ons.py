@@ -65,7 +65,7 @@ def turn(params, j, m, chi, y):
     """Return a row's prediction, factors h and k of its updates, and whether the block goes on.
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx. As
-    g = sx with s = 2(m − y), Σ becomes Σ − s²vvᵀ/(1 + s²χ).
+    g = sx with s = 2(m − y), where m = xᵀw and χ = xᵀΣx, Σ becomes Σ − s²vvᵀ/(1 + s²χ).
     """
     gamma, _, _ = params
     s = 2.0 * (m - y)
@@ -105,7 +105,10 @@ STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², 
 
 @kernel(inline="always")
 def _count(tally, notes, params, x, y, gain, w):
-    """Record a row that raises the least penalised loss of any u by ``gain``; u = w attains it."""
+    """Add to the bound a row that raises the least penalised loss of any u by ``gain``.
+
+    w is the vector u that has this least loss after the row.
+    """
     gamma, epsilon, radius = params
     length = norm(x)
     farthest = radius * length + abs(y)
@@ -131,8 +134,8 @@ def bound(state, params, x, y, work):
 
         L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd))
 
-    R is the radius. The last term follows from Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)) and
-    ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
+    R is the radius, and L(u) the loss of u. The last term follows from
+    Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)) and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
     """
     tally, notes, t, w, S = state
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)
@@ -156,8 +159,9 @@ class ONS(SecondOrder):
     radius : float or None, default None
         Keep ‖w‖ ≤ radius, radius > 0; None means no limit. The regret bound needs a radius.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

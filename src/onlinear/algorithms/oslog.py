@@ -4,10 +4,11 @@
     w_t as in CIRR
 
 The weights are those of CIRR, but OSLOG predicts with the weights of the round before. In Jamil &
-Bouchachia's paper, the first prediction is w₀ᵀx₁, made before anything was learnt. The first
-prediction alone spoils the paper's own results on the data sets ISE and F-16. In this library, the
-first prediction is 0 unless ``first="w0"``. The logarithmic bound needs predictions that are
-clipped to the range of the labels; the parameter ``clip`` does this.
+Bouchachia's paper, the first prediction is w₀ᵀx₁, made before anything was learnt. The error of
+this first prediction alone spoils the paper's own results on the data sets ISE and F-16. In this
+library, the first prediction is 0 unless ``first="w0"``. The bound that grows logarithmically with
+the number of rounds needs predictions that are clipped to the range of the labels; the parameter
+``clip`` does this.
 
 Jamil & Bouchachia, "Competitive Regularised Regression", Algorithm 2.
 """
@@ -57,7 +58,7 @@ __all__ = ["OSLOG"]
 
 
 class OSLOGParams(NamedTuple):
-    """Parameters of a step: penalty a, least |w_i| in D, whether ŷ₁ is w0ᵀx, w0, largest |ŷ|."""
+    """Parameters of a step: penalty a, floor of |w_i|, whether ŷ₁ is w0ᵀx, w0, and largest |ŷ|."""
 
     a: float
     floor: float
@@ -99,19 +100,20 @@ BASE, LARGEST = 3, 4
 
 @Tally.with_scratch(5 + SCRATCH)
 def bound(state, params, x, y, work):
-    """Add a row to the bound on OSLOG's losses ℓ_t, if the first prediction is 0.
+    """Add a row to the bound on OSLOG's losses ℓ_t, which holds if the first prediction is 0.
 
         Σ ℓ_t/(1+χ_t) ≤ F_T + a Σ_t Σ_i w_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
 
-    F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), χ_t = xᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x, D_{−1} = D_0.
-    D and S are those of CIRR, L(w) is the sum of squared errors of fixed weights w, and L that of
-    OSLOG. So L is at most (1 + max χ) times the right side of the bound. With predictions and
-    labels in [−Y, Y], L is at most the right side of the bound plus Σ (|y_t| + Y)²·χ/(1+χ).
+    Here F_T = min over w of (L(w) + a‖D_{T−1}^{−½}w‖²), and χ_t = x_tᵀ(aD_{t−2}⁻¹ + S_{t−1})⁻¹x_t
+    with D_{−1} = D_0. D_t is CIRR's D, computed from the weights w_t, and S_t is CIRR's S after
+    round t. L(w) is the sum of squared errors of fixed weights w, and L is that of OSLOG. So L is
+    at most (1 + max χ) times the right side of the bound. With predictions and labels in [−Y, Y], L
+    is at most the right side of the bound plus Σ (|y_t| + Y)²·χ/(1+χ).
 
     Written without cancellation, the right side grows in each round by e²/(1+χ), where e is the
     error before clipping, plus a Σ_i w_{t,i}(w_{t,i} − w'_i)(1/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0. Here
-    w' would be the weights of this round if D_{t−2} were not replaced by D_{t−1}; the term is the
-    amount by which the penalised loss under D_{t−2} is greater at w_t than at its minimum w'.
+    w' would be the weights of this round if D_{t−2} were not replaced by D_{t−1}; the term with w'
+    is the amount by which the loss penalised with D_{t−2} is greater at w_t than at its minimum w'.
     """
     tally, notes, t, w, A, b, before, large, order, factor = state
     a, floor, _, _, clip = params
@@ -162,7 +164,7 @@ def bound(state, params, x, y, work):
 
 
 def check_bound(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse a state of the bound that no rows can produce; ``order`` must be a permutation."""
+    """Refuse a state of the bound that no rows can produce; its order must be a permutation."""
     notes, A, before, (large,), order, factor = (*(state[i] for i in (1, 4, 6, 7, 8, 9)),)
     check_counts("rows are in the bound", notes[ROWS])
     check_sums("S = Σxxᵀ of the bound", A)
@@ -180,25 +182,27 @@ class OSLOG(Learner):
     """Online shrinkage via the limit of a Gibbs sampler: CIRR's weights, used one round later.
 
     Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
-    O(n²) per round. In total, a round costs O(n²) if few of the n inputs matter, and n³/3 if all
-    do.
+    O(n²) per round, for n inputs. In total, a round costs O(n²) if few of the n inputs matter, and
+    n³/3 if all do.
 
     Parameters
     ----------
     a : float, default 1.0
         Penalty, a > 0; the weights converge to the minimiser of the loss plus 2a‖w‖₁.
     floor : float, default 1e-12
-        Smallest |w_i| in the penalty's denominator, floor ≥ 0. With floor > 0 a weight can return
-        from zero; Jamil & Bouchachia use 0.
+        The penalty of a weight w_i is a·w_i² divided by the |w_i| of the round before, or by
+        ``floor`` if that is larger; floor ≥ 0. With floor > 0 a weight can return from zero; Jamil
+        & Bouchachia use 0.
     w0 : float or sequence of float, default 1.0
-        Starting weights.
+        Starting weights: one number for all of them, or one number for each.
     first : {"zero", "w0"}, default "zero"
         How the first row is predicted: as 0, or as w0ᵀx like Jamil & Bouchachia.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

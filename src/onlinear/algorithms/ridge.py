@@ -5,8 +5,9 @@
     w ← w + Σx (y − xᵀw) / (1 + χ)
     Σ ← Σ − Σx xᵀΣ / (1 + χ)
 
-After t rounds w minimises b‖u‖² + Σ (y_s − uᵀx_s)² and Σ⁻¹ = bI + Σ x_s x_sᵀ. The bound with a
-logarithm, (27) of Jamil & Bouchachia, needs predictions clipped to the range of the labels.
+After t rounds, w minimises b‖u‖² + Σ (y_s − uᵀx_s)² over u, and Σ⁻¹ = bI + Σ x_s x_sᵀ. The bound
+with a logarithm, equation (27) of Jamil & Bouchachia, needs predictions clipped to the range of the
+labels.
 
 The algorithm is in Table 3.1 of Moroshko's thesis; Jamil & Bouchachia call it "ORR".
 """
@@ -74,7 +75,7 @@ def step(state, params, x, y, work):
 class Ridge(SecondOrder):
     """Online ridge regression (least squares with a penalty), for a fixed target.
 
-    Costs O(d²) per round in time and memory.
+    Costs O(d²) time per round, and O(d²) memory, for d features.
 
     Parameters
     ----------
@@ -83,8 +84,9 @@ class Ridge(SecondOrder):
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class Ridge(SecondOrder):
         return RidgeParams(number(self, "b", above=0), limit(self, "clip"))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        """Return the bound of ridge regression: LASER without shrinking and without drift, c = ∞.
+        """Return the bound of ridge regression: that of LASER with shrink=False and c = ∞.
 
         Σ ℓ_t/(1+χ_t) = min over u of (b‖u‖² + L(u)), where ℓ_t is the squared error in round t,
         and L(u) is the loss of u.

@@ -12,7 +12,7 @@ on Σ_ii is the larger of 10⁹/p_i and the prior variance 1/b, where p_i is the
 long as x_i has always been 0, it is 10⁹/b. When Σ_ii exceeds its limit, Σ is updated as if w_i had
 been measured and found at its present value: this divides Σ_ii by four and does not change w. The
 guard has no effect as long as the last 1/(1 − r) rows or so excite every direction by at least 1e-4
-of the scale of its columns.
+of the scale of the columns involved.
 
 Haykin, Adaptive Filter Theory; the guard against wind-up is not from the literature.
 """
@@ -97,7 +97,7 @@ def forget(state, r, b, x, y, m, work):
 
 @kernel
 def unforced(state, r, b, X, start, rows):
-    """Return how many of the next rows can be learnt as one block; 0 if Σ might exceed its limit.
+    """Return how many of the next rows can be learnt as one block; 0 if a Σ_ii might get too large.
 
     Within a block Σ is not divided by r, so in round j it is too small by the factor rʲ.
     """
@@ -116,7 +116,10 @@ def unforced(state, r, b, X, start, rows):
 
 @kernel
 def fade(state, r, X, start, rows):
-    """Divide Σ by r once for each row of a block, because the block itself has not done so."""
+    """Divide Σ by r once for each row of a block, because the block itself has not done so.
+
+    The largest x_i² of each column are updated, too.
+    """
     _, _, S, peak = state
     growth = r**-rows
     for i in range(peak.size):
@@ -126,12 +129,13 @@ def fade(state, r, X, start, rows):
 
 
 def turn(params, j, m, chi, y):
-    """Return a row's prediction, the factors h and k of its updates, and True: the block goes on.
+    """Return a row's prediction, the factors h and k of its updates, and True (go on).
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
-    Within a block, Σ is not divided by r after each row (:func:`fade` does it at the end), so at
-    row j = 0, 1, … it is too small by the factor rʲ. To make up for the missing divisions of Σ by
-    r, h and k are computed with r^(j+1) in place of r.
+    True says that the block can go on after this row. Within a block, Σ is not divided by r after
+    each row (:func:`fade` does it at the end), so at row j = 0, 1, … it is too small by the factor
+    rʲ. To make up for the missing divisions of Σ by r, h and k are computed with r^(j+1) in place
+    of r.
     """
     h, k = moves(y - m, chi, params[0] ** (j + 1.0))
     return m, h, k, True
@@ -173,8 +177,9 @@ class RLS(SecondOrder):
     b : float, default 1.0
         Precision of the prior, b > 0; the prior is forgotten like a row.
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

@@ -4,15 +4,16 @@
     w ← w + Σx (y − xᵀw)
     Σ ← Σ − Σx xᵀΣ
 
-The prediction is min-max against a comparator whose loss in round t has the weight
-a_t = 1/(1 − χ_t). With this weight the last-step problem is bounded for every label, and no
-clipping is needed. The algorithm requires χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1
-the recursion would diverge doubly exponentially, so a row with χ ≥ 1 is refused.
+Each prediction minimises the largest regret that any label could cause if the round were the last
+(*last-step min-max*). In this regret, the comparator's loss in round t has the weight
+a_t = 1/(1 − χ_t). With this weight, the regret is bounded over all labels, so nothing has to be
+clipped. The algorithm requires χ_t < 1 in every round; b > max‖x‖² suffices. With χ > 1 the
+recursion would diverge doubly exponentially, so a row with χ ≥ 1 is refused.
 
-The loss of WEMM *equals* the least b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4 of Moroshko's thesis).
-Theorem 5 of the thesis is right for rows with ‖x‖ ≤ 1; for ‖x‖ ≤ X, its factor must be b/(b − X²).
-The proof of Theorem 6 of the thesis is broken (Lemma 8 and (4.6) are false) and the last row of
-Table 4.1 is false; :func:`theorem_6` is a corrected form.
+The loss of WEMM *equals* the minimum over u of b‖u‖² + Σ a_t(y_t − uᵀx_t)² (Theorem 4 of Moroshko's
+thesis). Theorem 5 of the thesis is right for rows with ‖x‖ ≤ 1; for ‖x‖ ≤ X, its factor must be
+b/(b − X²). The proof of Theorem 6 of the thesis is broken (Lemma 8 and (4.6) are false) and the
+last row of Table 4.1 is false; :func:`theorem_6` is a corrected form.
 
 Moroshko & Crammer, ALT 2012; Moroshko, thesis Figure 3.2, (3.17)–(3.19), chapter 4.
 """
@@ -111,7 +112,7 @@ def weigh(params, j, m, chi, y):
 
 @kernel(inline="always")
 def _count(tally, notes, e, chi):
-    """Record a row of weight a = 1/(1 − χ), which adds e²/(1/a + χ) = e² to the comparator."""
+    """Record a row of weight a = 1/(1 − χ): the comparator's loss grows by e²/(1/a + χ) = e²."""
     tally[WEIGHT] = 1.0 / (1.0 - chi)
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)
 
@@ -166,7 +167,7 @@ def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
 
 
 class WEMM(SecondOrder):
-    """Weighted last-step min-max regression, for rows of bounded length and a fixed target.
+    """Weighted last-step min-max regression, for rows of bounded norm and a fixed target.
 
     Costs O(d²) per round. A row with xᵀΣx ≥ 1 is refused; b > max‖x‖² admits every row.
 
@@ -175,8 +176,9 @@ class WEMM(SecondOrder):
     b : float, default 2.0
         Precision of the prior, b > 0; choose it above the largest ‖x‖².
     on_bad : {"raise", "skip"}, default "raise"
-        What to do with a row that is refused (NaN, infinite, or against a rule of the learner):
-        raise an error, or skip the row and count it in ``n_skipped_``.
+        What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
+        arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
+        skip the row and count it in ``n_skipped_``.
 
     Examples
     --------

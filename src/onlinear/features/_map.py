@@ -1,4 +1,4 @@
-"""The base class of feature maps: mapping one row or many rows, and refusing bad rows."""
+"""The base class of feature maps: it maps one row or many, and refuses bad rows."""
 
 from collections.abc import Iterator
 from math import nan
@@ -19,10 +19,11 @@ __all__ = ["FeatureMap"]
 
 
 class FeatureMap(MapState):
-    """A map of rows to features φ(x) of fixed width, which may learn from the rows.
+    """A map from a row x to a vector of features φ(x); the map may learn from the rows.
 
-    A subclass declares its parameters as fields, which of them are ``fixed``, its ``step`` and the
-    shapes of its state.
+    A subclass declares its parameters as fields, names those that must not change after the first
+    row in ``fixed``, and defines its ``step`` and the shapes of the arrays in its state
+    (``_shapes``).
     """
 
     step: ClassVar[Mapping]
@@ -33,7 +34,7 @@ class FeatureMap(MapState):
         return self.step
 
     def _prepare(self) -> tuple[Any, ...]:
-        """Return the state and parameters that the step takes; cache them until one changes."""
+        """Return the state and parameters that the step takes; cache them until either changes."""
         for name, value in self._settings.items():
             if not _same(getattr(self, name), value):
                 raise ValueError(
@@ -44,7 +45,7 @@ class FeatureMap(MapState):
         return self._call
 
     def _row(self, x: Any) -> np.ndarray:
-        """Return x as a vector, if it has as many columns as earlier rows."""
+        """Return x as a vector; refuse it unless it has as many columns as earlier rows."""
         d = self.n_features_in_
         if x.__class__ is np.ndarray and x.dtype is FLOAT and x.shape == (d,):
             return np.ascontiguousarray(x)
@@ -53,21 +54,24 @@ class FeatureMap(MapState):
         return checks.row(x, d, self._names)
 
     def _look(self, x: np.ndarray, *, learn: bool = False) -> tuple[np.ndarray, float, int]:
-        """Return φ(x), the step's value, and FINE or the broken rule; if ``learn``, learn x."""
+        """Return φ(x), the step's value, and FINE or the rule that x breaks.
+
+        If ``learn``, the map also learns from x.
+        """
         state, params = self._call or self._prepare()
         phi, step = np.empty(self._width()), self._step
         label = 0.0 if learn else nan
         return phi, *step.one((phi, *state), params, x, label, step.work(phi.size), learn, 0)
 
     def _map(self, X: np.ndarray | Rows, out: np.ndarray, *, learn: bool) -> tuple[int, int, float]:
-        """Write φ of the rows to ``out``; return where the loop ended: the row, rule and value."""
+        """Write φ of the rows to ``out``; return where the loop ended: row, status and value."""
         state, params = self._call or self._prepare()
         phi = np.empty(out.shape[1])
         row, rule, value = self._step.over((phi, *state), params, X, learn, out)
         return row, rule, value
 
     def _blocks(self, X: np.ndarray | Rows, *, learn: bool) -> Iterator[np.ndarray]:
-        """Map a table in blocks, so that Ctrl-C takes effect quickly; raise at a bad row."""
+        """Map a table in blocks, so that Ctrl-C takes effect quickly; a bad row raises an error."""
         size = max(1, NUMBERS // self._width())
         for start in range(0, len(X), size):
             rows = part(X, start, start + size)

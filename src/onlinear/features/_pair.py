@@ -72,7 +72,7 @@ class Pair(GuardedBy, Nested, Estimator):
         return None if features._state is None else (features.n_features_in_, features._names)
 
     def _start(self, d: int, names: list[str] | None) -> None:
-        """Initialize the learner and, unless it has a state already, the map."""
+        """Initialize the learner, and the map unless it has a state already."""
         features, learner = self._parts()
         if features._state is None:
             features._begin(d, names)

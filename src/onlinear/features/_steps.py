@@ -1,8 +1,9 @@
 """Compiled steps of feature maps: on one row, on many rows, and followed by a learner's step.
 
-A feature map is implemented as a step of the engine. The first array of its state holds the
-features φ of a row, which the step computes. If the row has a label (of any value), the step also
-learns from the row; without a label, it only computes φ.
+A feature map is implemented as a step, a compiled function of one row
+(:mod:`onlinear._engine.step`). The first array of its state holds the features φ of a row, which
+the step computes. If the row has a label (of any value), the step also learns from the row; without
+a label, it only computes φ.
 """
 
 from typing import Any
@@ -31,7 +32,7 @@ def keep_features_at_once(out, i, value, state):
 
 
 class Mapping(Step):
-    """The step of a feature map; it returns 1 if the map learns from the row, else 0."""
+    """The step of a feature map, which returns 1 if learning the row changes the map, else 0."""
 
     _keep = staticmethod(keep_features)
     _predicts = False  # the step writes φ to its state even without a label
@@ -50,11 +51,11 @@ class PreparedMapping(Prepared, Mapping):
 
 
 class Behind(Step):
-    """A map followed by a learner's step: a block of rows is mapped, then learnt.
+    """A feature map followed by a learner's step: a block of rows is mapped, then learnt.
 
-    A row that the learner refuses must not change the map: the map is restored to the start of the
-    block, and the rows before the refused one are mapped again. To limit such repeated work, blocks
-    are short for a while after a refused row.
+    A row that the learner refuses must not change the map: the map is restored to what it was at
+    the start of the block, and the rows before the refused one are mapped again. To limit such
+    repeated work, blocks are short for a while after a refused row.
     """
 
     def __init__(self, features: Any, step: Step) -> None:

@@ -4,9 +4,9 @@
     φ(x)ᵀφ(z) = (2/width) Σ cos w_jᵀ(x − z),   on average K(x, z) = exp(−gamma·‖x − z‖²)
 
 φ(x)ᵀφ(z) is a mean of width/2 draws, so its error falls as 1/√width. With pairs of cosine and sine,
-the variance of φ(x)ᵀφ(z) is (1 + K⁴ − 2K²)/width, where K = K(x, z). With as many columns of the
-form cos(w_jᵀx + phase), the variance would be larger, (1 + K⁴/2 − K²)/width, and ‖φ(x)‖² would not
-be K(x, x) = 1.
+the variance of φ(x)ᵀφ(z) is (1 + K⁴ − 2K²)/width, where K = K(x, z). If all features had the form
+cos(w_jᵀx + phase), with random phases, the variance would be larger, (1 + K⁴/2 − K²)/width, and
+‖φ(x)‖² would not be K(x, x) = 1.
 
 Rahimi & Recht, NIPS 2007; the variances are those of Sutherland & Schneider, UAI 2015.
 """
@@ -50,8 +50,8 @@ class RandomFourier(FeatureMap):
     width : int, default 200
         Number of features, even, width ≥ 2; the error of the approximation falls as 1/√width.
     gamma : float or None, default None
-        The gamma of exp(−gamma·‖x − z‖²), gamma > 0; None means 1/d for rows of d inputs, which
-        suits inputs of unit size.
+        The gamma of the kernel exp(−gamma·‖x − z‖²), gamma > 0. None means 1/d for rows of d
+        inputs, which suits inputs whose values are of the order of 1.
     seed : int, default 0
         Seed of the random draw, seed ≥ 0: the same seed gives the same map.
 

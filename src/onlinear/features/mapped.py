@@ -24,9 +24,10 @@ class Mapped(Pair):
     """A feature map φ followed by a learner that learns from φ(x) instead of x.
 
     ``Mapped`` has the API of a learner: ``predict_one`` and ``learn_one``, :func:`onlinear.replay`,
-    scikit-learn's methods, ``save`` and :func:`onlinear.load`; all of them give the same
-    predictions to the bit. The map learns (chooses landmarks) only from rows that the learner
-    learns. Map and learner are the given objects, not copies, as in a scikit-learn pipeline:
+    scikit-learn's methods, ``save`` and :func:`onlinear.load`. Row by row, in a replay, or saved
+    and loaded in between, a model gives the same predictions to the bit. A map that learns
+    (``Nystroem``, which chooses landmarks) learns only from rows that the learner learns. Map and
+    learner are the given objects, not copies, as in a scikit-learn pipeline:
     ``model.learner.coef_`` has the weights of the features, the learner's ``on_bad`` says what
     happens to bad rows, and ``fit`` resets both. Costs as much as the map and the learner together.
 
@@ -85,7 +86,7 @@ class Mapped(Pair):
             learner.n_skipped_ += 1
 
     def _round(self, x: np.ndarray, y: float, *, labelled: bool) -> tuple[float, int]:
-        """Run one round; return the prediction and FINE, or the offending value and the rule."""
+        """Run one round; return the prediction and FINE, or a bad value and the broken rule."""
         features, learner = self.features, self.learner
         phi, new, rule = features._look(x)
         if rule != FINE:
@@ -103,7 +104,7 @@ class Mapped(Pair):
         return value, rule
 
     def _refusal(self, outcome: Outcome, x: np.ndarray, *, in_table: bool) -> ValueError:
-        """Return the error for a bad row; the learner's rules are about φ(x), others about x."""
+        """Return the error for a bad row; rules of the learner are about φ(x), others about x."""
         features, learner = self.features, self.learner
         owner: Any = self
         rules: tuple[str, ...] = ()

@@ -5,16 +5,16 @@
 
 Until all landmarks are chosen, a row with r(x) > novelty·K(x, x) becomes the next landmark: its φ
 has √r(x) in a new coordinate, and is the next row of L. A new landmark does not change the other
-coordinates of φ, so a learner on φ is not affected. A row that will become a landmark has √r(x) in
-the new coordinate already when its label is predicted. So a row has the same features when its
-label is predicted and when the label is learnt.
+coordinates of φ, so the weights that a learner on φ has learnt stay valid. A row that will become a
+landmark has √r(x) in the new coordinate already when its label is predicted. So a row has the same
+features when its label is predicted and when the label is learnt.
 
 φ(x)ᵀφ(z) = K(x, z) exactly if x or z is a landmark. As long as every row becomes a landmark, a
-linear learner on φ(x) is exactly the kernel learner.
+linear learner on φ(x) makes exactly the predictions of the kernel learner.
 
 Williams & Seeger, NIPS 2000; the choice of landmarks is a Cholesky factorisation with pivots in the
-order of the rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, have the same
-test).
+order of the rows (Fine & Scheinberg, JMLR 2001; Engel, Mannor & Meir, IEEE TSP 2004, use the same
+test of whether a row is new).
 """
 
 import math
@@ -80,9 +80,10 @@ def step(state, params, x, y, work):
 def rounding_of_residual(L, n, q, own, alpha):
     """Return a bound on the rounding error of the residual K(x, x) − qᵀq, where q = φ(x).
 
-    The error is (1, −α)ᵀE(1, −α) with α = L⁻ᵀq, where E is the backward error of the Cholesky
-    factorisation of the Gram matrix K of x and the n landmarks. The entries of E are of the order
-    of ε√(K_ii·K_jj), where ε is the machine precision.
+    The residual is part of the Cholesky factorisation of the Gram matrix K of x and the n
+    landmarks. Because of rounding, the computed factor is that of K + E, where the entries of E are
+    of the order of ε√(K_ii·K_jj) and ε is the machine precision. The residual then has the error
+    vᵀEv, where v = (1, −α) and α = L⁻ᵀq.
     """
     for i in range(n):
         alpha[i] = q[i]

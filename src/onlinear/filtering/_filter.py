@@ -55,7 +55,7 @@ class Filter(Guarded):
         self._waiting: dict[str, list[bool]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Register the filter by its name for ``onlinear.load``."""
+        """Register the class by its name for ``onlinear.load``."""
         super().__init_subclass__()
         if cls._margin is not Filter._margin:
             Filter._classes[cls.__name__] = cls
@@ -70,7 +70,7 @@ class Filter(Guarded):
         raise NotImplementedError
 
     def _threshold(self) -> float:
-        """Return the margin at which row number ``seen_`` counts as relevant."""
+        """Return the least margin with which row number ``seen_`` counts as relevant."""
         return 0.0
 
     def _relevant(self, x: Row) -> bool:
@@ -82,7 +82,7 @@ class Filter(Guarded):
         return Look(self._relevant(x))
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
-        """Learn a row's label; ``trial`` says that the row was forwarded only to see the label."""
+        """Learn a row's label; ``trial`` is true if it was forwarded only to see the label."""
         raise NotImplementedError
 
     # --- the round ------------------------------------------------------------------------------
@@ -203,9 +203,9 @@ class Filter(Guarded):
         self._waiting = {}
 
     def _known(self) -> Any:
-        """Return a value by which to see, after an interrupt, whether compiled code learnt a label.
+        """Return a value that changes with every label that compiled code learns.
 
-        The value changes with every label that compiled code learns.
+        After an interrupt, it shows whether compiled code had already learnt the label.
         """
         return None
 
@@ -233,7 +233,7 @@ class Filter(Guarded):
                 task.advance(i, len(task.rows))
 
     def _run_topics(self, task: Task) -> None:
-        """Run a copy of the filter for each column of labels."""
+        """Run a copy of the filter for each topic; the labels of a topic are one column."""
         for labels, decisions in zip(task.labels.T, task.decisions.T, strict=True):
             copy.deepcopy(self)._run(task._replace(labels=labels, decisions=decisions))
 

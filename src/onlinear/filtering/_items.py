@@ -90,14 +90,14 @@ def mark_of(row: Row) -> str:
 
 
 class Look(NamedTuple):
-    """The decision on a row: whether to forward it, and whether only to see its label (trial)."""
+    """The decision on a row: whether to forward it, and whether this is only to see its label."""
 
     forward: bool
     trial: bool = False
 
 
 class Task(NamedTuple):
-    """Rows to decide on, their labels, the array for the decisions, and the progress callback."""
+    """Rows to decide on, their labels, an array for decisions, and a function to show progress."""
 
     rows: list[Row]
     labels: np.ndarray
@@ -106,7 +106,10 @@ class Task(NamedTuple):
 
 
 def restorer(waiting: dict[str, list[bool]], mark: str) -> Callable[[], None]:
-    """Return a function that resets ``waiting[mark]`` to what it is now."""
+    """Return a function that sets ``waiting[mark]`` back to what it is now.
+
+    ``waiting`` has the rows that wait for a label, by their hash (:func:`mark_of`).
+    """
     kept = list(waiting[mark]) if mark in waiting else None
 
     def restore() -> None:

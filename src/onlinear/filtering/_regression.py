@@ -1,4 +1,4 @@
-"""A learner used by a filter: its predictions are the margins, and its labels are −1 and +1."""
+"""A learner inside a filter: its predictions are the filter's margins, its labels −1 and +1."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["Regression"]
 
 
 class Regression:
-    """A learner that takes the rows of a filter, which may be sparse."""
+    """A learner inside a filter, which takes rows that may be sparse."""
 
     def __init__(self, learner: Learner, d: int) -> None:
         self.learner = learner
@@ -44,7 +44,7 @@ class Regression:
         return 0 if self.learner._state is None else self.learner.rounds_
 
     def restore(self, header: Any, arrays: dict[str, np.ndarray]) -> None:
-        """Restore the learner from a state file; refuse one with other parameters or columns."""
+        """Restore the learner from a state file; refuse one with other parameters or width."""
         learner = model_codec.rebuilt(header, arrays, Learner._classes)
         width = getattr(learner, "n_features_in_", self.d)  # it may have learnt nothing
         if repr(learner) != repr(self.learner) or width != self.d:

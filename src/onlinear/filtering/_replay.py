@@ -1,4 +1,7 @@
-"""``filter_replay``: run a filter over a table, revealing a label only if its row is forwarded."""
+"""``filter_replay``: run a filter over a table, revealing a label only if its row is forwarded.
+
+A filter decides for each row whether to forward it. A row is relevant if its label is +1.
+"""
 
 import copy
 from dataclasses import dataclass
@@ -27,7 +30,7 @@ class FilterReplay:
     labels : array
         All labels, −1 and +1, including those the filter did not see.
     expected : array or None
-        uᵀx of each row (the expectation of its label), if u is known.
+        uᵀx of each row (the expectation of its label), if the true weights u are known.
     """
 
     decisions: np.ndarray
@@ -44,12 +47,12 @@ class FilterReplay:
 
     @property
     def hits(self) -> int:
-        """How many relevant rows were forwarded."""
+        """How many relevant rows (with the label +1) were forwarded."""
         return int(np.sum(self.decisions & (self.labels > 0)))
 
     @property
     def false_alarms(self) -> int:
-        """How many irrelevant rows were forwarded."""
+        """How many irrelevant rows (with the label −1) were forwarded."""
         return int(np.sum(self.decisions & (self.labels < 0)))
 
     @property
@@ -108,10 +111,11 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
     """Decide on each row in order; the filter sees only the labels of the rows it forwards.
 
     (A filter made with ``feedback="full"`` sees every label, after its decision.) The filter
-    continues from its present state and is changed in place. The decisions are those of ``decide``
-    and ``feedback`` called row by row (up to rounding for a ``RidgeFilter`` in dual form with
-    ``feedback="full"``, which learns in blocks). A replay is all or nothing: after an error or
-    Ctrl-C the filter is as before. On a terminal, a progress bar appears after two seconds.
+    continues from its present state and is changed in place. The decisions are the same as when
+    ``decide`` and ``feedback`` are called row by row (up to rounding for a ``RidgeFilter`` in dual
+    form with ``feedback="full"``, which learns in blocks). A replay is all or nothing: after an
+    error or Ctrl-C the filter is as before. On a terminal, a progress bar appears after two
+    seconds.
 
     Parameters
     ----------

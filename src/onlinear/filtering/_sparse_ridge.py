@@ -1,15 +1,16 @@
 """Ridge regression on sparse rows in dual form, for text with a large vocabulary.
 
 With the labelled rows S, their labels y and the prior's precision a, the matrix C = I + SSᵀ/a = LLᵀ
-grows by one row per label, as in :mod:`onlinear._updates.dual`, and for a row x
+grows by one row per label, as in :mod:`onlinear._updates.dual`. For a row x,
 
     k = Sx,   q = L⁻¹k/a,   χ = ‖x‖²/a − qᵀq,   z = L⁻¹y,   w = SᵀL⁻ᵀz/a
     margin = wᵀx/(1 + χ)
 
-w is stored, so comparing a margin with a threshold usually costs O(nnz) and needs no triangular
-solve: since 0 ≤ χ ≤ ‖x‖²/a, wᵀx alone often decides. The entries of S are stored row after row, and
-k is computed in one pass over them with x as a dense vector. Visiting only the columns of x would
-take as long, since most entries belong to common words.
+w is stored, so comparing a margin with a threshold usually costs O(number of non-zeros of x) and
+needs no triangular solve: since 0 ≤ χ ≤ ‖x‖²/a, wᵀx often decides the comparison without χ. The
+entries of S are stored row after row, and k is computed in one pass over them with x as a dense
+vector. Visiting only the columns of x would take as long, since most entries belong to common
+words.
 """
 
 import math
@@ -37,7 +38,7 @@ PANEL = 256  # rows of L per matrix product
 
 @kernel
 def products(spread, starts, columns, kept, n, out):
-    """Fill ``out`` with SX, for the first n rows of S; ``spread`` is X, one column for each x."""
+    """Fill ``out`` with SX for the first n rows of S; X is ``spread``, whose columns are rows x."""
     for i in range(n):
         a = b = c = d = 0.0
         for place in range(starts[i], starts[i + 1]):
@@ -60,7 +61,7 @@ def inner(w, indices, values):
 
 @kernel
 def weigh(alpha, rho, starts, columns, kept, n, w):
-    """Compute the weights w = ρSᵀα from the first n rows of S."""
+    """Compute the weights w = ρSᵀα from the first n rows of S, where ρ = 1/a."""
     for j in range(w.size):
         w[j] = 0.0
     for i in range(n):
@@ -131,7 +132,7 @@ class SparseRidge:
         return inner(self.w, *x) / (1.0 + chi)  # type: ignore[no-any-return]
 
     def reaches(self, row: Row, threshold: float) -> bool:
-        """Return whether the margin is at least a threshold ≤ 0; compute χ only if it is needed."""
+        """Return whether a row's margin is at least a threshold ≤ 0; compute χ only if needed."""
         x = entries(row)
         variance, m = self._variance(x), inner(self.w, *x)
         if m >= threshold:
@@ -176,11 +177,11 @@ class SparseRidge:
         self._learnt = self.n + 1, self._weights(self.n + 1)
 
     def learn_all(self, rows: list[Row], y: np.ndarray) -> np.ndarray:
-        """Learn rows whose labels are all seen, of one topic or of several; return their margins.
+        """Learn a block of rows, with labels of one topic or several; return the rows' margins.
 
-        The factor L is extended by matrix products. Each new row of L begins with q = L⁻¹k/a,
-        computed for the whole block at once; the rest is a row of the Cholesky factor of the Schur
-        complement of the block.
+        Each margin is the one before the row is learnt. The factor L is extended by matrix
+        products. Each new row of L begins with q = L⁻¹k/a, computed for the whole block at once;
+        its other entries are a row of the Cholesky factor of the Schur complement of the block.
         """
         n, m = self.n, len(rows)
         block = [entries(row) for row in rows]
@@ -236,7 +237,7 @@ class SparseRidge:
     def _products(
         self, rows: list[tuple[np.ndarray, np.ndarray]], n: int, out: np.ndarray
     ) -> np.ndarray:
-        """Fill ``out`` with Sx for the first n rows of S, one column for each of up to four x."""
+        """Fill ``out`` with Sx for the first n rows of S, a column for each of up to four x."""
         if self._spreading:  # an interrupted call has left values in the array
             self._spread[:] = 0.0
         self._spreading = True
@@ -249,7 +250,7 @@ class SparseRidge:
         return out
 
     def reserve(self, rows: int, entries: int) -> None:
-        """Make room for more rows and entries; arrays grow by a quarter.
+        """Allocate memory for more rows and more nonzero entries; arrays grow by a quarter or more.
 
         The array whose size is checked grows last, so that Ctrl-C in between does no harm.
         """
@@ -267,7 +268,7 @@ class SparseRidge:
             self.values = _grown(self.values, room)
 
     def _keep(self, x: tuple[np.ndarray, np.ndarray], n: int) -> None:
-        """Store the row as row n of S."""
+        """Store x as row n of S."""
         start = self.starts[n]
         stop = start + x[0].size
         self.columns[start:stop], self.values[start:stop] = x

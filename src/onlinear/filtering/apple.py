@@ -2,9 +2,10 @@
 
     forward if the base predicts +1, else with probability min(1, √((1 + m)/T))
 
-T is the number of rounds. m counts the relevant rows that the classifier (the base) had called
-irrelevant and that were forwarded at random. The base learns only from forwarded rows. Decisions
-depend on whether the base calls a row relevant, not on the size of its margin.
+A filter forwards the rows that it takes to be relevant, and sees the labels of forwarded rows
+only. T is the number of rounds. m counts the relevant rows that the classifier (the base) had
+called irrelevant and that were forwarded at random. The base learns only from forwarded rows.
+Decisions depend on whether the base calls a row relevant, not on the size of its margin.
 
 Helmbold, Littlestone & Long, Information and Computation 2000 (apple tasting), as in Cesa-Bianchi,
 Conconi & Gentile, NIPS 2003, section 4.1.
@@ -91,7 +92,8 @@ class AppleTasting(Exploring):
     def probability(self) -> float:
         """Return the probability of forwarding a row that seems irrelevant.
 
-        The probability is p if given, or else min(1, √((1 + m)/T)), with m and T as in the module.
+        The probability is p if given, or else min(1, √((1 + m)/T)). T is the number of rounds, and
+        m counts the relevant rows that were forwarded at random so far.
         """
         if self._p is not None:
             return self._p

@@ -1,9 +1,12 @@
-"""The Perceptron, a baseline classifier for filters.
+"""The Perceptron, a classifier that serves as a baseline for filters.
 
     Δ̂ = wᵀx,  w₁ = 0;  relevant iff Δ̂ ≥ 0
     w ← w + yx after a mistake
 
-Rosenblatt, 1958; Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.1, with every label seen.
+The label y of a row is 1 if the row is relevant, else −1.
+
+Rosenblatt, 1958; Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.1, where the Perceptron sees
+every label.
 """
 
 import math
@@ -26,7 +29,7 @@ LARGEST = 1e150  # the largest entry: its square is finite
 class Perceptron(Filter):
     """The Perceptron: a linear classifier that learns from its mistakes.
 
-    Costs O(d) per round, O(entries of x) for sparse rows.
+    Costs O(d) per round, O(k) for a sparse row of k entries.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@
 
 The weights are those of :class:`onlinear.ARCOR` without resets, with r = a and a ball of radius 1,
 learnt from the forwarded rows. Figure 2 of Cesa-Bianchi, Conconi & Gentile differs in two ways: it
-leaves out aI in A, and in A⁻¹x it uses A without xxᵀ. With either of these, their Lemma 2 fails.
+leaves out aI in A, and in A⁻¹x it uses A without xxᵀ. Each of the two makes their Lemma 2 false.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.2, Theorem 3.
 """
@@ -29,8 +29,8 @@ __all__ = ["PRidgeFilter", "theorem_3"]
 class PRidgeFilter(Exploring):
     """Forward rows that ridge regression calls relevant, and a random sample of the rest.
 
-    Costs O(d²) per round, more when w has to be projected. The regret bound (Theorem 3) needs rows
-    with ‖x‖ = 1.
+    Costs O(d²) per round for d features, and more when w has to be projected. The regret bound
+    (Theorem 3) needs rows with ‖x‖ = 1.
 
     Parameters
     ----------
@@ -97,10 +97,10 @@ class PRidgeFilter(Exploring):
 
 
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:
-    """Return a bound on the expected regret of P-RIDGE-FIL in n rounds, γ = min |uᵀx|.
+    """Return Theorem 3's bound on the expected regret of P-RIDGE-FIL in n rounds of d features.
 
-    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½. It holds for the default p, if the rows
-    x and the comparator u have length 1.
+    The bound is 2a√n/γ + 8√n/γ·d ln(1 + n/(ad)) + √n/2 + ½, where γ is the least |uᵀx| of a row x
+    and the comparator u. It holds for the default p, if x and u have length 1.
     """
     root = math.sqrt(n)
     return 2 * a * root / gamma + 8 * root / gamma * d * math.log1p(n / (a * d)) + root / 2 + 0.5

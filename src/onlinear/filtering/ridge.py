@@ -1,7 +1,7 @@
 """RIDGE-FIL: forward rows that ridge regression calls relevant, or knows too little about.
 
-    Δ̂ = xᵀ(aI + SSᵀ + xxᵀ)⁻¹SY        S the rows forwarded, Y their labels: eq. (3)
-    τ_t = −√(c ln t / N)               N labels known
+    Δ̂ = xᵀ(aI + SSᵀ + xxᵀ)⁻¹SY        eq. (3); S has the forwarded rows, Y their labels
+    τ_t = −√(c ln t / N)               N is the number of labels known
     forward iff Δ̂ ≥ τ_t; also if N = 0
 
 Δ̂ is the prediction of :class:`onlinear.AAR` with b = a, which computes it in primal form. With a
@@ -37,8 +37,8 @@ class RidgeFilter(Filter):
     """Forward rows that ridge regression calls relevant, or knows too little about.
 
     Costs O(d²) per round in primal form. In dual form, after n labels, learning a label costs
-    O(n²), deciding not to forward a row usually costs O(entries of x), and the memory is n²/2
-    numbers. A row of zeros has the margin 0 and is forwarded: leave such rows out.
+    O(n²), deciding not to forward a row usually costs O(number of entries of x), and the memory is
+    n²/2 numbers. A row of zeros has the margin 0 and is forwarded: leave such rows out.
 
     Parameters
     ----------
@@ -142,7 +142,10 @@ class RidgeFilter(Filter):
         self.forwarded_ += int(decisions.sum())
 
     def _run_topics(self, task: Task) -> None:
-        """Run all topics; if every label is seen, they share L, which does not depend on labels."""
+        """Run all topics; if every label is seen, the dual form has one factor L for all of them.
+
+        L (see :mod:`onlinear.filtering._sparse_ridge`) depends on the rows and not on the labels.
+        """
         if self._sees == "full" and isinstance(self._regression(task.rows[0]), SparseRidge):
             self._run(task)
         else:

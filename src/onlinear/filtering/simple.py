@@ -1,6 +1,6 @@
 """SIMPLE-FIL: a filter that ignores x, as if every row were equally likely to be relevant.
 
-    δ̂ = share of relevant rows among the N forwarded − ½
+    δ̂ = (share of relevant rows among the N rows whose labels are known) − ½
     τ_t = −√(c ln t / N)
     forward iff δ̂ ≥ τ_t; also if N = 0
 

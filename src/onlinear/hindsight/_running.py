@@ -1,4 +1,4 @@
-"""Base class of the best predictors in hindsight that are updated row by row or in tables."""
+"""Base class of the best predictors in hindsight to which rows are added, singly or as tables."""
 
 from typing import Any, Self
 
@@ -11,9 +11,9 @@ __all__ = ["Running"]
 
 
 class Running:
-    """The least loss in hindsight so far; the base of ``BestFixed`` and ``BestDrifting``.
+    """The least penalised loss in hindsight so far; base of ``BestFixed`` and ``BestDrifting``.
 
-    The least loss is bit for bit the same whether rows are added one by one or as tables. A bad row
+    This loss is bit for bit the same whether rows are added one by one or as tables. A bad row
     raises an error and leaves the object unchanged.
     """
 

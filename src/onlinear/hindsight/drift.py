@@ -26,7 +26,7 @@ def squared_drift(path: Any) -> float:
 
 
 def total_drift(path: Any, norm: int = 2) -> float:
-    """Return Σ ‖u_{t+1} − u_t‖, the drift in the bounds of ARCOR and C-GD; ``norm=1`` for C-EG.
+    """Return Σ ‖u_{t+1} − u_t‖, the drift in the bounds of ARCOR, C-GD and (``norm=1``) C-EG.
 
     >>> total_drift([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])
     5.0

@@ -32,7 +32,7 @@ __all__ = ["BestDrifting", "best_drifting", "drifting_path"]
 
 @_engine.Tally
 def step(state, params, x, y, work):
-    """Add one row; return the least penalised loss of any sequence so far, and FINE."""
+    """Add one row; return the least penalised loss of any sequence u_1..u_t, and FINE."""
     tally, t, w, S = state
     _, c = params
     gain, _, rule = compete((t, w, S), c, x, y, work)
@@ -79,7 +79,7 @@ class BestDrifting(Running):
 
 
 def _account(owner: str, b: float, c: float) -> Account:
-    """Return the account (initial state, step, parameters) of the least penalised loss."""
+    """Return the ``Account`` with which a ``Ledger`` computes the least penalised loss."""
     prices = _prices(owner, b, c)
     return Account(
         owner, lambda d: (np.zeros(1), *gaussian(d, prices[0])), step, prices, (INDISTINCT,)
@@ -101,7 +101,10 @@ def best_drifting(X: Any, y: Any, b: float = 1.0, c: float = 100.0) -> np.ndarra
 
 @_engine.Tally
 def forward(state, params, x, y, work):
-    """Run one round of the forward pass; record the gain k = Σx/(1 + χ), and after it e/(1 + χ)."""
+    """Run one round of the forward pass; write the gain k = Σx/(1 + χ), then e/(1 + χ), to ``put``.
+
+    ``put`` is the first array of the state, whose values after each round are the results.
+    """
     put, t, w, S = state
     _, c = params
     v = work[0]

@@ -1,4 +1,4 @@
-"""The best fixed predictor in hindsight: least squares, with or without ridge, after every row.
+"""The best fixed predictor in hindsight after every row: least squares or ridge regression.
 
     min over u of  b‖u‖² + Σ (y_s − uᵀx_s)²,   b ≥ 0
 
@@ -30,7 +30,7 @@ DEPENDENT = 1e-24
 
 @_engine.Tally
 def step(state, params, x, y, work):
-    """Rotate one row into R; return the least penalised loss so far, and FINE."""
+    """Rotate one row into R; return the least penalised loss so far, and FINE (or OVERFLOW)."""
     tally, R, squares = state
     d = x.size
     row = work[0]
@@ -97,7 +97,7 @@ class BestFixed(Running):
 
 
 def least_squares(owner: str, b: float) -> Account:
-    """Return the account (initial state, step, parameters) of the least penalised loss."""
+    """Return how to compute the least penalised loss: initial state, step and parameters."""
     price = checks.number(checks.asked(owner, b=b), "b", least=0)
 
     def init(d: int) -> tuple[np.ndarray, ...]:
@@ -112,8 +112,8 @@ def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
     The result is exact up to rounding, also with collinear columns (b = 0 is least squares). A
-    column counts as collinear if the columns before it explain all but a share of 1e-12 of its
-    length. Costs O(d²) per round. ``BestFixed(b)`` also has the predictor itself, as ``coef_``.
+    column counts as collinear if the columns before it explain all but 1e-12 of its length. Costs
+    O(d²) per round. ``BestFixed(b)`` also has the predictor itself, as ``coef_``.
 
     >>> import numpy as np
     >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4

@@ -87,7 +87,10 @@ def best_shifting(X: Any, y: Any, segments: int) -> Shifting:
 
 
 def _trace(came_from: np.ndarray, j: int) -> np.ndarray:
-    """Return the first row of each segment, found by following ``came_from`` back from the end."""
+    """Return the first row of each segment of the best sequence of j + 1 segments.
+
+    ``came_from[j, t]`` is the row at which the last of j + 1 segments of rows 0..t begins.
+    """
     starts: list[int] = []
     end = came_from.shape[1] - 1
     while j >= 0:

@@ -3,10 +3,11 @@
     D  = diag(|w|),  w = 1 at first
     w ← √D (aI + √D S √D)⁻¹ √D b        S = Σ x_s x_sᵀ,  b = Σ y_s x_s
 
-Each step minimises the loss L(w) plus a Σ w_i²/|previous w_i|, and the limit minimises L(w) +
-2a‖w‖₁, the LASSO; CIRR and OSLOG make one such step per round. The iteration makes weights zero
-only in the limit. Once it is clear which weights are zero, a linear system gives the other weights,
-and the LASSO's optimality conditions are checked.
+Here the penalty a > 0 is given. If v are the weights before a step, the weights w after the step
+minimise the loss L(w) plus a·Σ w_i²/|v_i|. The limit of the iteration minimises L(w) + 2a‖w‖₁, so
+it is the LASSO solution; CIRR and OSLOG make one such step per round. The iteration makes weights
+zero only in the limit. Once it is clear which weights are zero, a linear system gives the other
+weights, and the LASSO's optimality conditions are checked.
 
 Jamil & Bouchachia, equation (13), "iterative ridge regression"; Rajaratnam et al., SLOG.
 """
@@ -44,7 +45,7 @@ class Sparse(NamedTuple):
 
 
 def best_sparse(X: Any, y: Any, a: float) -> Sparse:
-    """Return the w that minimises the loss plus 2a‖w‖₁, a > 0.
+    """Return the predictor whose weights w minimise the loss plus 2a‖w‖₁, a > 0.
 
     Each step of the iteration solves a d × d linear system. The iteration takes tens to thousands
     of steps, more if some weight is on the edge between zero and nonzero.
@@ -87,11 +88,11 @@ def _noise(S: np.ndarray, b: np.ndarray) -> float:
 
 
 def _polished(w: np.ndarray, S: np.ndarray, b: np.ndarray, a: float) -> np.ndarray | None:
-    """Return the optimum, or None if w does not yet show which weights are zero.
+    """Return the optimal weights, or None if w does not yet show which of them are zero.
 
-    Given the zeros and the signs of the other weights, a linear system gives a candidate. A
-    candidate w is the optimum exactly if its weights have the given signs, and |b − Sw|_i ≤ a for
-    every zero weight.
+    The zeros and the signs of the other weights are guessed from w; a linear system then gives a
+    candidate v. The candidate is optimal if and only if its weights have the guessed signs, and
+    |b − Sv|_i ≤ a for every zero weight.
     """
     signs = np.where(np.abs(w) * np.diag(S) > SMALL * a, np.sign(w), 0.0)
     kept = signs != 0

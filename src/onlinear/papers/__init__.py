@@ -1,9 +1,9 @@
 """Reproductions of all figures and tables of five papers, each with a verdict.
 
 Each figure or table has a module. The module's docstring says what the paper claims, what is run,
-and how unclear passages are interpreted; its function ``run`` returns the numbers, the pictures and
-which claims hold. ``onlinear paper NAME`` runs one module and writes its page; ``onlinear paper
---all`` does so for all modules.
+and how unclear passages are interpreted; the module's function ``run`` returns the numbers, the
+pictures and which claims hold. ``onlinear paper NAME`` runs one module and writes its page;
+``onlinear paper --all`` does so for all modules.
 
 >>> from onlinear import papers
 >>> study = papers.Study(repeats=2)

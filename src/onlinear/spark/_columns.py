@@ -103,7 +103,7 @@ def _check_kinds(who: str, df: Any, model: Any) -> None:
 
 
 def names_of(who: str, role: str, names: Any) -> list[str]:
-    """Return names of columns as a list; refuse duplicates, and values that are not names."""
+    """Return one or more column names as a list; refuse duplicates, and anything but names."""
     listed = [names] if isinstance(names, str) else names
     listed = list(listed) if isinstance(listed, (list, tuple)) else []
     if not listed or not all(isinstance(name, str) for name in listed):

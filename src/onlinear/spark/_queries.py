@@ -1,4 +1,4 @@
-"""The public functions ``predict_and_learn``, ``stationary_fit`` and ``learners``."""
+"""The public functions of ``onlinear.spark``: to predict and learn, to train, to read learners."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -66,9 +66,10 @@ def predict_and_learn(
         The column of the labels.
     order : str or list of str, optional
         The column, or columns, that give the order of the rows of a key. Each micro-batch, or the
-        table, is sorted by the columns in ``order``, nulls last. Rows that tie are taken in the
-        order in which Spark delivers them, which may differ between runs. Without ``order``, all
-        rows of a stream are taken as Spark delivers them; a table needs ``order``.
+        table, is sorted by the columns in ``order``, nulls last. Rows with equal values in these
+        columns are taken in the order in which Spark delivers them, which may differ between runs.
+        Without ``order``, all rows of a stream are taken as Spark delivers them; a table needs
+        ``order``.
     output : str, default "prediction"
         The name of the column of predictions, each made before its label was learnt.
 
@@ -103,7 +104,7 @@ def predict_and_learn(
 def stationary_fit(
     df: "DataFrame", model: Model, *, features: Sequence[str], target: str = "y"
 ) -> Model:
-    """Train one learner on all rows of a table: partitions are learnt in parallel and merged.
+    """Train one learner on a table: its partitions are learnt in parallel, the results merged.
 
     Up to rounding, the result equals a learner that learns all rows in one process. Spark collects
     one state per partition, but no rows. A bad row, for example with a null target, is handled as

@@ -7,10 +7,10 @@
                                the learner had learnt before the stream
     skipped, numbers           how many rows were skipped, how many numbers follow, 8 bytes each
     <numbers>                  the state, float64
-    <16 bytes>                 of the SHA-256 of everything before
+    <16 bytes>                 the first bytes of the SHA-256 of everything before
 
-All numbers of a state are little-endian, and nothing in it is executed as code. A query that
-continues with another model is refused.
+All numbers of a state are little-endian, and nothing in the state is executed as code. A query with
+another model or other columns than those of the query that wrote the state is refused.
 """
 
 import copy
@@ -73,7 +73,7 @@ class StateForm:
         return cls(start, model._state is not None, columns, marks)
 
     def fresh(self) -> Learner:
-        """Return a new learner, which has learnt nothing."""
+        """Return a learner with the same parameters as ``start`` that has learnt nothing."""
         learner = type(self.start)(**self.start.get_params(deep=False))
         learner._begin(len(self.columns.features))
         learner._name_columns(self.columns.features)
@@ -132,7 +132,7 @@ class StateForm:
 
 
 def _mark(what: Any) -> bytes:
-    """Return 8 bytes of a hash of ``what``; 1 and 1.0 have the same hash."""
+    """Return 8 bytes of a hash of ``what``, to detect changes; 1 and 1.0 have the same hash."""
     plain = json.loads(json.dumps(what), parse_int=float)
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).digest()[:8]
 

@@ -1,10 +1,10 @@
-"""Send columns through pandas workers without loss.
+"""Send the columns of a Spark DataFrame to pandas workers and back without loss.
 
 pandas has no null for integers: it would turn 64-bit integers with nulls into rounded floats.
 pandas also does not distinguish the two hours that have the same local time when clocks are set
-back. So columns of 64-bit integers and of timestamps are sent as integers, each with another column
-that marks its nulls. All columns are sent under generated names, since Spark would take "a.b" for
-field b of column a.
+back. So columns of 64-bit integers and of timestamps are sent as integers, each column with a
+second column that marks its nulls. All columns are sent under generated names, since Spark would
+take "a.b" for field b of column a.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,7 +46,7 @@ def carried(df: "DataFrame", key: list[str]) -> tuple["DataFrame", dict[str, Sen
 def restored(
     out: "DataFrame", df: "DataFrame", places: dict[str, SentColumn], output: str
 ) -> "DataFrame":
-    """Return a DataFrame of the original columns of ``df`` and the predictions."""
+    """Return the columns of ``df``, restored from the workers' ``out``, and the predictions."""
     from pyspark.sql.functions import col, timestamp_micros, when
     from pyspark.sql.types import TimestampType
 
@@ -63,7 +63,7 @@ def restored(
 
 
 def with_number(df: "DataFrame", more: str) -> Any:
-    """Return the schema of a DataFrame with one more column of doubles."""
+    """Return the schema of a DataFrame extended by a column of doubles, named ``more``."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     fields = [StructField(field.name, field.dataType) for field in df.schema.fields]

@@ -114,7 +114,7 @@ def over_table(task: KeyTask) -> Callable[..., Any]:
 
 
 def over_partition(form: StateForm) -> Callable[..., Any]:
-    """Return the function that Spark calls with a partition; it yields the state learnt there."""
+    """Return the function that Spark calls with a partition; it yields the state learnt from it."""
 
     def rounds(tables: Any) -> Iterator[Any]:
         learner, first = form.fresh(), 0

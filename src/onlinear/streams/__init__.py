@@ -1,4 +1,4 @@
-"""Streams to try learners on: synthetic ones, and real data sets of the algorithms' papers."""
+"""Streams to try learners on: synthetic ones, and real data sets from papers on the algorithms."""
 
 from onlinear.streams._real import DataNotFoundError, Documents, Table, Vectors, load
 from onlinear.streams._synthetic import friedman, paired, rotating, shifting

@@ -46,7 +46,7 @@ AILERONS_NAMES = (
 
 
 class DamagedDataError(ValueError):
-    """Raised if a copy of a data set is damaged, or is another data set."""
+    """Raised if a copy of a data set is damaged, or is a copy of another data set."""
 
 
 @contextmanager
@@ -74,13 +74,13 @@ def damaged(where: object) -> Iterator[None]:
 
 
 def allowed(download: bool) -> None:
-    """Raise unless downloading is allowed."""
+    """Raise an error unless downloading is allowed."""
     if not download:
         raise FileNotFoundError("fetching is not allowed")
 
 
 def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of Friedman's function, from OpenML."""
+    """Return the column names and the rows of OpenML's data set of Friedman's function."""
     from sklearn.datasets import fetch_openml
 
     got = fetch_openml(
@@ -90,7 +90,7 @@ def friedman(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of the Istanbul stock returns, from UCI."""
+    """Return the column names and the rows of UCI's data set of Istanbul stock returns."""
     text = _file(ISTANBUL, folder, "istanbul_stock_exchange-uci.csv").read_text("utf-8-sig")
     names = ("ISE_TL", "SP", "DAX", "FTSE", "NIKKEI", "BOVESPA", "EU", "EM", "target")
     with damaged(ISTANBUL):
@@ -100,7 +100,7 @@ def istanbul(folder: Path) -> tuple[Sequence[str], np.ndarray]:
 
 
 def ailerons(folder: Path) -> tuple[Sequence[str], np.ndarray]:
-    """Return column names and numbers of the ailerons data, the first part of Torgo's archive."""
+    """Return the column names and the rows of ailerons.data, the first part of Torgo's archive."""
     path = _file(AILERONS, folder, "ailerons.tgz", AILERONS_SHA256)
     with tarfile.open(path) as archive:
         member = next(m for m in archive.getmembers() if m.name.endswith("ailerons.data"))

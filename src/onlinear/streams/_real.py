@@ -28,7 +28,7 @@ __all__ = ["DataNotFoundError", "Documents", "Table", "Vectors", "cache", "load"
 
 
 class DataNotFoundError(FileNotFoundError):
-    """Raised if a data set is in no folder, and could not be downloaded from its public source."""
+    """Raised if a data set is in none of the folders searched, and could not be downloaded."""
 
 
 class Table(NamedTuple):
@@ -116,15 +116,15 @@ def load(
     Parameters
     ----------
     name : str
-        ``"friedman"`` (40,768 × 10, OpenML 564), ``"istanbul_stock_exchange"`` (536 × 8, UCI 247)
-        and ``"f16_ailerons"`` (7,154 × 40, Torgo's collection) are returned as a :class:`Table`. In
-        a folder, each of these three is a file ``NAME.csv`` or ``NAME.csv.gz``, with a header and
-        the label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI 137), is returned as
-        :class:`Documents`. In a folder, it is the archive ``reuters21578.tar.gz``, or
-        ``text_reuters21578.csv.gz``, a table made from the archive with the columns title, body and
-        topics. ``"rcv1"`` is returned as :class:`Vectors`, with the numbers of scikit-learn's
-        ``fetch_rcv1``; it is read from scikit-learn's cache, or from ``folder`` if that is a
-        ``data_home`` of scikit-learn.
+        ``"friedman"`` (40,768 rows × 10 features, OpenML 564), ``"istanbul_stock_exchange"``
+        (536 × 8, UCI 247) and ``"f16_ailerons"`` (7,154 × 40, Torgo's collection) are returned as a
+        :class:`Table`. In a folder, each of these three is a file ``NAME.csv`` or ``NAME.csv.gz``,
+        with a header and the label last. ``"reuters21578"``, the stories of Reuters-21578 (UCI
+        137), is returned as :class:`Documents`. In a folder, it is the archive
+        ``reuters21578.tar.gz``, or ``text_reuters21578.csv.gz``, a table made from the archive with
+        the columns title, body and topics. ``"rcv1"`` is returned as :class:`Vectors`, with the
+        numbers of scikit-learn's ``fetch_rcv1``; it is read from scikit-learn's cache, or from
+        ``folder`` if that is a ``data_home`` of scikit-learn.
     folder : path, optional
         The folder in which to look for the data set first.
     download : bool, default True

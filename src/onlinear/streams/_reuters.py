@@ -52,7 +52,7 @@ def _stories(text: str) -> Iterator[tuple[datetime, int, Story]]:
 
 
 def _part(story: str, tag: str) -> str:
-    """Return the text inside a tag, or an empty string."""
+    """Return the text inside the first element with this tag, or an empty string."""
     found = re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}>", story, re.DOTALL)
     return found[1] if found else ""
 

@@ -14,9 +14,9 @@ def rotating(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return X and y of a stream whose true weights rotate at a constant rate.
 
-    x is standard normal, y = uᵀx + noise; the true weights u have length 1 and rotate in the planes
-    of columns (0, 1), (2, 3), … by ``degrees`` per round. If d is odd, the last weight does not
-    change.
+    x is standard normal, and y is uᵀx plus normal noise with standard deviation ``noise``. The true
+    weights u have length 1 and rotate in the planes of columns (0, 1), (2, 3), … by ``degrees`` per
+    round. If d is odd, the last weight does not change.
 
     >>> X, y = rotating(rows=100, d=4)
     >>> X.shape, y.shape
@@ -51,7 +51,7 @@ def paired(
     noise: float = 0.05,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return X and y of the streams of Moroshko (2013, ch. 7), and of Vaits & Crammer (2011).
+    """Return X and y of a stream as in Moroshko (2013, ch. 7) and Vaits & Crammer (2011).
 
     X has 20 columns. Columns 0–9 are five pairs of normal variables with standard deviations 10 and
     1, rotated by 45°; the other columns are N(0, 2). The true weights u have length 1, lie in one
@@ -71,7 +71,8 @@ def paired(
         In round t, u rotates by rate·t^−decay. Moroshko's thesis uses 0 (linear drift) in its data
         sets 1 and 3, and 1 in its sets 2 and 4; Vaits & Crammer use .01 and .5.
     switch_every : int, optional
-        Rounds after which u moves to the next pair of columns (50 in both papers); None for never.
+        How many rounds u stays in a pair of columns before it moves to the next pair (50 in both
+        papers); None means that it never moves.
     pairs : int, default 5
         Number of pairs that u cycles through: the papers say "1, 2, then 3, 4, and so on". With up
         to 5 pairs, u stays in the rotated pairs; with 6 to 10, it also visits the columns of
@@ -79,8 +80,8 @@ def paired(
     normal : {"variance", "deviation"}, default "variance"
         Whether the second number of N(0, 2), and ``noise``, are variances or standard deviations.
     noise : float, default 0.05
-        Size of the labels' noise (see ``normal``): .05 in Moroshko's sets 3 and 4 (0 in sets 1 and
-        2), 2 in Vaits & Crammer.
+        Variance or deviation (see ``normal``) of the labels' noise: .05 in Moroshko's sets 3 and 4
+        (0 in sets 1 and 2), 2 in Vaits & Crammer.
     seed : int, default 0
         Seed of the random numbers.
 
@@ -135,7 +136,7 @@ def shifting(
     noise: float = 0.1,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return X, y and the true weights u, one row per round; u is piecewise constant and shifts.
+    """Return X, y and the true weights u, one row per round; u is constant between shifts.
 
     y = u_tᵀx + noise. Shifting weights are the setting of Herbster & Warmuth (2001), who report no
     experiments; so every detail is a parameter.
@@ -143,9 +144,9 @@ def shifting(
     Parameters
     ----------
     rows, d : int, default 2000 and 20
-        Number of rounds and columns.
+        Number of rounds and number of columns.
     shifts : int, default 9
-        How often u shifts.
+        How many times u shifts.
     spacing : {"even", "random"}, default "even"
         When u shifts: at equal intervals, or in rounds drawn at random.
     truth : {"simplex", "sphere"}, default "simplex"
@@ -155,9 +156,9 @@ def shifting(
         Number of nonzero weights in u; by default, all are nonzero. If d ≥ 2·active, every shift
         moves the nonzero weights to other columns.
     floor : float, default 0.0
-        Lower limit floor/d on the weights of a u in the simplex, 0 ≤ floor ≤ 1, as in the
-        constraint set [α/n, 1]ⁿ of Herbster & Warmuth: u is multiplied by 1 − floor, and floor/d
-        added to each weight.
+        The lower limit on the weights in u is floor/d, if u is in the simplex; 0 ≤ floor ≤ 1. To
+        keep the limit, u is multiplied by 1 − floor, and floor/d is added to each weight. Herbster
+        & Warmuth have such a constraint set, [α/n, 1]ⁿ.
     inputs : {"uniform", "signs", "sphere"}, default "uniform"
         How X is drawn: entries uniform on [0, 1], entries −1 or 1, or rows of length 1 in any
         direction.

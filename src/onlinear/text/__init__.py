@@ -1,4 +1,4 @@
-"""TF-IDF vectors of unit length, for a whole corpus or for a stream of documents."""
+"""TF-IDF vectors of norm 1, for a whole corpus or for a stream of documents."""
 
 from onlinear.text._tokens import words
 from onlinear.text._vectorizers import CorpusTfidf, OnlineTfidf

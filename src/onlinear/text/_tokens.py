@@ -20,8 +20,8 @@ def words(document: str) -> list[str]:
     """Return the words of a document: in lower case, digits as ``#``, English stop words left out.
 
     A word is two or more letters, digits or underscores in a row; a number keeps the commas and
-    points between its digits, so that 155,221 and 340,118 are the same word. (A ``#`` in
-    the document separates words.) Splitting and stop words are scikit-learn's; words are not
+    points between its digits, so 155,221 and 340,118 both become ``###,###``. (A ``#`` in the
+    document separates words.) Splitting and stop words are scikit-learn's; words are not
     lemmatised.
 
     >>> words("The week's arrivals were 155,221 bags of 60 kilos, up 5.9 pct.")
@@ -33,7 +33,7 @@ def words(document: str) -> list[str]:
 
 
 def tokens(owner: Any, documents: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the words that ``owner.analyzer`` finds in each document, which must be a str."""
+    """Yield, for each document (a str), the list of words that ``owner.analyzer`` finds in it."""
     analyze = words if owner.analyzer is None else owner.analyzer
     if not callable(analyze):
         raise ValueError(

@@ -91,11 +91,11 @@ class CorpusTfidf(BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_transform(self, documents: Iterable[str], y: Any = None) -> csr_array:
-        """Return the same rows as ``fit`` and ``transform``, in one pass."""
+        """Learn from a corpus as ``fit`` does, and return its rows, in a single pass."""
         return self._weighted(self._fit(documents))
 
     def transform(self, documents: Iterable[str]) -> csr_array:
-        """Return the rows of any documents, with the words, N and DF of the corpus."""
+        """Return the rows of any documents, computed with the words, N and DF of the corpus."""
         counter = CountVectorizer(analyzer=list, vocabulary=self._fitted())
         return self._weighted(csr_array(counter.transform(tokens(self, documents))))
 
@@ -183,11 +183,11 @@ class OnlineTfidf(BaseEstimator):  # type: ignore[misc]
         self._count(self._hashed([document]))
 
     def transform_one(self, document: str) -> csr_array:
-        """Return the vector of a document with the current counts, 1 × width; change nothing."""
+        """Return the vector (1 × width) of a document with the current counts; change nothing."""
         return self.transform([document])
 
     def transform(self, documents: Iterable[str]) -> csr_array:
-        """Return the rows of documents with the current counts; change nothing."""
+        """Return the rows of documents, computed with the current counts; change nothing."""
         least = whole(self, "min_documents", least=1)
         counts, counted = self._hashed(documents), self._checked()
         return tfidf_rows(counts, counted[-1], counted[counts.indices], least)

@@ -1,4 +1,4 @@
-"""The TF-IDF formula, which turns the word counts of documents into rows of length 1."""
+"""The TF-IDF formula, which turns the word counts of documents into rows of norm 1."""
 
 import math
 from typing import Any
@@ -10,13 +10,13 @@ __all__ = ["occurrence", "tfidf_rows"]
 
 
 def tfidf_rows(counts: csr_array, N: Any, DF: np.ndarray, least: int) -> csr_array:
-    """Return the TF-IDF rows of word counts TF.
+    """Return one row of TF-IDF weights for each document, given the word counts TF.
 
-    N, the number of documents, is one number or one per row; DF, the number of documents that have
-    a word, has one entry per stored count. Words with DF < ``least`` have weight 0.
+    N, the number of documents, is one number or one per row; DF, the number of documents that
+    contain a word, has one entry per stored count. Words with DF < ``least`` have weight 0.
 
-    Terms are added from left to right and logarithms taken one at a time, so a row is the same to
-    the bit alone and in a table of many rows.
+    Terms are added from left to right and logarithms taken one at a time, so a row computed alone
+    is the same to the bit as in a table of many rows.
 
     >>> counts = csr_array([[3, 0, 1], [0, 2, 1]])
     >>> tfidf_rows(counts, N=2, DF=np.array([1, 2, 1, 2]), least=1).toarray()

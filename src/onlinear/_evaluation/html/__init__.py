@@ -1,1 +1,1 @@
-"""HTML pages, tables and charts; independent of learners."""
+"""HTML pages with tables and charts; this package does not depend on learners."""

@@ -49,7 +49,7 @@ DIGITS = 7  # significant digits of a number in a chart
 
 
 def clean(text: str) -> str:
-    """Replace control characters but newlines, lone surrogates and direction marks by U+FFFD."""
+    """Replace direction marks, lone surrogates and control characters except newline by U+FFFD."""
     return "".join(
         "\ufffd" if c in TURNS or (c != "\n" and unicodedata.category(c) in ("Cc", "Cs")) else c
         for c in text
@@ -100,7 +100,7 @@ def line(
     grey: bool = False,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return a line as a Plotly trace; ``kind`` decides how it is dashed."""
+    """Return a curve as a Plotly trace; ``kind``, a key of ``DASHES``, decides how it is dashed."""
     return {
         "type": "scatter",
         "mode": "lines" if len(values) > FEW else "lines+markers",
@@ -141,11 +141,11 @@ def scaled(
     log: Sequence[str] = (),
     height: int = 380,
 ) -> dict[str, Any]:
-    """Return a Plotly layout: axis titles, which axes are logarithmic, and the height.
+    """Return the Plotly layout of a chart: its height, and the title and scale of each axis.
 
     An axis in ``log`` is logarithmic if most values of the first trace are positive. A logarithmic
     axis shows values from 1e-5 times the largest value of the first trace (smaller ones are mostly
-    rounding errors) up to a thousand times that value.
+    rounding errors) up to a thousand times this largest value.
     """
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):
@@ -184,5 +184,5 @@ def figure(value: float) -> str:
 
 
 def share(part: float, whole: float) -> float:
-    """Return part/whole, or NaN unless ``whole`` is positive."""
+    """Return part/whole, or NaN if ``whole`` is not positive."""
     return part / whole if whole > 0 else math.nan

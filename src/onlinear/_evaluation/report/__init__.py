@@ -1,1 +1,1 @@
-"""The HTML report of a run: code that records the run, and code that draws the page."""
+"""The HTML report of a learner's run on a stream: recording the run, and drawing the page."""

@@ -31,9 +31,9 @@ READING = (
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A learner in a comparison: its name, its loss curve, and its final upper bound.
+    """A learner in a comparison: its name, its loss curve, and an upper bound on its final loss.
 
-    ``ceiling`` is NaN where no bound applies; ``note`` is a remark for the table.
+    ``ceiling`` is the upper bound, or NaN if no bound applies; ``note`` is a remark for the table.
     """
 
     name: str
@@ -46,9 +46,9 @@ class Entry:
 class Contest:
     """The results of several learners on one stream.
 
-    ``rows`` has the number of rows seen at each point of the curves; ``best`` has the losses of the
-    best predictors in hindsight, by name; ``mean`` is the loss of predicting the mean of the labels
-    so far.
+    ``title`` and ``words`` are the heading and the caption of the table. ``rows`` has the number of
+    rows seen at each point of the curves; ``best`` has the loss curves of the best predictors in
+    hindsight, by name; ``mean`` is the final loss of predicting the mean of the labels so far.
     """
 
     title: str
@@ -111,7 +111,7 @@ def _signed(value: float) -> str:
 
 
 def _line(contest: Contest, entry: Entry, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    """Return the chart line of a learner, which has the same colour on every stream."""
+    """Return the line of a learner in a chart; a learner has the same colour on every stream."""
     place = list(contest.entries).index(entry)
     return line(entry.name, rows, values, place, "loss" if place < GREY else "other")
 
@@ -135,7 +135,10 @@ def _losses(contest: Contest) -> Chart:
 
 
 def _windows(contest: Contest) -> list[Chart]:
-    """Return a chart of each learner's loss per window, divided by the window's lowest loss."""
+    """Return a chart of the learners' losses in windows of rows, relative to the lowest loss.
+
+    The list is empty if there are fewer than five windows or two learners.
+    """
     entries, rows = _ranked(contest)[:MOST_DRAWN], contest.rows
     ends = ends_of_windows(rows, 0, WINDOWS)
     if ends.size < 5 or len(entries) < 2:

@@ -20,7 +20,7 @@ MOST_NAMED = 20  # columns listed for one problem
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem of the data, how many rows have it, and the numbers of the first such rows.
+    """A problem of the data, how many rows have it, and the row numbers of the first of them.
 
     ``rows`` is None for a problem of a whole column, such as a constant one.
     """
@@ -31,7 +31,7 @@ class Problem:
 
 
 class Skipped:
-    """Counts of the rows a learner skipped, by the rule they broke and the column."""
+    """Counts of the rows that a learner skipped, by broken rule and column of the bad value."""
 
     def __init__(self, kinds: dict[tuple[int, int], tuple[str, int, list[int]]]) -> None:
         self._kinds = kinds
@@ -41,7 +41,11 @@ class Skipped:
         return Skipped(dict(self._kinds))
 
     def add(self, rule: int, column: int, row: int, words: str) -> None:
-        """Count a skipped row by rule and column; of the first such row, keep the description."""
+        """Count a skipped row, by the rule that it broke and the column of the bad value.
+
+        Of rows with the same rule and column, only the first one's description ``words`` is
+        kept.
+        """
         key = (rule, column)
         if key not in self._kinds and len(self._kinds) >= MOST_KINDS:
             key, words = (rule, -2), "the same in other columns"
@@ -78,7 +82,7 @@ class Skipped:
 
 
 def words_of(rule: int, column: int, names: Sequence[str], target: str, refusal: str) -> str:
-    """Return a description of a skipped row, given the learner's error message."""
+    """Return in words why a row was skipped; ``refusal`` is the learner's error message."""
     if rule == BAD_INPUT:
         return f"{names[column]}: not a finite number; the learner skipped the row"
     if rule == BAD_LABEL:

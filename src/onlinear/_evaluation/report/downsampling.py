@@ -1,10 +1,11 @@
 """Downsample a stream of any length to a few thousand points, incrementally.
 
-Rows are grouped into buckets of equal width, or every k-th row is kept. The width of a bucket and k
-are powers of two that double when there would be too many points. The kept points depend only on
-the rows, not on how the rows are split into calls: downsampling the points kept so far together
-with new rows gives the same points as downsampling all rows. The objects of this module are
-immutable, so a caller can undo a change by keeping the old object.
+Rows are grouped into buckets of equally many consecutive rows, or every k-th row is kept. The width
+of a bucket (its number of rows) and k are powers of two that double when there would be too many
+points. The kept points depend only on the rows, not on how the rows are split into calls:
+downsampling the points kept so far together with new rows gives the same points as downsampling all
+rows. The objects of this module are immutable, so a caller that keeps the old object can go back to
+it.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ def _lasts(buckets: np.ndarray) -> np.ndarray:
 
 
 def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
-    """Check that ``rows`` has at most ``most`` rising row numbers, from ``first`` to ``last``."""
+    """Refuse ``rows`` unless it has at most ``most`` rising row numbers in ``first`` … ``last``."""
     whole = rows.ndim == 1 and np.isfinite(rows).all() and np.all(rows % 1 == 0)
     if not (whole and np.all(np.diff(rows) > 0) and np.all((rows >= first) & (rows <= last))):
         raise ValueError(f"it keeps rows that are not from {first} to {last}, in order")
@@ -47,8 +48,8 @@ def _checked(rows: np.ndarray, first: int, last: int, most: int) -> None:
 class Extremes:
     """The smallest and largest value in each bucket of rows, and the rows where they occur.
 
-    If a stream has at most MOST_BUCKETS rows, every row is kept. Downsampling never loses an
-    extreme value.
+    If a stream has at most MOST_BUCKETS rows, every row is kept. The smallest and the largest value
+    of the stream are always kept.
     """
 
     rows: np.ndarray
@@ -60,7 +61,7 @@ class Extremes:
         return cls(np.zeros(0), np.zeros(0))
 
     def with_rows(self, first: int, rows: np.ndarray, values: np.ndarray) -> "Extremes":
-        """Return the extremes after adding later rows; ``first`` is the first row of the stream."""
+        """Return the extremes after adding later rows; the stream begins with row ``first``."""
         known = np.isfinite(values)
         rows = np.concatenate([self.rows, rows[known]])
         values = np.concatenate([self.values, values[known]])
@@ -76,7 +77,7 @@ class Extremes:
         return Extremes(rows[kept], values[kept])
 
     def described(self) -> np.ndarray:
-        """Return the extremes as one array."""
+        """Return the extremes as one array, for a state file."""
         return np.array([self.rows, self.values])
 
     @classmethod
@@ -91,7 +92,7 @@ class Extremes:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Cumulative figures, such as losses, kept for the last row of each bucket of rows.
+    """Cumulative numbers, such as losses, kept for the last row of each bucket of rows.
 
     There are buckets of equal width and, for logarithmic axes, buckets of growing width: sixteen
     buckets each time the row number doubles.
@@ -106,7 +107,7 @@ class Curves:
         return cls(np.zeros(0), np.zeros((0, columns)))
 
     def with_rows(self, first: int, rows: np.ndarray, table: np.ndarray) -> "Curves":
-        """Return the curves after adding later rows; ``first`` is the first row of the stream."""
+        """Return the curves after adding later rows; the stream begins with row ``first``."""
         if rows.size == 0:
             return self
         width = _width(int(rows[-1]) - first + 1)
@@ -116,7 +117,7 @@ class Curves:
         return Curves(rows[kept], np.concatenate([self.table, table[new]])[kept])
 
     def described(self) -> np.ndarray:
-        """Return the curves as one array."""
+        """Return the curves as one array, for a state file."""
         return np.column_stack([self.rows, self.table])
 
     @classmethod
@@ -166,7 +167,8 @@ class Regular:
     def with_places(self, seen: int, places: Any, rows: np.ndarray, table: np.ndarray) -> "Regular":
         """Return the items that are kept once the sequence has ``seen`` items.
 
-        ``rows`` and ``table`` describe the new items, at the positions ``places``.
+        ``places``, ``rows`` and ``table`` have the positions, the row numbers and the values of the
+        items to add.
         """
         if len(places) == 0 and self.stride_after(seen) == self.stride:
             return replace(self, seen=seen)
@@ -181,7 +183,7 @@ class Regular:
         )
 
     def described(self) -> np.ndarray:
-        """Return the kept items as one array."""
+        """Return the kept items as one array, for a state file."""
         return np.column_stack([self.places, self.rows, self.table])
 
     @classmethod
@@ -225,7 +227,7 @@ class Last:
 
 
 def ends_of_windows(rows: np.ndarray, before: int, windows: int) -> np.ndarray:
-    """Return the indices of sorted ``rows`` at which windows of equal length end.
+    """Return the indices, in the sorted row numbers ``rows``, where windows of equal length end.
 
     The first window begins after the row ``before``, and the last window ends with the last row.
 

@@ -2,12 +2,13 @@
 
 The effect of column j is w_j·sd_j, its weight times its standard deviation: how much the
 prediction changes if the column rises by one standard deviation. The best drifting predictor is a
-path of weights, :func:`onlinear.hindsight.drifting_path` of every k-th row, the rows that the
-recorder kept. For this path, the columns are divided by their standard deviations, and there is an
-intercept if the learner has one. The penalty c on drift is chosen so that the path up to each kept
-row best predicts the next kept row. If the kept rows are too few to follow fast drift, the path's
-error exceeds the error of the learner, which sees all rows. A path whose error is clearly larger
-than the learner's is meaningless and left out.
+path, that is, a sequence of weights; :func:`onlinear.hindsight.drifting_path` computes it from
+every k-th row of the stream (the rows that the recorder kept). For this path, the columns are
+divided by their standard deviations, and there is an intercept if the learner has one. The penalty
+c on drift is chosen so that the path up to each kept row best predicts the next kept row. If the
+kept rows are too few to follow fast drift, the path's error exceeds the error of the learner, which
+sees all rows. A path whose error is clearly larger than the learner's is meaningless and is left
+out.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ MOST_STEPS = 120  # points of the curve of drift speed
 
 @dataclass(frozen=True, eq=False)
 class BestPath:
-    """The best drifting predictor: effects at each of its rows, mean squared error, penalty c."""
+    """The best drifting predictor: its rows, effects there, mean squared error and penalty c."""
 
     rows: np.ndarray
     effects: np.ndarray
@@ -40,9 +41,9 @@ class BestPath:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The effects of columns at the recorded rows; the best drifting path, or why it is missing.
+    """The learner's effects at the recorded rows; the best drifting path, or why it is missing.
 
-    ``order`` has the columns with an effect, the most important first.
+    ``order`` has the indices of the columns with an effect, the most important column first.
     """
 
     rows: np.ndarray
@@ -100,7 +101,8 @@ def _path(
 def _error(story: Recorder) -> float:
     """Return the mean squared error of the learner; for Auto, that of its best expert.
 
-    An expert of Auto, like the path it is compared with, does not use earlier labels.
+    The path, with which this error is compared, does not use earlier labels as features; Auto does,
+    but its experts do not.
     """
     model, (learnt, lost, *_) = story.model, story.sums
     if isinstance(model, Auto) and model._state is not None:

@@ -28,7 +28,7 @@ def loss_parts(story: Recorder) -> list[Part]:
 
 
 def _errors(story: Recorder) -> list[Part]:
-    """Return a chart of the error in each window of the stream; none for a short stream."""
+    """Return a chart of the error in each window of the stream, or no chart for a short stream."""
     rows, table = story.curves.rows, story.curves.table
     if rows.size < STRETCHES:
         return []

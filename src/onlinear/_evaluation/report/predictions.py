@@ -34,7 +34,7 @@ def _every_row(story: Recorder) -> Chart:
 
 
 def _windows(story: Recorder) -> Chart:
-    """Return a chart of the range and the mean in each window of a long stream."""
+    """Return a chart of the range and mean of labels and predictions in windows of the stream."""
     rows, table = story.curves.rows, story.curves.table
     ends = ends_of_windows(rows, story.first - 1, WINDOWS)
     last = rows[ends]

@@ -1,6 +1,6 @@
 """Record predictions, losses and weights of a learner for a report, in bounded memory.
 
-The record is bit for bit the same however the stream is split into calls.
+The record is bit for bit the same however the stream is split into calls of ``replay``.
 """
 
 from collections.abc import Callable, Sequence
@@ -98,7 +98,10 @@ class Recorder(GuardedBy):
         return Ledger(BestFixed().account) if len(self.names) <= COMPARED else None
 
     def _record(self) -> np.ndarray:
-        """Return the current weights and, for Auto, its experts' weights and its bound's terms."""
+        """Return the current weights; for Auto, also its experts' weights and its bound's terms.
+
+        The terms are ``weighted``, ``combination`` and ``ceiling`` of ``Auto.regret_``.
+        """
         if self.model._state is None:
             return np.full(self._record_size(), np.nan)
         parts = [self.model.coef_] if self.weighed else []
@@ -187,7 +190,7 @@ class Recorder(GuardedBy):
         return run
 
     def _notice(self, outcome: Outcome, X: np.ndarray, first: int, skipped: Skipped) -> None:
-        """Count a skipped row, by the rule it broke and the column."""
+        """Count a skipped row, by the rule that it broke and the column at fault."""
         row, rule = first + outcome.row, outcome.rule
         column = int(outcome.value) if rule == BAD_INPUT else -1
         why = self.model._why(outcome._replace(row=row), X[outcome.row], in_table=True)
@@ -244,7 +247,7 @@ class Recorder(GuardedBy):
 
 
 def _weights(model: Learner, d: int) -> int:
-    """Return how many weights are recorded: one per column, or 0 (as for kernel learners)."""
+    """Return how many weights to record: 0 if there are none or too many, else one per column."""
     if d > MOST_WEIGHED:
         return 0
     fresh = type(model)(**model.get_params(deep=False))

@@ -1,6 +1,7 @@
 """``report``: an HTML page on one learner and one stream.
 
-The page shows predictions, losses, the bound and the weights over time, as recorded during the run.
+The page shows predictions, losses, an upper bound on the loss, and the weights over time, as
+recorded during the run.
 """
 
 import math
@@ -41,9 +42,9 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
     """Replay a stream with a learner and write an HTML report of the run.
 
     The page works without a network. It shows predictions and labels, the loss compared with the
-    best loss in hindsight and the theorem's bound, the weights over time, and problems in the data.
-    Making the report takes a few times as long as a replay. The HTML file has about five megabytes
-    however long the stream is; nearly all of it is Plotly's code.
+    best loss in hindsight and with a theorem's upper bound, the weights over time, and problems in
+    the data. Making the report takes a few times as long as a replay. The HTML file has about five
+    megabytes however long the stream is; nearly all of it is Plotly's code.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
 
 
 def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
-    """Return the report of a recorded run; ``problems``, if given, says why rows were skipped."""
+    """Return a recorded run's report as a page; ``problems`` may say why rows were skipped."""
     model = repr(story.model)
     if len(model) > 300:
         model = model[:299] + "…"

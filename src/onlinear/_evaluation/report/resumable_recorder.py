@@ -1,4 +1,4 @@
-"""``Story``: the record of a run that can be saved, resumed, and written as a report."""
+"""``Story``: records a learner's run on a stream, to save and resume it, and to write a report."""
 
 import os
 from collections.abc import Sequence
@@ -30,7 +30,9 @@ Found = tuple[str, int, Sequence[int]]  # a problem, how many rows have it, the 
 
 
 class Story(Recorder):
-    """The record of a learner on a stream: replay through this object, then write the report.
+    """The record of a learner's predictions, losses and weights on a stream, for a report.
+
+    Call :meth:`replay` with the rows as they arrive, then write the report with :meth:`write`.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Cumulative losses of the learner, the mean of the labels so far, and the best fixed predictor.
+"""Cumulative losses: the learner's, the running mean's, and the best fixed predictor's.
 
-The sums are the same to the bit however the stream is split into calls. The public functions of
-this module change no argument in place.
+The running mean is the predictor that predicts the mean of the labels so far. The sums are the same
+to the bit however the rows of a stream are split into calls. The public functions of this module
+change no argument in place.
 """
 
 from typing import NamedTuple
@@ -15,10 +16,10 @@ __all__ = ["Sums", "best_fixed", "running_totals"]
 
 
 class Sums(NamedTuple):
-    """Sums over the learnt rows: their number, losses and labels.
+    """Sums over the learnt rows: their number, the losses on them, and their labels.
 
-    ``lost`` is the learner's loss, and ``mean_lost`` that of predicting the mean of the labels so
-    far. ``origin`` is the first label, y₁, and ``total`` is Σ (y − y₁).
+    ``lost`` is the learner's total loss, and ``mean_lost`` that of the running mean. ``origin`` is
+    the first label, y₁, and ``total`` is Σ (y − y₁).
     """
 
     learnt: float = 0.0
@@ -28,7 +29,10 @@ class Sums(NamedTuple):
     total: float = 0.0
 
     def with_rows(self, run: Replay, learnt: np.ndarray) -> tuple["Sums", np.ndarray, np.ndarray]:
-        """Return the sums after more rows, and both cumulative losses after each of these rows."""
+        """Return the sums after the rows of ``run``, and two cumulative losses after each row.
+
+        The losses are the learner's and the running mean's; ``learnt`` marks the rows learnt.
+        """
         loss = _running(self.lost, np.where(learnt, run.losses, 0.0))
         y = run.labels[learnt]
         if y.size == 0:
@@ -47,7 +51,7 @@ class Sums(NamedTuple):
         return sums, loss, _held(self.mean_lost, lost, learnt)
 
     def check(self, seen: int) -> None:
-        """Refuse sums that no stream of ``seen`` rows can lead to."""
+        """Raise an error if no stream of ``seen`` rows can lead to these sums."""
         if not (0 <= self.learnt <= seen and self.learnt % 1 == 0):
             raise ValueError(f"it says {self.learnt} of {seen} rows were learnt")
         if not (self.lost >= 0 and self.mean_lost >= 0):
@@ -57,7 +61,10 @@ class Sums(NamedTuple):
 def running_totals(
     before: np.ndarray, run: Replay, learnt: np.ndarray, origin: float
 ) -> np.ndarray:
-    """Return the number of learnt rows, Σ (y − origin) and Σ (ŷ − origin) after each row."""
+    """Return the number of learnt rows, Σ (y − origin) and Σ (ŷ − origin) after each row.
+
+    ``before`` holds these three totals before the first of the rows.
+    """
     values = np.column_stack([np.ones(learnt.size), run.labels - origin, run.predictions - origin])
     values[~learnt] = 0.0
     values[:1] += before
@@ -69,9 +76,10 @@ def best_fixed(
 ) -> tuple[Ledger | None, np.ndarray]:
     """Add rows to a copy of ``accounts``; return the copy and the best fixed predictor's losses.
 
-    There is a loss for each row: the least total loss of fixed weights up to this row. If numbers
-    overflow in a row, the returned copy is None, and the losses are NaN from that row on. A row
-    that was not learnt adds nothing to the loss.
+    ``accounts`` computes the least total loss that any fixed weights have up to and including a
+    row; this is the loss returned for the row. If numbers overflow in a row, the returned copy is
+    None, and the losses are NaN from that row on. A row that was not learnt adds nothing to the
+    loss.
     """
     if accounts is None:
         return None, np.full(learnt.size, np.nan)
@@ -106,7 +114,7 @@ def _held(before: float, values: np.ndarray, learnt: np.ndarray) -> np.ndarray:
 
 
 def _entered(accounts: Ledger, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Add rows until one is refused; return the best fixed predictor's loss after each of them."""
+    """Add rows until one is refused; return the loss of the best fixed predictor after each row."""
     if y.size == 0:
         return np.zeros(0)
     try:

@@ -1,4 +1,7 @@
-"""The report's sections on weights: over time, speed of drift, and Auto's experts."""
+"""Sections of a report: the weights over time, their speed of drift, and Auto's experts.
+
+``Auto`` predicts with a weighted mean of models, its experts.
+"""
 
 from onlinear._evaluation.html.charts import line, scaled
 from onlinear._evaluation.html.page import Chart, Panels, Part, Text, Words
@@ -12,7 +15,7 @@ SHOWN = 6  # columns whose weights are drawn
 
 
 def weight_parts(story: Recorder) -> list[Part]:
-    """Return the charts of the weights, the speed of drift and Auto's experts."""
+    """Return the sections with charts of the weights, the speed of drift and Auto's experts."""
     parts = _weights(story, effects(story) if story.weighed else None)
     if isinstance(story.model, Auto) and story.model._state is not None:
         parts += _experts(story, story.model)

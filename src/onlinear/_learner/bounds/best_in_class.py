@@ -1,8 +1,8 @@
-"""A good fixed comparator on the simplex or in a box, improved at every row.
+"""A good fixed comparator u on the simplex or in a box, improved at every row.
 
-A bound that holds for every u of a class holds for any single u of the class. The comparator
-therefore need not be the best u of the class: the best u found so far is improved at every row, in
-O(n²).
+A regret bound that holds against every u of a set (the simplex or a box) holds against any single u
+of the set. The comparator therefore need not be the best u of the set: the best u found so far is
+improved at every row, in O(n²) for n weights.
 """
 
 from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
@@ -34,7 +34,7 @@ def loss_of(u, A, b, squares, g):
 
 @kernel
 def _sum_of_atoms(p, U, u):
-    """Write to u the sum of the atoms (the vectors U·e_i, and −U·e_i if any), weighted by p."""
+    """Write the sum of the atoms of :func:`improve_on_simplex`, weighted by p, to u."""
     n = u.size
     for i in range(n):
         u[i] = U * p[i]
@@ -44,12 +44,13 @@ def _sum_of_atoms(p, U, u):
 
 @kernel
 def improve_on_simplex(p, U, low, A, b, u, g):
-    """Improve the weights p ≥ low, Σp = 1, of the atoms ±U·e_i (or +U·e_i); write their sum to u.
+    """Improve the weights p ≥ low, Σp = 1, of vectors (atoms); write the atoms' weighted sum to u.
 
-    The atoms are U·e_1..U·e_n and, if p has 2n entries, −U·e_1..−U·e_n. A few times, weight is
-    moved from the atom along which the loss rises most steeply to the atom along which it falls
-    most steeply, by the amount that reduces the loss most. (Solvers for support vector machines use
-    the same two-coordinate steps.) A and b are those of :func:`add_row`; g is scratch.
+    The atoms are U·e_1..U·e_n, where U is a number and e_i the i-th unit vector, and also
+    −U·e_1..−U·e_n if p has 2n entries. A few times, weight is moved from the atom along which the
+    loss rises most steeply to the atom along which it falls most steeply, by the amount that
+    reduces the loss most. (Solvers for support vector machines use the same two-coordinate steps.)
+    A and b are those of :func:`add_row`; g is scratch.
     """
     n = u.size
     _sum_of_atoms(p, U, u)

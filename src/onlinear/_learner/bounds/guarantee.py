@@ -1,4 +1,4 @@
-"""Regret bounds: their common form, the tally that computes them, and helpers for learners.
+"""Regret bounds: their common form, the tally that holds them, and functions to compute them.
 
 Every bound has the form
 
@@ -8,8 +8,10 @@ where the comparator is the least loss in hindsight (with the theorem's penalty)
 array that holds the comparator, factor and extra of a bound, and is updated with every row. A tally
 depends on the rows and labels only, never on the learner's state or predictions. (The update of a
 tally uses the same compiled functions as the learner; tests compare these functions with textbook
-formulas.) A tally accepts every row that the learner accepts. If the limits of floating point are
-reached, the tally notes the row, and is NaN from that row on.
+formulas.) A tally accepts every row that the learner accepts. An array called notes, next to the
+tally, records the first row in which a hypothesis of the theorem fails, or the precision or range
+of floating point does not suffice. In the latter case, the tally's comparator is NaN from that row
+on.
 """
 
 import math
@@ -80,7 +82,7 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Comparators u_t given by the user (one per round, or one for all), with rows and labels.
+    """Comparators u_t given by the user (one per round, or one for all rounds), rows and labels.
 
     The properties of a path are arrays with one entry per round, or a single entry for all rounds.
     """
@@ -156,14 +158,20 @@ class Guarantee(NamedTuple):
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:
-    """Return a bound's initial state: a tally with ``extra`` more entries, notes, and ``state``."""
+    """Return the initial state of a bound: its tally, its notes, and the arrays ``state``.
+
+    The tally has ``extra`` entries after the usual three.
+    """
     tally = np.zeros(EXTRA + 1 + extra)
     tally[FACTOR] = 1.0
     return tally, np.zeros(LOST + 1), *state
 
 
 def competitor(d: int, b: float, extra: int = 0) -> tuple[np.ndarray, ...]:
-    """Return the initial state of a bound whose comparator solves penalised least squares."""
+    """Return the initial state of a bound whose comparator solves penalised least squares.
+
+    The penalty on weights u is b‖u‖², and the tally has ``extra`` entries after the usual three.
+    """
     return tallied(*gaussian(d, b), extra=extra)
 
 
@@ -245,8 +253,8 @@ def enter(tally, notes, comparator, factor, extra):
 def lose(tally, notes, rule, value):
     """Note that floating point does not suffice from this row on; the comparator becomes NaN.
 
-    ``rule`` is OVERFLOW, DOMAIN if the columns cannot be told apart, or DOMAIN + 1 if the labels
-    cannot be told from 0.
+    ``rule`` is OVERFLOW if numbers are too large, DOMAIN if the columns cannot be told apart, or
+    DOMAIN + 1 if the labels cannot be told from 0.
     """
     if notes[LOST] == 0.0:
         notes[LOST] = RANGE
@@ -260,9 +268,10 @@ def lose(tally, notes, rule, value):
 
 @kernel(inline="always")
 def inside_ball(least, squares, w, radius):
-    """Return the penalised loss of w scaled to a norm ≤ ``radius``; that of w itself is ``least``.
+    """Return the penalised loss of w scaled down to a norm of at most ``radius``.
 
-    With Σy² = ``squares`` the penalised loss of s·w is Σy² − (2s − s²)(Σy² − least).
+    The weights w minimise the penalised loss, and their own penalised loss is ``least``. With Σy² =
+    ``squares``, the penalised loss of s·w is Σy² − (2s − s²)(Σy² − least).
     """
     length = norm(w)
     if length <= radius:
@@ -298,7 +307,7 @@ def regret(state, params, x, y, work):
 
 @kernel
 def surprise(u, share):
-    """Return the relative entropy Σ u_i ln(u_i/share) − u_i + share ≥ 0.
+    """Return the relative entropy of u to (share, …, share), Σ u_i ln(u_i/share) − u_i + share.
 
     The entropy is accurate even where u_i is close to ``share``.
     """
@@ -322,7 +331,7 @@ def surprises(path, share, out):
 
 
 def unknown(owner: str, why: str, b: float = 1.0) -> Guarantee:
-    """Return the guarantee of a learner with no known bound; ``why`` says what has none."""
+    """Return the guarantee of a learner with no known bound; ``why`` names the learner or case."""
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.full(path.y.shape, math.nan), np.zeros(1, dtype=bool)

@@ -18,7 +18,7 @@ __all__ = ["Account", "Ledger", "check_matrices"]
 
 
 class Account(NamedTuple):
-    """How to compute a regret bound: the learner's name, the initial state, the step, parameters.
+    """How to compute a learner's regret bound: the initial state, the step and its parameters.
 
     With each row, the step updates the tally, the array of numbers that make up the bound.
     """
@@ -32,7 +32,10 @@ class Account(NamedTuple):
 
 
 def check_matrices(state: tuple[np.ndarray, ...]) -> None:
-    """Refuse square matrices that, unlike Σ and Σxxᵀ, are not symmetric positive semi-definite."""
+    """Refuse a state of a bound with a matrix that is not symmetric positive semi-definite.
+
+    All square matrices of a bound, such as Σ and Σxxᵀ, must be so.
+    """
     for array in state:
         if array.size and array.ndim > 1 and array.shape[-1] == array.shape[-2]:
             check_sums("a matrix of the bound", array)
@@ -46,7 +49,8 @@ def _own(array: np.ndarray) -> np.ndarray:
 class Ledger:
     """A regret bound to which rows are added, one by one or as tables; a refused row adds nothing.
 
-    With the engine "rank-one", rows added one by one and rows added as a table give the same bits.
+    With the engine "rank-one", rows added one by one and rows added as a table give the same bound
+    to the bit.
     """
 
     def __init__(self, account: Account) -> None:

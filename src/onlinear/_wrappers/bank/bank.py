@@ -34,11 +34,12 @@ class Bank(Guarded):
 
     A row is checked once, and one compiled call runs all learners of a class. So, row by row, ten
     small learners in a bank take as long as a few separate learners. In one thread, a replay takes
-    as long as the replays of all learners together; several threads are used where that is faster.
+    as long as separate replays of all its learners take together; several threads are used where
+    that is faster.
 
     The bank copies the learners, including what they have learnt; ``bank[k]`` is a copy too. If one
-    learner refuses a row (``on_bad="raise"``), none learns it; a learner with ``on_bad="skip"``
-    skips a bad row, and the others learn it.
+    learner refuses a row (``on_bad="raise"``), no learner learns the row; a learner with
+    ``on_bad="skip"`` skips a bad row, and the others learn it.
 
     Parameters
     ----------
@@ -46,8 +47,7 @@ class Bank(Guarded):
         Any learners except kernel learners, whose state grows. Learners that have learnt something
         must have learnt from the same columns.
     threads : int or None, default None
-        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per
-        core.
+        How many threads ``replay`` and ``predict`` may use, threads ≥ 1; None means one per core.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Bank(Guarded):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        """Show how many learners of which class there are."""
+        """Show how many learners of each class there are."""
         kinds = Counter(type(model).__name__ for model in self._models)
         shown = ", ".join(f"{count} {name}" for name, count in kinds.items())
         return f"<Bank of {len(self)} learners: {shown}>"
@@ -163,7 +163,7 @@ class Bank(Guarded):
         return {"models": list(self), "threads": self.threads}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        """Restore the learners."""
+        """Restore the bank from the learners and settings that ``__getstate__`` returned."""
         Bank.__init__(self, **kept)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -242,7 +242,7 @@ class Bank(Guarded):
             journal.enter(x, y)
 
     def _one_sparse(self, x: Rows, y: float, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Run one round of every learner on a sparse row; return predictions and bad rows."""
+        """Run a round of all learners on a sparse row; return predictions and who skips it."""
         return separate_models.run(
             *(self._models, x, np.array([y]), [False] * len(self)),
             learn=learn,
@@ -264,7 +264,7 @@ class Bank(Guarded):
         return refused
 
     def _learnt(self, bad: np.ndarray) -> None:
-        """Count rows as skipped where ``bad`` (one row per learner) is true, else as learnt."""
+        """Count learnt and skipped rows; learner k skipped row i if ``bad[k, i]`` is true."""
         self._skips = self._skips + bad.sum(axis=1)
         self._fresh = self._fresh & bad.all(axis=1)
         self._any_fresh = bool(self._fresh.any())
@@ -276,7 +276,7 @@ class Bank(Guarded):
         return checks.row(x, d, self._names)
 
     def _refuse(self, values: np.ndarray, rules: np.ndarray, x: np.ndarray) -> None:
-        """Raise the error of the first learner that does not skip the row, if there is one."""
+        """Raise the error of the first learner that refuses the row and cannot skip it, if any."""
         for k in np.flatnonzero((rules != FINE) & ~self._who_skips):
             outcome = Outcome(0, int(rules[k]), float(values[k]))
             raise self._refusal(int(k), outcome, x, in_table=False)
@@ -302,7 +302,7 @@ class Bank(Guarded):
         progress: Callable[[int, int], None] = no_progress,
         engine: str = "rank-one",
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Predict every row and, if ``learn``, learn it; return predictions, labels, bad rows."""
+        """Predict all rows and, if ``learn``, learn them; return predictions, labels, bad rows."""
         return run(self, X, y, learn=learn, progress=progress, engine=engine)
 
     @atomic
@@ -316,7 +316,7 @@ class Bank(Guarded):
         progress: Callable[[int, int], None],
         engine: str,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Predict every row and, if ``learn``, learn it; return predictions and bad rows."""
+        """Predict every row and, if ``learn``, learn it; return predictions and skipped rows."""
 
         def refusal(k: int, outcome: Outcome, x: np.ndarray) -> ValueError:
             return self._refusal(k, outcome, x, in_table=True)

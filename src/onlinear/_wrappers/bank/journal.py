@@ -1,4 +1,4 @@
-"""Undo one row of a bank without copying all states at every row.
+"""Undo the learning of one row by a bank of learners, without copying all states at every row.
 
 If one learner refuses a row, the learners that have already learnt this row must be restored.
 Copying all states at every row would cost as much as learning the row. So the states are copied
@@ -37,10 +37,10 @@ class Journal:
     def recovery(
         self, learn: Callable[[np.ndarray, float], object], restore: Callable[[], object]
     ) -> Callable[[], None]:
-        """Return a function that undoes the current row: it calls ``restore`` and :meth:`go_back`.
+        """Return a function that undoes the current row, by ``restore`` and :meth:`go_back`.
 
-        If the row has been entered before the returned function is called, the row stays learnt,
-        and ``restore`` is not called.
+        ``restore`` resets the caller's own counters. If :meth:`enter` has kept the row before the
+        returned function is called, the row stays learnt, and ``restore`` is not called.
         """
         kept, rows = self._kept, len(self._kept[1])
 
@@ -52,7 +52,7 @@ class Journal:
         return recover
 
     def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
-        """Restore the states as they were after the last entered row; ``learn`` learns one row.
+        """Restore the states after the last row that :meth:`enter` kept; ``learn`` learns one row.
 
         If ``go_back`` is interrupted, it can be called again.
         """

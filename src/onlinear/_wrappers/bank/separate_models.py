@@ -1,4 +1,8 @@
-"""Run the models of a bank one by one over a whole table, if it is sparse or replayed in bulk."""
+"""Run the models of a bank one after another, each over a whole table.
+
+A bank, which is several models that learn the same rows, does so if the table is sparse, or if some
+model processes blocks of rows by matrix products (``in_bulk``).
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -21,10 +25,10 @@ def run(
     refusal: Callable[[int, Outcome, np.ndarray], ValueError],
     progress: Callable[[int, int], None],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run every model over a table; return predictions and bad rows, one row per model.
+    """Run every model over a table; return predictions and a mask of bad rows, one row per model.
 
     The function ``refusal`` makes the error for a row that model number k refuses. If several
-    models refuse a row, the error for the earliest refused row is raised.
+    models refuse rows, the error for the earliest of these rows is raised.
     """
     count, rows = len(models), len(X)
     predictions = np.empty((count, rows))
@@ -61,7 +65,7 @@ def predict_again(
     y: np.ndarray,
     predictions: np.ndarray,
 ) -> None:
-    """Replace the predictions of models that predict a table unlike the next row of a stream.
+    """Replace predictions of models that predict a table in another way than a stream's next row.
 
     Such a model is Auto: it uses past labels to predict the next row of the stream, but not to
     predict a table, whose rows need not come next.

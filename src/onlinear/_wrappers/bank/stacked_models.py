@@ -53,7 +53,7 @@ def check_columns(models: list[Learner]) -> None:
 
 
 def stacked(models: list[Learner]) -> list[Stack]:
-    """Stack initialized learners; from then on their states live in the memory of the stacks.
+    """Divide initialized learners into stacks, to whose memory the learners' states are moved.
 
     Learners with the same step function, the same shape of state and the same shape of parameters
     share a stack.
@@ -79,9 +79,9 @@ def stacked(models: list[Learner]) -> list[Stack]:
 class Ended(NamedTuple):
     """The result of running a slice of models over a block of rows.
 
-    If a model refused a row, the fields are the earliest row refused, the model's place in the
-    bank, the rule and the value that broke the rule; otherwise ``rule`` is FINE. ``seconds`` is the
-    time taken.
+    If a model refused a row, the fields are the number of the earliest row refused, the model's
+    place in the bank, the rule and the value that broke the rule; otherwise ``rule`` is FINE.
+    ``seconds`` is the time taken.
     """
 
     row: int
@@ -92,7 +92,7 @@ class Ended(NamedTuple):
 
 
 class StackSlice(NamedTuple):
-    """Some models of a stack, and their scratch memory."""
+    """The models ``first``, …, ``last`` − 1 of a stack, and their scratch memory."""
 
     stack: Stack
     first: int
@@ -142,7 +142,7 @@ def run(
     progress: Callable[[int, int], None],
     threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run the rounds of a table for every model of a bank, as ``Step.run`` does for one model.
+    """Run every model of a bank over the rows of a table, as ``Step.run`` does for one model.
 
     Return two arrays with one row per model: the predictions, and which rows of the table are bad.
     ``refusal`` makes the error for the earliest row that broke a rule of a model that does not skip

@@ -1,4 +1,7 @@
-"""Read and write the state file of a bank, which holds what the file of each learner would hold."""
+"""Read and write the state file of a bank, which is several learners run over the same rows.
+
+The file holds what the state files of the single learners would hold.
+"""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Find models that have not been used for a number of events, or for some time."""
+"""Find models that have been unused for a number of events (rows of any key), or for a time."""
 
 import math
 import time
@@ -33,7 +33,7 @@ class AgeLimit:
         self._marks: deque[tuple[float, int]] = deque()  # times, with the events so far
 
     def first_recent(self, events: int) -> int:
-        """Return the number of the first event that is not too old; 0 if no check is due yet.
+        """Return the serial number of the first event that is not too old; 0 if no check is due.
 
         ``events`` is the number of events so far.
         """

@@ -1,4 +1,8 @@
-"""The loop over events of many keys, which is compiled once for each learner's step."""
+"""The loop over events (rows with a key) of many models, compiled once for each learner's step.
+
+The record of a model is one array: counters of its key
+(:mod:`onlinear._wrappers.keyed.record_header`), then the state of the model.
+"""
 
 import math
 from typing import NamedTuple
@@ -14,7 +18,7 @@ __all__ = ["EventRun", "event_loop"]
 class EventRun(NamedTuple):
     """Settings of a run over the events in a table.
 
-    ``stamp`` is the number of the run, and ``clock`` the number of the event in row 0. ``skip``
+    ``stamp`` is the serial number of the run, and ``clock`` that of the event in row 0. ``skip``
     says whether bad rows are skipped. The run ends before row ``before``. Records are prefetched
     ``ahead`` events before they are needed.
     """
@@ -27,17 +31,17 @@ class EventRun(NamedTuple):
 
 
 def event_loop(spare, own, start, params, X, y, work, labelled, place, slots, events, run, kept):
-    """Run the models of many keys: event i, row i of the table, is for the model in slots[i].
+    """Run the models of many keys on a table; row i is for the model whose record is in slots[i].
 
-    A slot is the position of a model's record in memory; ``place`` says where slots are. The
-    ``events`` before row ``run.before`` are predicted and, if ``labelled``, learnt, in order. A
-    record that no run has used yet (its stamp is 0) is initialized from ``start``. A row without a
-    slot is predicted with the ``spare`` record, whose state is ``own``. ``kept`` has the arrays for
-    the results: predictions, bad rows and the undo log. Before the run first changes a record, the
-    record and its slot are copied to the undo log, unless the arrays of the log are empty. A new
-    record is not copied, since undoing the run removes its key. Return the fields of an
-    :class:`Outcome`, which say where the loop ended and why, and the number of records in the undo
-    log.
+    A slot is a position in memory for a record; ``place`` has the numbers from which the address of
+    a slot is computed. ``events`` are the rows to run, in order; those before row ``run.before``
+    are predicted and, if ``labelled``, learnt. A record that no run has used yet (its stamp is 0)
+    is initialized from ``start``. A row without a slot (slots[i] < 0) is predicted with the record
+    ``spare``, whose state is ``own``. ``kept`` has the arrays to be filled with the results:
+    predictions, bad rows, and the undo log. Before the run first changes a record, the record and
+    its slot are copied to the undo log, unless the arrays of the log are empty. A new record is not
+    copied, since undoing the run removes its key. Return the fields of an :class:`Outcome`, which
+    say where the loop ended and why, and the number of records in the undo log.
     """
     stamp, clock, skip, before, ahead = run
     out, bad, log, logged = kept

@@ -1,4 +1,8 @@
-"""Run events of many keys in blocks and threads, with an undo log.
+"""Run events of many keys in blocks, in several threads, with an undo log.
+
+An event is a row of a key, which the key's model predicts and, in a replay, learns. A record is
+one array: counters of a key (:mod:`onlinear._wrappers.keyed.record_header`), then the state of its
+model. A slot is the position of a record in memory.
 
 The loop over events is compiled (``event_loop``). Models share only their parameters, and all
 events of a key run in order in the same thread. So the results of a run are the same to the bit for
@@ -14,12 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear._engine import step as engine
-from onlinear._engine.record import LINE, before_aligned, views
+from onlinear._engine.record import before_aligned, views
 from onlinear._engine.segments import Segments
 from onlinear._engine.status import FINE, Outcome
 from onlinear._engine.tables import to_read
 from onlinear._engine.threads import Crew
 from onlinear._learner.base import Learner
+from onlinear._numerics import aligned
 from onlinear._numerics.jit import CompiledFunction
 from onlinear._wrappers.keyed.event_loop import EventRun, event_loop
 from onlinear._wrappers.keyed.integer_table import FREE
@@ -36,21 +41,22 @@ NO_SLOT = 2**62  # larger than any slot
 
 
 class WorkRecord:
-    """The working memory of a thread: a spare record and its state, scratch, and an undo log."""
+    """The working memory of a thread: a spare record and its state, scratch arrays, an undo log.
+
+    The spare record serves to predict rows of keys that have no record of their own.
+    """
 
     def __init__(self, model: Learner, folder: str | None = None) -> None:
         state = model._state
         size = HEAD + sum(array.size for array in state)
-        memory = np.zeros(size + LINE // 8)
-        first = -(memory.ctypes.data + 8 * (HEAD + before_aligned(state))) % LINE // 8
-        self.record = memory[first : first + size]
+        self.record = aligned.zeros(size, HEAD + before_aligned(state))
         self.state = tuple(views(self.record[HEAD:], state))
         self.scratch = model._scratch()
         self.undo_log = UndoLog(folder)
 
 
 class EventTable(NamedTuple):
-    """Rows and labels, and the arrays that predictions and bad rows are written to."""
+    """Rows, labels, and arrays for the results: the predictions, and whether each row was bad."""
 
     X: np.ndarray
     y: np.ndarray
@@ -59,7 +65,7 @@ class EventTable(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Which rows of a table to run, and the slot (place in memory) of each row's record."""
+    """Which rows of a table to run, and the slot of the record that belongs to each row's key."""
 
     segments: Segments
     slots: np.ndarray
@@ -77,7 +83,7 @@ def _select(slots, events, low, high, chosen):
 
 
 class _SlotRange(NamedTuple):
-    """The share of a thread: the events whose records are in slots low, …, high − 1."""
+    """The share of a thread in a run: the events whose records are in slots low, …, high − 1."""
 
     low: int
     high: int
@@ -101,7 +107,7 @@ def _divide(slots: np.ndarray, events: np.ndarray, threads: int) -> list[_SlotRa
 
 
 class _Rounds:
-    """The rounds of one run over events, and the state that the threads of the run share."""
+    """One run over events: its arguments, and what its threads share."""
 
     def __init__(
         self,
@@ -125,11 +131,11 @@ class _Rounds:
         self.done = 0  # events done but not yet shown as progress
 
     def stop(self) -> None:
-        """Make all threads end soon."""
+        """Make all threads end after their present block of events."""
         self._stopped = True
 
     def run(self, worker: WorkRecord, rows: np.ndarray, progress: Callable[[int], None]) -> Outcome:
-        """Run the events of the given rows in one thread; return the outcome of the run."""
+        """Run the events of the given rows in one thread; return where the run ended, and why."""
         segments, slots, _ = self._events
         most = min(LARGEST_BLOCK, rows.size)
         log = worker.undo_log.buffers(most if self._undoable else 0, segments.size)
@@ -156,7 +162,7 @@ class _Rounds:
         return Outcome(self._how.before, FINE, 0.0)
 
     def run_range(self, worker: WorkRecord, share: _SlotRange) -> Outcome:
-        """Run the events of a range of slots in one of several threads; return the outcome."""
+        """Run the events of a range of slots in one thread; return where the run ended, and why."""
         return self.run(worker, share.select(*self._events[1:]), self._count)
 
     def _count(self, events: int) -> None:
@@ -176,10 +182,10 @@ def run_events(
     undoable: bool,
     progress: Callable[[int], None],
 ) -> Outcome:
-    """Run events; return the outcome of the earliest that broke a rule, or one that says FINE.
+    """Run events; return an :class:`Outcome`: FINE, or the first row that broke a rule, and which.
 
-    ``workers`` has the working memory of each thread. If the run must be ``undoable``, each thread
-    logs a copy of every record before changing it.
+    ``workers`` has the working memory of each thread. If the run is ``undoable``, each thread
+    copies every record to its undo log before the record is first changed.
     """
     rounds = _Rounds(step, start, params, table, events, how, labelled=labelled, undoable=undoable)
 

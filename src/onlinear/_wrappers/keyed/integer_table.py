@@ -1,6 +1,7 @@
 """A compiled hash table from integer keys to slots, the places of their records in memory.
 
-The table uses open addressing, with key and slot side by side in an entry.
+A record is one array of numbers: counters of a key, then the state of its model. The table uses
+open addressing: an entry has a key and its slot, side by side.
 """
 
 import numpy as np
@@ -68,7 +69,7 @@ def find_slot(table, key):
 
 @CompiledFunction
 def enter_keys(table, keys, slots, missing, free, new):
-    """Enter the keys at the indices ``missing``; new keys get the slots in ``free`` in order.
+    """Enter the keys at the indices ``missing``; new ones get the slots in ``free``, in order.
 
     Write the slots to ``slots`` and the new keys to ``new``; return how many keys are new.
     """

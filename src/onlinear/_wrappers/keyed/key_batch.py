@@ -67,13 +67,13 @@ def integer_batch(integers: np.ndarray) -> KeyBatch:
 
 
 def other_batch(others: list[Any]) -> KeyBatch:
-    """Return a batch of keys that are not integers, already in canonical form."""
+    """Return a batch of keys that are not integers and that :func:`canonical` has returned."""
     rows = len(others)
     return KeyBatch(NO_ROWS, NO_ROWS, others, np.arange(rows), rows, NO_ROWS)
 
 
 def one_key(key: Hashable) -> KeyBatch:
-    """Return a batch of one key, already in canonical form."""
+    """Return a batch of one key, which :func:`canonical` has returned."""
     if is_integer(key):
         return integer_batch(np.array([key]))
     return KeyBatch(NO_ROWS, NO_ROWS, [key], np.zeros(1, dtype=np.int64), 1, NO_ROWS)
@@ -117,7 +117,10 @@ def key_batch(keys: Any) -> KeyBatch:
 
 
 def _array_or_list(keys: Any) -> Any:
-    """Return a column of keys as an array if all are integers, else a list with None for nulls."""
+    """Return a DataFrame's column of keys as an array if all are integers, else usually as a list.
+
+    Arrays and lists are returned as they are, and masked arrays as lists.
+    """
     if isinstance(keys, np.ma.MaskedArray):
         return keys.tolist()
     if isinstance(keys, np.ndarray) or not hasattr(keys, "to_numpy"):
@@ -133,5 +136,5 @@ def _array_or_list(keys: Any) -> Any:
 
 
 def is_integer(key: Hashable) -> bool:
-    """Whether a key in canonical form is a 64-bit integer."""
+    """Whether a key that :func:`canonical` has returned is a 64-bit integer."""
     return type(key) is int and SMALLEST <= key <= LARGEST

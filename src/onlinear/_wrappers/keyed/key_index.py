@@ -1,6 +1,7 @@
 """Look up the slot of each key: the place in memory of its record.
 
-Integer keys are in a compiled hash table, other keys in a dict.
+The record of a key is an array of numbers that holds the key's model. Integer keys are in a
+compiled hash table, other keys in a dict.
 """
 
 from collections.abc import Callable, Hashable
@@ -96,9 +97,9 @@ class KeyIndex:
         return slots
 
     def enter(self, keys: KeyBatch, slots: np.ndarray, source: SlotSource) -> NewSlots:
-        """Give a slot of ``source`` to each key that is FREE in ``slots``, and write it there.
+        """Enter the new keys, those with FREE in ``slots``; replace FREE by slots from ``source``.
 
-        Return the new slots.
+        Return the new slots and the new integer keys.
         """
         integers = self._enter_integers(keys, slots, source)
         fresh = [
@@ -183,9 +184,9 @@ class KeyIndex:
         return np.concatenate([column[column != FREE], np.fromiter(self._others, dtype=np.int64)])
 
     def sorted_slots(self) -> np.ndarray:
-        """Return the slots of all keys in the order of keys: integers, then others by their bytes.
+        """Return the slots of all keys, sorted: integers, then other keys by their encoded bytes.
 
-        Keys that cannot be stored in a file come last, in the order of their insertion.
+        Keys that cannot be encoded come last, in the order of their insertion.
         """
         column = self._table[:, 1]
         slots = column[column != FREE]

@@ -39,9 +39,9 @@ class Keyed(GuardedBy):
     """One model per key; each model gives bit for bit the results that it would give alone.
 
     A model is created when its key first appears, as a copy of one learner. Models are stored
-    compactly: a million of them take little more memory than their numbers. A replay runs the
-    events of each key in order, in several threads if there are several cores. An event costs O(1)
-    on top of a round of the learner.
+    compactly: a million of them take little more memory than the numbers in their states. An event
+    is a row of a key, with its label. A replay runs the events of each key in order, in several
+    threads if there are several cores. An event costs O(1) on top of a round of the learner.
 
     Parameters
     ----------
@@ -61,16 +61,17 @@ class Keyed(GuardedBy):
         models, ``save`` them.
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
-        of ``model``. The average is computed when there are 8, 16, 32, … keys; a model that has
-        learnt t rows of width d has weight t/(t + d). The learner's state must be weights, or
-        weights and Σ.
+        of ``model``. The average is computed when there are 8, 16, 32, … keys; in the average, a
+        model that has learnt t rows of d features has weight t/(t + d). The learner's state must
+        consist of weights, or of weights and their covariance matrix Σ.
     threads : int or None, default None
         How many threads ``replay`` and ``predict`` may use, at least 1; None means one per core.
     waiting, expire_after
         How many rows can wait for a delayed label, and how late a label may be: as ``limit`` and
         ``expire_after`` of :class:`onlinear.Late`.
     clock : callable, default time.time
-        Returns the time in seconds for ``max_age`` and ``expire_after``. The clock is not saved.
+        A function that returns the time in seconds, for ``max_age`` and ``expire_after``. It is not
+        saved.
 
     Examples
     --------
@@ -108,7 +109,7 @@ class Keyed(GuardedBy):
         self._assemble(Models(model, settings, clock), pending)
 
     def _assemble(self, models: Models, pending: Pending) -> None:
-        """Create the internal parts: for models, for tables, and for delayed labels."""
+        """Create the internal parts: one for models, one for tables, one for delayed labels."""
         self._models = models
         self._tables = TableRuns(models)
         self._late = LateLabels(models, pending)
@@ -148,7 +149,8 @@ class Keyed(GuardedBy):
         """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
         A key given with an ``id`` must be the key of the waiting row. Return whether the label was
-        learnt: a bad row may be skipped, and a label without a waiting row is counted in ``late_``.
+        learnt. It is not learnt if the row is bad and bad rows are skipped. Nor is a label with an
+        ``id`` for which no row waits; it is counted in ``late_``.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -185,9 +187,9 @@ class Keyed(GuardedBy):
 
     @exclusive
     def expire(self) -> int:
-        """Expire waiting rows that are too old; return how many.
+        """Drop rows that have waited for a label longer than ``expire_after``; return how many.
 
-        Calls with an ``id`` also expire waiting rows that are too old.
+        Calls with an ``id`` drop such rows, too.
         """
         return self._late.expire()
 
@@ -226,7 +228,7 @@ class Keyed(GuardedBy):
 
     @exclusive
     def predict(self, keys: Any, X: Any) -> np.ndarray:
-        """Predict every row with its key's current model, as if it came next; learn nothing."""
+        """Predict every row with its key's model, as the next row of its key; learn nothing."""
         return self._tables.predict(keys, X)
 
     @atomic
@@ -238,7 +240,7 @@ class Keyed(GuardedBy):
         return self._record(key) is not None
 
     def _record(self, key: Any) -> np.ndarray | None:
-        """Return the numbers stored for a key and its model, or None if the key is unknown."""
+        """Return the record of a key (counters, then its model's state), or None for a new key."""
         try:
             return self._models.record(canonical(key))
         except MissingKeyError:
@@ -246,7 +248,7 @@ class Keyed(GuardedBy):
 
     @exclusive
     def __iter__(self) -> Iterator[Hashable]:
-        """Return an iterator over the keys in order, with integers first."""
+        """Return an iterator over all keys, the integers first."""
         return iter(self._models.keys())
 
     @exclusive
@@ -269,13 +271,13 @@ class Keyed(GuardedBy):
 
     @exclusive
     def statistics(self, key: Any = None) -> Any:
-        """Return counts and the error of the model of a key, or a table of all models.
+        """Return counts and the error of the model of a key, or a table of them for all keys.
 
         The table is a dict of columns, which ``pandas.DataFrame`` accepts, with one entry per key,
-        in the order of the keys. The error is the mean squared error of predictions made before the
-        label was learnt; for a delayed label, the prediction is the one made when the row arrived.
-        ``last_event`` is the number of the model's last event among the events of all keys, counted
-        from 0.
+        in the order in which iteration returns the keys. The error is the mean squared error of
+        predictions made before the label was learnt; for a delayed label, the prediction is the one
+        made when the row arrived. ``last_event`` is the number of the model's last event among the
+        events of all keys, counted from 0.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -328,7 +330,7 @@ class Keyed(GuardedBy):
 
     @exclusive
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all models and waiting rows to one file, as :meth:`onlinear.Learner.save` does.
+        """Write all models and waiting rows to one file, like :meth:`onlinear.Learner.save`.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
@@ -342,7 +344,7 @@ class Keyed(GuardedBy):
 
     @classmethod
     def _rebuilt(cls, header: dict[str, Any], arrays: dict[str, Any], spill: Any = None) -> "Keyed":
-        """Return the ``Keyed`` object that a header and arrays describe."""
+        """Return the ``Keyed`` object that the header and arrays of a state file describe."""
         keyed = cls.__new__(cls)
         keyed._assemble(*state_file.rebuilt(header, arrays, spill))
         return keyed

@@ -1,4 +1,4 @@
-"""Delayed labels of ``Keyed``: rows wait for their label and are found by id."""
+"""Delayed labels of ``Keyed``: rows wait for their labels, which arrive with the rows' ids."""
 
 import math
 from collections.abc import Hashable
@@ -66,7 +66,10 @@ class LateLabels:
             return self.pending.expire()
 
     def learn(self, id: Any, y: float, key: Any = None) -> bool:
-        """Learn the label of a waiting row; a key, if given, must be the key of the row."""
+        """Learn the label of a waiting row; return whether it was learnt.
+
+        ``key``, if given, must be the key of the row.
+        """
         models, pending = self._models, self.pending
         with Transaction(models._guards(), pending.mend):
             row = pending.find(id)

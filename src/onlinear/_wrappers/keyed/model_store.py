@@ -1,4 +1,8 @@
-"""The models of all keys, once the width of rows is known: one record of numbers per key."""
+"""The models of all keys, once the number of columns is known: one record per key.
+
+A record is one array: counters of a key (:mod:`onlinear._wrappers.keyed.record_header`), then the
+state of its model. A slot is the position of a record in memory.
+"""
 
 import copy
 from collections.abc import Hashable
@@ -28,16 +32,16 @@ NO_LOG = np.empty((0, 0)), np.empty(0, dtype=np.int64)
 
 
 class ModelStore:
-    """The models of all keys, which share their parameters; each is stored as one record.
+    """The models of all keys, stored as one record each; all models have the same parameters.
 
     Parameters
     ----------
     initial : Learner
         The learner that every key starts with.
     settings : KeyedSettings
-        Memory limit, folder for models on disk, number of threads.
+        The memory limit, the folder for models on disk, the number of threads.
     d : int
-        Width of the rows.
+        The number of columns.
     names : list of str or None
         Names of the columns.
     """
@@ -83,9 +87,10 @@ class ModelStore:
         *,
         labelled: bool,
     ) -> tuple[float, bool]:
-        """Run one round of the model in a slot, or of the record ``start`` if the slot is FREE.
+        """Predict a row with the model in a slot and, if ``labelled``, learn its label.
 
-        Return the prediction, and whether the row was bad.
+        If the slot is FREE, the row is predicted with a copy of the record ``start``. Return the
+        prediction, and whether the row was bad.
         """
         call, memory, table, (row, label, where), scratch, results = (
             self._single or self._prepare_single()
@@ -102,7 +107,7 @@ class ModelStore:
         return float(out[0]), bool(bad[0])
 
     def _prepare_single(self) -> tuple[Any, ...]:
-        """Return the compiled loop for single rounds, and the arrays that it works on."""
+        """Return the compiled loop over events, and the arrays with which it runs one event."""
         own = WorkRecord(self.template)
         event = np.empty((1, self.shape[0])), np.empty(1), ONE_ROW.copy()
         results = np.empty(1), np.zeros(1, dtype=np.bool_), *NO_LOG
@@ -113,11 +118,11 @@ class ModelStore:
 
     @property
     def last_was_bad(self) -> bool:
-        """Whether the row of the last single round was bad."""
+        """Whether the last row that :meth:`round` or :meth:`put_model` was given was bad."""
         return self._single is not None and bool(self._single[-1][1][0])
 
     def refusal(self, outcome: Outcome, x: np.ndarray, key: Any, *, in_table: bool) -> ValueError:
-        """Return the error for a row that broke a rule."""
+        """Return the error for a row of a key that was refused."""
         error = self.template._refusal(outcome, x, in_table=in_table, whole="every model")
         return ValueError(f"key {key!r:.60}: {error}")
 
@@ -144,7 +149,7 @@ class ModelStore:
     def put_model(
         self, key: Hashable, model: Learner, *, learnt: bool, stamp: float, event: int
     ) -> None:
-        """Store the model of a key, after the model has learnt or skipped an event."""
+        """Store the model of a key after an event, which the model has ``learnt`` or skipped."""
         cache, slots = self.cache, ONE_ROW.copy()
         cache.load(one_key(key), ONE_ROW, slots)
         record = cache.segments.rows(slots)
@@ -168,9 +173,9 @@ class ModelStore:
             self.cache.segments.put_number(slots, LOSS, np.array([loss]))
 
     def forget_new(self, key: Hashable, count: int, start: np.ndarray) -> None:
-        """Remove a key if it is new, so that there are ``count`` keys again.
+        """Undo the addition of a key: if it is new, remove it, so that there are ``count`` keys.
 
-        The record that new keys start with becomes ``start`` again.
+        ``start`` becomes again the record that new keys start with.
         """
         self.start = start
         slot = self.cache.keys.slot(key)
@@ -179,7 +184,10 @@ class ModelStore:
         self.cache.recover(count)
 
     def pool(self, keys_before: int) -> None:
-        """Recompute the average that new keys start with, if there are now 8, 16, 32, … keys."""
+        """Recompute the average that new keys start with, if keys were added and it is due.
+
+        It is due when there are 8, 16, 32, … keys.
+        """
         count = self.cache.count
         if count > keys_before and pooling.due(count):
             records = (rows for _, rows in self.cache.chunks())

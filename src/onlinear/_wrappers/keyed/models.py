@@ -1,4 +1,8 @@
-"""The models of ``Keyed``: predict and learn single events; read or remove a model."""
+"""The models of ``Keyed``: predict and learn single events; read or remove a model.
+
+An event is a row with its key. A run predicts and learns one event or a table of events; runs have
+serial numbers. A record is one array of numbers: counters of a key, then the state of its model.
+"""
 
 import copy
 import time
@@ -23,22 +27,22 @@ __all__ = ["EventCounts", "Models"]
 
 
 class EventCounts(NamedTuple):
-    """How many events were learnt or skipped, how many skipped, and the last run's number."""
+    """How many events there were, how many of them were skipped; the last run's serial number."""
 
     events: int
     skipped: int
     stamp: float
 
     def plus(self, events: int, skipped: int) -> "EventCounts":
-        """Return the counts after ``events`` more events, ``skipped`` of them skipped."""
+        """Return the counts after ``events`` more events, of which ``skipped`` were skipped."""
         return self._replace(events=self.events + events, skipped=self.skipped + skipped)
 
 
 class Models(Guarded):
     """Holds the models of all keys, which start as copies of one learner; runs single events.
 
-    The store of models is created at the first row, which shows how many columns rows have. Callers
-    of its methods must hold its lock.
+    The store of models is created at the first row, which shows how many columns rows have. Whoever
+    calls a method of ``Models`` must hold the lock of the ``Models`` object.
     """
 
     def __init__(
@@ -60,7 +64,7 @@ class Models(Guarded):
         lambda self: self.counts.events, doc="How many events were learnt or skipped."
     )
     skipped = property(lambda self: self.counts.skipped, doc="How many events were skipped.")
-    stamp = property(lambda self: self.counts.stamp, doc="The number of the last run.")
+    stamp = property(lambda self: self.counts.stamp, doc="The serial number of the last run.")
 
     # --- state ----------------------------------------------------------------------------------
 
@@ -70,7 +74,7 @@ class Models(Guarded):
         return self.store
 
     def forget_width(self) -> None:
-        """Drop the store if ``initial`` has learnt no row, so that a later row sets the width."""
+        """Drop the store if ``initial`` learnt no row; a later row then sets the row width."""
         if self.initial._state is None:
             self.store = None
 
@@ -101,7 +105,7 @@ class Models(Guarded):
     # --- one event ------------------------------------------------------------------------------
 
     def predict(self, key: Hashable, x: Any) -> float:
-        """Predict one row of a key in canonical form."""
+        """Predict one row with its key's model; ``key`` is what ``key_codec.canonical`` gave."""
         store = self.store
         if store is None:
             return self.predict_first(key, x)
@@ -121,7 +125,10 @@ class Models(Guarded):
             raise ValueError(f"key {key!r:.60}: {error}") from None
 
     def learn(self, key: Hashable, x: Any, y: float) -> bool:
-        """Learn one row of a key in canonical form; return True if learnt, False if skipped."""
+        """Learn one row with the model of its key; return True if it was learnt, False if skipped.
+
+        ``key`` is what ``key_codec.canonical`` gave.
+        """
         began = self.store is None
         with self._event(key):
             self.next_run()
@@ -151,7 +158,7 @@ class Models(Guarded):
         kept = None if store is None else (store.cache.count, store.start)
 
         def recover() -> None:
-            """Remove a new key; count the event if the key's record shows that it was learnt."""
+            """Remove a new key; count the event if, by the key's record, the event was learnt."""
             if store is None or kept is None:
                 self.forget_width()
                 self.counts = counts
@@ -166,7 +173,7 @@ class Models(Guarded):
         return Transaction(self._guards(), recover)
 
     def next_run(self) -> None:
-        """Give the next run, of a table or of one event, a new number."""
+        """Give the next run, of a table or of one event, a new serial number."""
         self.counts = self.counts._replace(stamp=self.stamp + 1.0)
 
     def skip_event(self) -> None:
@@ -217,7 +224,7 @@ class Models(Guarded):
         return None if self.store is None else self.store.record(key)
 
     def learn_ticket(self, key: Hashable, ticket: np.ndarray, y: float) -> bool:
-        """Learn a delayed label, with a learner whose tickets hold more than the row x.
+        """Learn a delayed label, for a learner that must remember more of a round than the row x.
 
         ``ticket`` is what the learner's ``remember`` returned when the row was predicted: for Auto,
         x with the experts' predictions and the past labels of that time.

@@ -8,7 +8,7 @@ __all__ = ["page"]
 
 
 def page(keyed: Any) -> str:
-    """Return HTML that shows the counts, the memory and the learner that keys start with."""
+    """Return HTML with counts, the memory used, and the learner that every key starts with."""
     facts = {
         "keys": len(keyed),
         "events": keyed.events_,

@@ -1,9 +1,11 @@
 """Records by key, in memory and, if memory is limited, on disk: a least-recently-used cache.
 
-A record has the numbers of a key's model. Without a limit, all records stay in memory. With a
-limit, at most ``capacity`` records stay in memory: the least recently used are moved to disk in
-bulk, and come back with the next event of their key. A record that was loaded from disk is written
-to disk again only if it has changed.
+A record is one array: counters of a key (such as how many rows were learnt), then the state of its
+model. The place of a record in memory is called its slot. An event is a row to be learnt, with its
+key; events are numbered. Without a limit, all records stay in memory. With a limit, at most
+``capacity`` records stay in memory: the least recently used are moved to disk in bulk, and come
+back with the next event of their key. A record that was loaded from disk is written to disk again
+only if it has changed.
 """
 
 import math
@@ -27,9 +29,10 @@ ROWS = 4096  # how many records are handled at a time
 
 
 class RecordCache:
-    """Records of ``size`` numbers by key, at most ``capacity`` of them in memory.
+    """Records of ``size`` numbers, one for each key; at most ``capacity`` of them are in memory.
 
-    In each record, the number at index ``before`` is aligned to a cache line.
+    The other records are on disk, in ``folder``. In each record, the number at index ``before`` is
+    aligned to a cache line.
     """
 
     def __init__(
@@ -57,9 +60,10 @@ class RecordCache:
     # --- what a run needs -----------------------------------------------------------------------
 
     def portions(self, keys: KeyBatch, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Split rows, in order, so that the models of each portion's keys fit in memory.
+        """Yield rows in portions, so that the records of the keys in a portion fit in memory.
 
-        The most recently used keys are in the last portion, so they are in memory afterwards.
+        All rows of a key are in one portion, in their order. The keys whose last rows come latest
+        are in the last portion, so their records are in memory afterwards.
         """
         if self.capacity is None or rows.size * (1.0 + self._more) <= self.capacity:
             yield rows
@@ -75,9 +79,10 @@ class RecordCache:
         yield from np.split(rows[order], np.flatnonzero(np.diff(portion[order])) + 1)
 
     def load(self, keys: KeyBatch, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
-        """Bring the records of some rows' keys into memory, and write their slots to ``slots``.
+        """Bring the records of some rows' keys into memory; write each row's slot to ``slots``.
 
-        New keys are added. Return the slots of the new keys, whose records are not initialized yet.
+        New keys are added. Return the slots of the new keys, whose records the caller has to
+        initialize.
         """
         some = keys.take(rows)
         found = self.keys.slots_of(some)
@@ -123,7 +128,7 @@ class RecordCache:
         return new
 
     def mark_changed(self, slot: int) -> None:
-        """Note that a record in memory differs from the one on disk."""
+        """Note that the record in a slot differs from its copy on disk."""
         if self.disk is not None:
             self.disk.check_process()
             self._clean[slot] = False
@@ -141,10 +146,10 @@ class RecordCache:
     def copies(
         self, keys: KeyBatch, rows: np.ndarray
     ) -> Iterator[tuple[np.ndarray, Segments, np.ndarray]]:
-        """Yield some rows at a time, copies of their keys' records, and a slot for each row.
+        """Yield groups of rows, each with copies of its keys' records and a slot for each row.
 
-        A slot is the place of a row's record among the copies, or FREE if the key is unknown. The
-        cache does not change.
+        Here, a row's slot is the place of its record among the copies, or FREE if the key is
+        unknown. The cache does not change.
         """
         if not rows.size:
             return
@@ -164,7 +169,10 @@ class RecordCache:
     # --- eviction -------------------------------------------------------------------------------
 
     def _make_room(self, count: float, needed: np.ndarray) -> None:
-        """Evict least recently used records, except ``needed`` slots, until ``count`` more fit."""
+        """Evict the least recently used records, except those in the slots ``needed``.
+
+        Afterwards, there is room for ``count`` more records.
+        """
         assert self.capacity is not None
         surplus = len(self.keys) + self._more * self.keys.others + count - self.capacity
         if surplus <= 0:
@@ -226,7 +234,7 @@ class RecordCache:
         return self._committed
 
     def roll_back(self, count: int) -> None:
-        """Restore the ``count`` records on disk as they were before the run; empty the memory."""
+        """Restore the ``count`` records on disk as they were before the run; clear the memory."""
         assert self.disk is not None
         self.disk.rollback()
         self._clear()
@@ -234,7 +242,7 @@ class RecordCache:
         self.count, self._committed = count, True
 
     def recover(self, count: int, run: float = 0.0) -> None:
-        """Repair the tables after an interrupt; remove new keys, so that ``count`` keys remain.
+        """Repair the tables of keys after an interrupt; remove new keys, so that ``count`` remain.
 
         A key is new if no run has used its record, or only the run with the number ``run``.
         """
@@ -248,7 +256,7 @@ class RecordCache:
         self.count, self._committed = count, True
 
     def _snapshot(self) -> Callable[[], None]:
-        """Return a function that removes the keys added after this call; it changes no record."""
+        """Return a function that removes the keys added after this call, but changes no record."""
         count = self.count
         return lambda: self.recover(count)
 
@@ -274,7 +282,7 @@ class RecordCache:
         return keys.integers, keys.others
 
     def add(self, keys: KeyBatch, rows: np.ndarray) -> None:
-        """Add records of new keys."""
+        """Add new keys, whose records are the rows of ``rows``."""
         for portion in self.portions(keys, np.arange(keys.rows)):
             slots = np.full(keys.rows, FREE)
             new = self.load(keys, portion, slots)

@@ -1,4 +1,4 @@
-"""The layout of a key's record: the numbers before the state of its model."""
+"""The layout of a key's record, one array: counters of the key, then the state of its model."""
 
 __all__ = ["HEAD", "KEY", "LAST", "LEARNT", "LOSS", "SKIPPED", "STAMP"]
 

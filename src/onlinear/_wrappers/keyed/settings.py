@@ -29,7 +29,7 @@ class KeyedSettings(NamedTuple):
     threads: int | None = None
 
     def checked(self) -> Self:
-        """Return the settings as plain numbers; refuse invalid settings."""
+        """Return the settings, with whole numbers as ints; refuse invalid settings."""
         limit, age, threads = self.memory_limit, self.max_age, self.threads
         asked = checks.asked("Keyed", memory_limit=limit, pooled=self.pooled, threads=threads)
         if threads is not None:
@@ -54,7 +54,7 @@ class KeyedSettings(NamedTuple):
         return None if self.spill is None else os.fspath(self.spill)
 
     def capacity(self, size: int) -> int | None:
-        """Return how many records of ``size`` numbers fit in memory; None means no limit."""
+        """Return how many models of ``size`` numbers each fit in memory; None means no limit."""
         if self.memory_limit is None:
             if self.max_age is None:
                 return None

@@ -1,4 +1,8 @@
-"""Merge ``Keyed`` objects (shards) that have different keys, or learners that can be merged."""
+"""Merge ``Keyed`` objects (shards) whose keys differ, or whose learners can be merged.
+
+The record of a key is an array: the numbers of rows learnt and skipped and other counts, then the
+state of the key's model (:mod:`onlinear._wrappers.keyed.record_header`).
+"""
 
 import copy
 from collections.abc import Sequence
@@ -54,7 +58,7 @@ def _check_alike(first: "Keyed", other: "Keyed") -> None:
 
 
 def _absorb(models: Models, shard: Models) -> None:
-    """Add the models and counts of a shard, as if its events came after those of ``models``."""
+    """Add the models and counts of a shard, as if its rows came after those of ``models``."""
     events = models.events
     stamp = max(models.stamp, shard.stamp)
     models.counts = models.counts.plus(shard.events, shard.skipped)._replace(stamp=stamp)
@@ -74,7 +78,7 @@ def _absorb(models: Models, shard: Models) -> None:
 def _merge_key(
     store: ModelStore, shard: ModelStore, keys: KeyBatch, row: int, record: np.ndarray
 ) -> None:
-    """Merge the models that two shards have for the same key."""
+    """Merge the models that two shards have for the same key; write the result to ``store``."""
     key = keys.key(row)
     if not getattr(type(store.initial), "_sums_only", False):
         raise ValueError(
@@ -86,7 +90,7 @@ def _merge_key(
 
 
 def _put(store: ModelStore, key: Any, model: Learner, other: np.ndarray) -> None:
-    """Store a merged model for a key, and add the counts of the other shard's record."""
+    """Store the merged model of a key; add the counts in ``other``, the other shard's record."""
     keys = one_key(key)
     own = store.cache.read(keys)[0]
     own[0, LEARNT:KEY] += other[LEARNT:KEY]

@@ -1,4 +1,7 @@
-"""Records on disk by key: a temporary SQLite file that is removed with its owner."""
+"""Records on disk by key, in a temporary SQLite file.
+
+The record of a key is an array: some counts, then the state of the key's model.
+"""
 
 import contextlib
 import ctypes
@@ -27,10 +30,11 @@ FRESH = 60.0  # age in seconds up to which a file may be in use but not locked y
 
 
 class SpillStore:
-    """Records of ``size`` numbers by key, in a file in ``folder`` (None: the temporary folder).
+    """Stores records of ``size`` numbers by key, in a file in ``folder``.
 
-    The file only extends the memory: it is removed when this object is deleted or the process ends.
-    To keep the models after the process ends, save a state file.
+    If ``folder`` is None, the file is in the folder for temporary files. The file only extends the
+    memory: it is removed when this object is deleted or the process ends. To keep the models for
+    longer, save the ``Keyed``.
     """
 
     def __init__(self, size: int, folder: str | None) -> None:
@@ -61,7 +65,7 @@ class SpillStore:
         return self._connection
 
     def check_process(self) -> None:
-        """Refuse to work in a process that was forked from the owner of the file."""
+        """Raise an error in a process that was forked from the process that created the file."""
         if os.getpid() != self._owner:
             raise RuntimeError(
                 f"these models are partly in a file of process {self._owner}, from which this one "
@@ -84,7 +88,7 @@ class SpillStore:
 
     @property
     def committed(self) -> bool:
-        """Whether the last run was committed; read from the file, so interrupts do not matter."""
+        """Whether the last run was committed; read from the file: right even after an interrupt."""
         (last,) = self._base.execute("PRAGMA user_version").fetchone()
         return bool(last == self._run) and not (self._running and self._base.in_transaction)
 
@@ -98,7 +102,7 @@ class SpillStore:
             self._base.execute("ROLLBACK")
 
     def write(self, keys: KeyBatch, rows: np.ndarray) -> None:
-        """Write the records of keys: all of them, or none."""
+        """Write ``rows``, the records of ``keys``; if an error occurs, none of them is written."""
         with self._transaction():
             for table, names, where in _tables(keys):
                 order = np.argsort(keys.integers) if table == "integers" else range(len(names))
@@ -111,7 +115,7 @@ class SpillStore:
         return _Transaction(self._base, self._running)
 
     def read(self, keys: KeyBatch) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the keys are on disk, as positions in ``keys``, and their records."""
+        """Return the positions in ``keys`` of the keys that are on disk, and their records."""
         found: list[int] = []
         records: list[bytes] = []
         for table, names, where in _tables(keys):
@@ -134,7 +138,7 @@ class SpillStore:
                 )
 
     def all_keys(self) -> tuple[np.ndarray, list[Any]]:
-        """Return all keys: the integers in order, and the others in order."""
+        """Return all keys: the integers in order, and the others in the order of their bytes."""
         integers, others = (
             [key for (key,) in self._base.execute(f"SELECT key FROM {table} ORDER BY key")]
             for table in ("integers", "others")
@@ -142,7 +146,7 @@ class SpillStore:
         return np.array(integers, dtype=np.int64), [decoded(key) for key in others]
 
     def chunks(self) -> Iterator[tuple[KeyBatch, np.ndarray]]:
-        """Yield all keys and records in order, some at a time; integer keys come first."""
+        """Yield all keys and records in order, ``ROWS`` at a time; integer keys come first."""
         for table in ("integers", "others"):
             cursor = self._base.execute(f"SELECT key, record FROM {table} ORDER BY key")
             while some := cursor.fetchmany(ROWS):
@@ -166,7 +170,7 @@ def _remove(base: sqlite3.Connection, folder: str, owner: int) -> None:
 
 
 def remove_abandoned(folder: str | None) -> None:
-    """Remove the files of processes that were killed: nobody holds SQLite's lock on them."""
+    """Remove the files of killed processes: old files on which no process holds SQLite's lock."""
     for path in Path(folder or tempfile.gettempdir()).glob(f"{PREFIX}*/{FILE}"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > FRESH and _abandoned(path):
@@ -187,13 +191,13 @@ def _abandoned(path: Path) -> bool:
 
 
 def _tables(keys: KeyBatch) -> Iterable[tuple[str, list[Any], np.ndarray]]:
-    """Yield the name of each SQLite table, its keys as they are stored, and the keys' rows."""
+    """Yield each SQLite table's name, the keys to store in it, and their positions in ``keys``."""
     yield "integers", keys.integers.tolist(), keys.integer_rows
     yield "others", [encoded(key) for key in keys.others], keys.other_rows
 
 
 class _Transaction:
-    """A block of atomic changes: part of a run's transaction, or a transaction of its own."""
+    """A ``with`` block of atomic changes: a part of a run's transaction, or one of its own."""
 
     def __init__(self, base: sqlite3.Connection, running: bool) -> None:
         self._base, self._running = base, running

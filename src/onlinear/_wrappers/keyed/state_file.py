@@ -1,4 +1,8 @@
-"""Save and load the models and delayed labels of ``Keyed``, some models at a time."""
+"""Save and load the models of ``Keyed``, some at a time, and the rows that wait for a label.
+
+A record is one array: counters of a key (:mod:`onlinear._wrappers.keyed.record_header`), then the
+state of its model.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -24,7 +28,7 @@ ROWS = 4096  # how many records are read at a time
 
 
 def save(models: Models, pending: Pending, path: str | os.PathLike[str]) -> None:
-    """Write models and delayed labels to one file."""
+    """Write models, and the rows that wait for a label, to one file."""
     initial, settings, store = models.initial, models.settings, models.store
     about, template = model_codec.described(initial, full_name(type(initial)))
     waits, rows = pending.described()
@@ -62,9 +66,10 @@ def _checked(store: ModelStore, stamp: float, events: int) -> Iterator[np.ndarra
 def rebuilt(
     header: dict[str, Any], arrays: dict[str, Any], spill: Any = None
 ) -> tuple[Models, Pending]:
-    """Return the models and waiting rows that a header and arrays describe, or refuse them.
+    """Return the models and waiting rows that the header and arrays of a state file describe.
 
-    The caller chooses the folder ``spill``: a file must not decide where loading writes.
+    Invalid contents raise an error. The caller chooses the folder ``spill`` for models that are
+    moved to disk: a state file must not decide where loading writes.
     """
     template = {"state": arrays["state"]} if "state" in arrays else {}
     initial = model_codec.rebuilt(header["keyed"], template, Learner._classes)
@@ -88,7 +93,7 @@ def rebuilt(
 
 
 def _counts(header: dict[str, Any]) -> EventCounts:
-    """Return the counts of events and runs in a header; refuse invalid counts."""
+    """Return the numbers of events, skipped events and runs in a header; refuse invalid numbers."""
     events, skipped = model_codec.count(header["events"]), model_codec.count(header["skips"])
     stamp = float(model_codec.count(int(header["runs"])))
     if stamp != header["runs"] or max(stamp, events) >= 2**53:
@@ -125,7 +130,7 @@ def _key_chunks(integers: np.ndarray, others: Sequence[Any]) -> Iterator[KeyBatc
 
 
 def _check_start(store: ModelStore, start: np.ndarray) -> None:
-    """Refuse a record that new keys start with if a count is not 0 or its state is impossible."""
+    """Refuse the record that new keys start with if a counter is not 0 or its state is invalid."""
     if start[:HEAD].any():
         raise ValueError(f"its new keys start with the counts {start[:HEAD]}")
     _check(store, start[None])

@@ -1,4 +1,8 @@
-"""Statistics of each key's model: rows learnt and skipped, error, last event."""
+"""Statistics of each key's model, read from the key's record.
+
+A record is one array: counters of a key, then the state of its model. An event is a row to be
+learnt, with its key; events are numbered over all keys.
+"""
 
 from collections.abc import Iterable
 from math import nan
@@ -13,7 +17,7 @@ __all__ = ["KeyStatistics", "statistics_columns", "statistics_of"]
 
 
 class KeyStatistics(NamedTuple):
-    """Rows learnt and skipped by the model of a key, its error, and its last event."""
+    """How many rows a key's model learnt and skipped, its error, and its last event's number."""
 
     rounds: int
     skipped: int
@@ -27,7 +31,7 @@ def statistics_of(record: Any) -> KeyStatistics:
 
 
 def statistics_columns(chunks: Iterable[tuple[KeyBatch, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the statistics of all records as columns, in the order of the records."""
+    """Return the statistics in all records as columns, in the order of the records."""
     parts = [_columns(rows) for _, rows in chunks]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     columns = columns or [np.empty(0)] * len(KeyStatistics._fields)

@@ -1,4 +1,7 @@
-"""Run a table of events through ``Keyed``: predict, or predict and learn, all or nothing."""
+"""Predict, or predict and learn, a table of events (rows, each with its key), for ``Keyed``.
+
+Either all events of a table are learnt or, if an error occurs, none.
+"""
 
 from collections.abc import Callable, Iterator
 from math import nan
@@ -122,8 +125,8 @@ class TableRuns:
     def _begin_later(self, keys: KeyBatch, table: EventTable, names: list[str] | None) -> None:
         """Learn again from the first row that is not bad, where learning row by row would begin.
 
-        Row by row, a bad row does not fix the number of columns, so bad rows at the beginning of
-        the stream create no keys.
+        When rows are learnt one by one, a bad row does not fix the number of columns, so bad rows
+        at the beginning of the stream create no keys. Here the same must hold.
         """
         models, rows = self._models, len(table.bad)
         first = rows if table.bad.all() else int(table.bad.argmin())
@@ -162,7 +165,7 @@ class TableRuns:
     def _learn_rows(
         self, store: ModelStore, keys: KeyBatch, table: EventTable, progress: TotalProgress
     ) -> None:
-        """Learn the rows that have a key; if rows break a rule, raise the error of the earliest."""
+        """Learn the rows that have a key; if any breaks a rule, raise the error of the first."""
         slots, broken = np.full(keys.rows, FREE), Outcome(len(table.X), FINE, 0.0)
         for piece in self._pieces(store, keys):
             for rows in store.cache.portions(keys, piece):
@@ -176,10 +179,11 @@ class TableRuns:
                 raise store.refusal(broken, table.X[row], keys.key(row), in_table=True)
 
     def _pieces(self, store: ModelStore, keys: KeyBatch) -> Iterator[np.ndarray]:
-        """Yield the rows that have a key, in pieces; after each piece, pool if this is due.
+        """Yield the rows that have a key, in pieces; with pooling, average weights after each.
 
-        With pooling, a piece ends at the row whose key makes the number of keys 8, 16, 32, …; then
-        the average weights that new keys start with are computed.
+        With pooling, new keys start with the average weights of the other keys. A piece ends at the
+        row whose key makes the number of keys 8, 16, 32, …; then the average is computed. Without
+        pooling, all rows are one piece.
         """
         rows = np.delete(np.arange(keys.rows), keys.missing)
         if not store.pooled:
@@ -199,7 +203,10 @@ class TableRuns:
     # --- both -----------------------------------------------------------------------------------
 
     def _checked(self, keys: Any, X: Any) -> tuple[np.ndarray, list[str] | None, KeyBatch]:
-        """Return rows, column names and keys; refuse what does not fit together or earlier rows."""
+        """Return rows, column names and keys; refuse keys and rows that do not fit together.
+
+        The columns have to be those of earlier rows.
+        """
         checks.same_index(X, keys=keys)
         X, names = checks.table(X)
         keys = key_batch(keys)

@@ -1,4 +1,8 @@
-"""The undo log: copies of records from before a run, in memory or, if large, on disk."""
+"""The undo log: copies of records from before a run, in memory or, if large, on disk.
+
+A record is an array of numbers that holds the model of a key, a slot is the place of a record in
+memory, and a run is one pass over the rows of a table.
+"""
 
 import io
 import os
@@ -16,7 +20,7 @@ IN_MEMORY = 1 << 22  # most bytes in memory; more copies go to a temporary file
 
 
 class UndoLog:
-    """A copy of each record that a run changes, made before its first change.
+    """Copies of the records that a run changes, each made before the run first changes the record.
 
     The temporary file of a large log is kept for the next run, since overwriting a file is much
     faster than writing a new one. A forked child process makes its own temporary file.

@@ -31,11 +31,11 @@ class Late(GuardedBy):
     """A learner with delayed labels: rows are remembered by id until their label arrives.
 
     ``predict_one(x, id=...)`` predicts a row and remembers it; ``learn_one(id=..., y=...)`` learns
-    it when its label arrives, in any order. No row is learnt twice. Labels that arrive twice, too
-    late, or with an unknown id are counted in ``counts_`` and otherwise ignored. ``Late`` adds O(1)
-    time per row to that of the learner. A waiting row takes 8 bytes for each number that is stored
-    for it (its features; a few more for Auto), and 140 to 300 bytes in addition, depending on how
-    many ids of learnt or expired rows are remembered.
+    the row when its label arrives. Labels may arrive in any order. No row is learnt twice. Labels
+    that arrive twice, too late, or with an unknown id are counted in ``counts_`` and otherwise
+    ignored. ``Late`` adds O(1) time per row to that of the learner. A waiting row takes 8 bytes for
+    each number that is stored for it (its features; a few more for Auto), and 140 to 300 bytes in
+    addition, depending on how many ids of learnt or expired rows are remembered.
 
     If a label is refused, or the learner skips it (``on_bad="skip"``), the row keeps waiting for a
     valid label. A row that cannot be predicted is not remembered.
@@ -54,8 +54,8 @@ class Late(GuardedBy):
         expire_after ≥ 1, or for a time, expire_after > 0. None means no limit.
     clock : callable, default time.time
         Returns the time in seconds; used if ``expire_after`` is a time. The clock may also return
-        the time of the latest event in the data. State files hold the arrival times of the rows,
-        but not the clock: with ``time.time``, saved rows keep ageing while no process runs.
+        the time of the latest row in the data. State files hold the arrival times of the rows, but
+        not the clock: with ``time.time``, saved rows keep ageing while no process runs.
 
     Examples
     --------
@@ -99,8 +99,8 @@ class Late(GuardedBy):
     def predict_one(self, x: Any, id: Any = None) -> float:
         """Predict the label of one row, and remember it if it has an ``id``; learn nothing.
 
-        An id is a number, a string, bytes, a tuple of them, or any other hashable object (which
-        cannot be saved to a file). If a row with the same id already waits, was learnt or has
+        An id is a number, a string, bytes, a tuple of them, or any other hashable object (but such
+        an id cannot be saved to a file). If a row with the same id already waits, was learnt or has
         expired, the new row is only predicted.
         """
         if id is not None:
@@ -162,7 +162,7 @@ class Late(GuardedBy):
 
     @exclusive
     def expire(self) -> int:
-        """Expire waiting rows that are too old; return how many.
+        """Expire waiting rows that are too old; return how many there were.
 
         Rows that are too old also expire whenever a new row or a label arrives.
         """
@@ -174,7 +174,7 @@ class Late(GuardedBy):
     @property
     @atomic
     def counts_(self) -> LateCounts:
-        """Counts of rows that wait, were learnt or expired, and of labels that matched no row."""
+        """Counts of waiting, learnt and expired rows, and of labels that matched no waiting row."""
         return self._pending.counts
 
     @property

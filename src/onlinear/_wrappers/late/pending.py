@@ -1,4 +1,4 @@
-"""Delayed-label bookkeeping shared by ``Late`` and ``Keyed``: rows that wait for their label."""
+"""``Pending``: rows that wait for their delayed labels; used by ``Late`` and ``Keyed``."""
 
 import math
 import time
@@ -62,14 +62,14 @@ class Pending:
         How many rows can wait, limit ≥ 1: when one more arrives, the oldest expires. The ids of the
         last ``limit`` settled rows (learnt or expired) are remembered too.
     expire_after : int, timedelta or None
-        The age at which a row expires: after more than this many later rows, or more than this time
-        by the clock. With ``expire_after=None``, rows do not expire by age. Rows expire in the
-        order in which they arrived.
+        The age at which a row expires: once more than this many rows have arrived after it, or once
+        it is older than this time by the clock. With ``expire_after=None``, rows do not expire by
+        age. Rows expire in the order in which they arrived.
     clock : callable
         Returns the time in seconds. Times must be comparable after a restart, so ``time.monotonic``
         cannot be used.
     owner : str
-        The class that error messages name.
+        The name of the class to put into error messages.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class SettledIds:
         self.trim()
 
     def trim(self) -> None:
-        """Drop the oldest ids beyond ``limit``; may be called again after Ctrl-C interrupted it."""
+        """Drop the oldest ids until ``limit`` are left; call again if Ctrl-C interrupted this."""
         while len(self) > self.limit:
             while not self._parts[0]:
                 del self._parts[0]
@@ -49,5 +49,5 @@ class SettledIds:
             del self._leaving[-1]
 
     def items(self) -> Iterable[tuple[Hashable, int]]:
-        """Return pairs of an id and LEARNT or EXPIRED, oldest first."""
+        """Return pairs (id, LEARNT or EXPIRED), oldest id first."""
         return (item for part in self._parts for item in part.items())

@@ -1,4 +1,8 @@
-"""Convert delayed-label bookkeeping to a header and arrays of a state file, and back."""
+"""Convert the waiting rows and settled ids of ``Late`` to arrays of a state file, and back.
+
+A waiting row was predicted, but its label has not arrived. Rows that were learnt, or that expired
+because they waited too long, are settled; of these rows, only the ids are kept.
+"""
 
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -16,7 +20,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class PendingContents(NamedTuple):
-    """The contents of a ``Pending``: waiting rows, and the ids of rows learnt or expired."""
+    """What a ``Pending`` keeps: waiting rows, settled ids, and how each id was settled."""
 
     rows: RowColumns
     settled: list[Any]
@@ -51,7 +55,7 @@ def to_arrays(contents: PendingContents, *, timed: bool) -> dict[str, np.ndarray
 
 
 def from_arrays(arrays: dict[str, np.ndarray], *, timed: bool) -> PendingContents:
-    """Return the waiting rows and settled ids in a state file's arrays; refuse invalid arrays."""
+    """Return waiting rows and settled ids from a state file's arrays; refuse invalid arrays."""
 
     def vector(name: str, kind: str) -> np.ndarray:
         values = arrays[f"late {name}"]

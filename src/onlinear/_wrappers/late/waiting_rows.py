@@ -1,9 +1,9 @@
-"""Waiting rows by id and by age, in memory that grows and shrinks with their number.
+"""Rows that wait for labels, found by id or by age, in memory that grows and shrinks.
 
-The numbers of a row are stored in a slot, that is, in one row of an array called a block; free
-slots are reused. Ids are divided among many small dicts by their hash, so that resizing a dict is
-quick. The slots form a doubly linked list by age. Slot 0 holds no row; it marks both ends of the
-linked list.
+The numbers needed to learn a waiting row, its *ticket*, are stored in a *slot*: one row of an array
+called a block. Free slots are reused. Ids are divided among many small dicts by their hash, so that
+resizing a dict is quick. The slots form a doubly linked list, ordered by age. Slot 0 holds no
+waiting row; it marks both ends of the linked list.
 """
 
 from array import array
@@ -40,9 +40,8 @@ class RowColumns(NamedTuple):
 class WaitingRows:
     """Rows that wait for a label, each with an id and the data needed to learn it.
 
-    The ticket of a row has the numbers that the learner needs to learn it later. Rows are numbered
-    in the order of their arrival. With ``timed``, arrival times are stored too. If :meth:`add` or
-    :meth:`remove` is interrupted, :meth:`mend` must be called.
+    Rows are numbered in the order of their arrival. With ``timed``, arrival times are stored too.
+    If :meth:`add` or :meth:`remove` is interrupted, :meth:`mend` must be called.
     """
 
     def __init__(self, *, timed: bool) -> None:
@@ -65,7 +64,7 @@ class WaitingRows:
         self._spare: np.ndarray | None = None  # an empty block to reuse
 
     def slot(self, id: Hashable) -> int | None:
-        """Return the slot of the row with this id; None if no such row waits."""
+        """Return the slot of the row with this id, or None if no such row waits."""
         return self.slots[hash(id) % SHARDS].get(id)
 
     def row(self, slot: int) -> WaitingRow:
@@ -131,7 +130,7 @@ class WaitingRows:
         self.younger[last] = self.older[0] = slot
 
     def mend(self, settled: Callable[[Hashable], bool]) -> None:
-        """Rebuild the lists after an interrupt, without rows for which ``settled(id)`` is true."""
+        """Repair the lists after an interrupt; drop the rows for which ``settled(id)`` is true."""
         slots = []
         for shard in self.slots:
             for id in [id for id in shard if settled(id)]:

@@ -1,1 +1,1 @@
-"""The parts of Auto: experts, their combination, outliers, labels, rounds, explanations."""
+"""The parts of ``Auto``, among them its experts (LASER learners) and how they are combined."""

@@ -1,4 +1,4 @@
-"""Refuse states of Auto that no sequence of rows can produce."""
+"""Refuse states of Auto, read from a file, that no sequence of rows can produce."""
 
 from typing import Any
 
@@ -34,7 +34,10 @@ NEARLY = 1.01  # factor by which a state may exceed a limit because of rounding
 
 
 def check_states(stack: Any, largest: float) -> None:
-    """Refuse stacked states that no rows with |x_i| and |y| up to ``largest`` can produce."""
+    """Refuse states that no rows with |x_i| and |y| up to ``largest`` can produce.
+
+    The first axis of every array in ``stack`` numbers the states.
+    """
     t = stack.t
     _check_columns(stack, t, NEARLY * largest)
     _check_labels(stack.labels, t[:, 0], stack.mean.shape[1], stack.losses.shape[1], largest)
@@ -60,7 +63,7 @@ def _check_columns(stack: Any, t: np.ndarray, largest: float) -> None:
 
 
 def _check_labels(labels: np.ndarray, t: np.ndarray, d: int, experts: int, largest: float) -> None:
-    """Refuse impossible label statistics; in these, labels are stored minus the first label y₁."""
+    """Refuse impossible statistics of the labels; they are of labels minus the first label y₁."""
     value = labels.T
     check_range("a first label", np.abs(value[FIRST]), 0, NEARLY * largest)
     check_range("a lowest label", value[LOW], -4 * largest, 0)

@@ -1,24 +1,26 @@
 """Combine the experts of Auto by online ridge regressions, mixed by exponential weights.
 
-Given the experts' predictions p_k with mean p̄ and other features, f = (p_k − p̄, …), each ridge
-predicts y − p̄ with its own weights v,
+The features f = (p_k − p̄, …) are the experts' predictions p_k minus their mean p̄, and past labels
+and errors. Each ridge predicts y − p̄ by vᵀf, and updates its weights v by
 
     T ← T + ρI,   v ← v + Tf (y − p̄ − vᵀf)/(σ² + fᵀTf),   T ← T − Tf fᵀT/(σ² + fᵀTf)
 
-T is the covariance of the weights v, with T₀ = τI, and ρ is their drift (0 for the first ridge). σ²
-is a running mean of squared errors, so the weights do not depend on the units of y. The ridges'
-predictions, clipped to the range of the labels, are mixed by exponential weights on ℓ = error²/2σ².
-In each round, a fixed share α of the weights is spread evenly, so that the mixture can switch
-between the ridges at any time.
+T is the covariance of the weights v, with T₀ = τI, and ρ is the variance that drift adds to them
+per round (0 for the first ridge). σ² is a running mean of Auto's squared errors, so the weights do
+not depend on the units of y. The ridges' predictions, clipped to the range of the labels, are
+averaged with exponential weights, for which the loss of a ridge is ℓ = error²/2σ². In each round, a
+fixed share α of the exponential weights is spread evenly, so that the mixture can switch between
+the ridges at any time.
 
-The regret against the best fixed combination v of the experts is known exactly. For the ridge
+The regret against the best fixed combination v of the features is known exactly. For the ridge
 without drift, if nothing is clipped,
 
     Σ ℓ = ½ min over v of (Σ (y − p̄ − vᵀf)²/σ² + ‖v‖²/τ) + Σ ℓ·χ/(σ² + χ),    χ = fᵀTf
 
-For a mixture of M ridges over T rounds, Σ ℓ is at most the Σ ℓ of any single ridge, plus ln M, plus
-T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}), where ω_i is the weight of
-ridge i. A single expert, too, is such a combination: its v is a unit vector.
+For a mixture of M ridges over T rounds (T is a number here), Σ ℓ is at most the Σ ℓ of any single
+ridge, plus ln M, plus T ln 1/(1 − α + α/M), plus Σ (ℓ of the mixture + ln Σ ω_i e^{−ℓ_i}), where
+ω_i is the exponential weight of ridge i, and ℓ_i its loss. A single expert is also a fixed
+combination: its v is a unit vector.
 """
 
 import math
@@ -34,7 +36,7 @@ OWN, LEAST, LEARNING, MIXING, SUMS = range(5)
 
 @kernel
 def combine(V, trust, f, middle, low, high):
-    """Return the weighted mean of the ridges' predictions, each clipped to [low, high]."""
+    """Return the mean, weighted by ``trust``, of the ridges' predictions clipped to [low, high]."""
     total = 0.0
     for i in range(trust.size):
         total += trust[i] * min(max(middle + dot(V[i], f), low), high)

@@ -1,8 +1,8 @@
 """The experts of Auto: LASER learners of several adaptation speeds, on scaled and on raw columns.
 
 The last expert on raw columns is for relationships that change abruptly. This expert assumes hardly
-any drift, but resets its covariance Σ when its squared error, divided by 1 + χ, is more than nine
-times the running mean of this quotient.
+any drift, but resets its covariance Σ when its squared error, divided by 1 + χ (χ = xᵀΣx), is more
+than nine times the running mean of this quotient.
 """
 
 import math

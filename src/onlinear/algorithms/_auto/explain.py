@@ -1,4 +1,4 @@
-"""The text of ``Auto.explain``: the speed of drift, the leading expert, outliers, a table."""
+"""The text of ``Auto.explain``: speed of drift, leading expert, outliers, table of experts."""
 
 import math
 from typing import NamedTuple
@@ -18,11 +18,13 @@ AGES = np.geomspace(0.3, 2e5, 300)  # ages, in rows, among which these quantiles
 class Beliefs(NamedTuple):
     """What ``explain`` shows: each expert's name, memory, error and weight; counts of outliers.
 
-    ``memories`` say how many past rows an expert uses, roughly; ``errors`` are root mean squares of
-    recent errors; ``losses`` are sums of squared errors over all rows. ``weights`` are the experts'
-    weights in the prediction. ``past`` are the weights of past labels and errors, in the order
-    label, error, label, error. ``overall`` are the experts' weights in the best fixed combination
-    over all rows.
+    ``memories`` say how many past rows each expert uses, roughly (NaN for experts on unscaled
+    columns, 0 for the last expert, the mean of y); ``errors`` are the root mean squares of the
+    experts' recent errors; ``losses`` are the experts' sums of squared errors over all rows.
+    ``weights`` are the experts' weights in the prediction. ``past`` are the weights of the last
+    label, the last error, the label before, the error before, and so on. ``overall`` are the
+    experts' weights in the best fixed combination over all rows. ``leader`` is the number of the
+    expert that has led since row ``since``, and ``error`` is Auto's own recent error.
     """
 
     rows: int
@@ -45,10 +47,11 @@ class Beliefs(NamedTuple):
 def _memory(memories: list[float], overall: np.ndarray) -> float:
     """Return how many rows back a combination of experts looks, given the experts' weights.
 
-    An expert of memory m gives a row of age a the weight e^{−a/m}/m. The result is the geometric
-    mean of the ages between the quartiles of the combined weights. Unlike the memory of the leading
-    expert alone, this mean changes little when the experts' weights change. The result is NaN if
-    the experts on unscaled columns have more weight than the experts of positive, finite memory.
+    An expert of memory m gives a row of age a the weight e^{−a/m}/m. The combined weights are a
+    distribution of ages, and the result is the geometric mean of its quantiles between the first
+    and the third quartile. Unlike the memory of the leading expert alone, this mean changes little
+    when the experts' weights change a little. The result is NaN if the experts on unscaled columns
+    have more weight than the experts of positive, finite memory.
     """
     known = np.isfinite(memories) & (np.array(memories) > 0.0)
     weights, given = overall[known], overall[np.isnan(memories)]

@@ -1,7 +1,8 @@
-"""Label statistics of Auto: range, noise, outliers, and which expert leads.
+"""Label statistics of ``Auto``: range, noise, outliers, and which expert leads.
 
-All label statistics of one ``Auto`` are stored in one array, in which labels are kept minus the
-first label y₁.
+The experts are the learners that ``Auto`` combines; the one with the least recent loss leads. The
+noise variance σ² is a running mean of the squared errors of ``Auto``. All label statistics of one
+``Auto`` are stored in one array, with the first label y₁ subtracted from the other labels.
 """
 
 import math
@@ -38,9 +39,9 @@ ABSURD = 10.0  # a label farther than this many σ from the prediction is clippe
 FINE_LABEL = 1e-3  # for clipping, σ counts as at least this share of the labels' range
 FINEST = 1e-24  # in learning, σ² is at least this share of the squared range of the labels
 
-# indices: y₁; range and mean of the labels minus y₁; σ²; how many of the last labels were clipped
-# without a break; how many labels and entries of x were clipped so far; the leading expert and
-# since which row; Auto's squared loss
+# indices: y₁; range and mean of the labels minus y₁; σ²; how many labels up to the last were
+# clipped in succession; how many labels and entries of x were clipped so far; the leading expert
+# and since which row; Auto's squared loss
 FIRST, LOW, HIGH, MEAN, NOISE, STREAK, CUT, CUT_ENTRIES, LEADER, SINCE, LOSS = range(11)
 # more indices: whether one of the first rows was dropped; a fading count of outlying labels; the
 # distance of the last outlying label from its prediction; how many labels were not learnt
@@ -58,8 +59,9 @@ def allowed_range(labels, rounds):
 def judge(labels, n, y, guess):
     """Return the label of round n, clipped if it is an outlier, and whether to learn it at all.
 
-    The label is judged by its distance from the prediction ``guess``, and outliers are counted in
-    ``labels``.
+    The label y is judged by its distance from the prediction ``guess``, and outliers are counted in
+    ``labels``, the array of the label statistics. If the label is not to be learnt, ``guess`` is
+    returned in its place.
     """
     if n <= EARLY:
         return y, True
@@ -95,13 +97,13 @@ def compare_experts(labels, losses, recent, n, y, guess, middle, f):
 
 @kernel
 def noise_of(labels):
-    """Return σ², but at least a small share of the labels' squared range."""
+    """Return the noise variance σ², but at least a small share of the labels' squared range."""
     return max(labels[NOISE], FINEST * (labels[HIGH] - labels[LOW]) ** 2)
 
 
 @kernel
 def shift_past(past, y, e):
-    """Insert the label and error of this round in front of those of earlier rounds."""
+    """Insert the label y and the error e of this round in front of those of earlier rounds."""
     for i in range(past.size - 1, 1, -1):
         past[i] = past[i - 2]
     if past.size:

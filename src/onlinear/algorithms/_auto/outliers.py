@@ -3,19 +3,20 @@
 An entry is an outlier if it is more than 20 standard deviations from its column's mean, and outside
 the range of the column's earlier values by more than the width of that range. In a column that has
 been constant, an entry is an outlier if its distance from the constant is more than a thousand
-times the constant's size.
+times the constant's absolute value.
 
 An outlier is replaced by the column's mean. However, an outlier is learnt if the column had another
-outlier within the last few thousand rows, and if the new one is at most four times as far from the
-mean as that one. An outlier that is learnt is clipped to 40 standard deviations (the next one to
-80) and widens the range. Because repeated outliers are learnt, genuine level shifts and recurring
-events are learnt too. To predict its row, even an outlier that is learnt is replaced by the mean,
-since the learnt weights are unreliable so far from earlier rows.
+outlier within the last few thousand rows, and if it is at most four times as far from the mean as
+that earlier outlier. An outlier that is learnt is clipped to 40 standard deviations from the mean
+(the next one to 80) and widens the range. Because repeated outliers are learnt, genuine level
+shifts and recurring events are learnt too. For the prediction of its row, even an outlier that is
+learnt afterwards is replaced by the mean, since the learnt weights are unreliable so far from
+earlier rows.
 
-In the first ten rows, standard deviations mean little. So in the first ten rows, one value of a
-column is replaced by the median if it is more than 50 times as far from the median as all other
-values. If all other values are equal, the value is replaced if its distance from the median is more
-than a thousand times the median.
+In the first ten rows, standard deviations mean little. So in the first ten rows, at most one value
+of each column is replaced by the median if it is more than 50 times as far from the median as all
+other values. If all other values are equal, the value is replaced if its distance from the median
+is more than a thousand times the median's absolute value.
 """
 
 import math
@@ -35,7 +36,11 @@ ALIKE = 4.0  # an outlier is accepted if it is at most this many times as far aw
 
 @kernel
 def believable(distance, absurd, last):
-    """Return whether to accept an outlier; ``absurd`` is the decaying count of outliers."""
+    """Whether to accept an outlier, given its distance from the mean.
+
+    For an outlying label, it is the distance from the prediction. ``absurd`` is the decaying count
+    of outliers, and ``last`` the distance of the last outlier.
+    """
     return absurd >= RECENT and distance <= ALIKE * last
 
 
@@ -43,9 +48,9 @@ def believable(distance, absurd, last):
 def clean(x, n, mean, spread, seen, absurd, last, learning, out):
     """Write x, with outliers replaced, to ``out``.
 
-    n rows were seen so far, and ``seen`` holds the range of each column. ``absurd`` is the decaying
-    count of outliers per column, ``last`` the distance of the last outlier from the mean. With
-    ``learning``, outliers that :func:`believable` accepts are only clipped.
+    n rows were seen so far. For each column, ``spread`` is the variance, ``seen`` the range,
+    ``absurd`` the decaying count of outliers, and ``last`` the distance of the last outlier from
+    the mean. With ``learning``, outliers that :func:`believable` accepts are only clipped.
     """
     for j in range(x.size):
         out[j] = x[j]

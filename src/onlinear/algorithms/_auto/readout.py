@@ -1,4 +1,4 @@
-"""Coefficients, expert weights and regret of Auto, computed from its state."""
+"""Auto's coefficients and regret, and the weights of its experts (the models it combines)."""
 
 import math
 from typing import Any, NamedTuple
@@ -26,14 +26,15 @@ class Regret(NamedTuple):
     """The losses of Auto and of its experts on the clipped labels, from the second label on.
 
     ``left_out``
-        How many labels were skipped as outliers; the losses leave out these labels.
+        How many labels were not learnt because they are outliers; the losses leave out these
+        labels.
     ``loss``, ``experts``
-        The sum of Auto's squared errors, and the sums for each expert.
+        The sum of Auto's squared errors, and that of each expert's squared errors.
     ``weighted``, ``combination``, ``ceiling``
-        Auto's loss if the squared error of row t is divided by 2σ_t², with σ_t² a running mean of
-        squared errors; the least such loss of a fixed combination v of all features plus ‖v‖²/0.2;
-        and the upper bound on ``weighted``: ``combination`` plus the costs of learning it and of
-        mixing the ridges.
+        Auto's weighted loss, in which the squared error of row t is divided by 2σ_t², with σ_t² a
+        running mean of squared errors; the minimum, over fixed combinations v of all features, of
+        this loss plus ‖v‖²/0.2; and the upper bound on ``weighted``: ``combination`` plus the costs
+        of learning v and of mixing two ridge regressions.
     """
 
     left_out: int
@@ -45,7 +46,7 @@ class Regret(NamedTuple):
 
 
 def names_of_experts(c: np.ndarray) -> list[str]:
-    """Return the names of the experts; the last expert is the mean of y."""
+    """Return the names of the experts: LASERs with parameters c, and last the mean of y."""
     names = [f"LASER, c = {c_k:g}" for c_k in c[: len(STANDARD)]]
     names += [f"LASER, c = {c_k:g}, given units" for c_k in c[len(STANDARD) :]]
     return [*names, "the mean of y"]
@@ -75,10 +76,10 @@ def weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shares(weights: np.ndarray, experts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Convert the weights of the combination's features to weights of the experts' predictions p_k.
+    """Convert weights of Auto's features to weights of the experts' predictions p_k.
 
     The features are the p_k and the past labels, all minus the mean of the p_k, and the past
-    errors. The weights of the past labels and errors are returned, too, unchanged.
+    errors. The weights of the past labels and errors are returned unchanged, as a second array.
     """
     share, past = weights[: experts + 1], weights[experts + 1 :]
     return share + (1.0 - share.sum() - past[::2].sum()) / (experts + 1), past

@@ -1,8 +1,9 @@
-"""One round of Auto: predict a row, then learn its label, at once or delayed.
+"""One round of Auto: predict a row, then learn its label, at once or after a delay.
 
-A ticket holds what is known about a row when it is predicted: the row, the features of the
-combination, and a few numbers. A label is learnt from the ticket that was made when its row was
-predicted, whether the label arrives at once or after later rows.
+A ticket is an array that holds what is known about a row when it is predicted: the row, the
+features from which the experts' predictions are combined, and a few numbers. A label is learnt from
+the ticket that was made when its row was predicted, whether the label arrives at once or after
+later rows.
 """
 
 from onlinear._numerics.linalg import kernel, reset, scale
@@ -59,7 +60,7 @@ def scratch(d: int) -> int:
 
 @kernel(inline="always")
 def split_scratch(work, d, F):
-    """Split the scratch memory: the ticket, the cleaned x, values to sort, arrays for learning."""
+    """Split scratch memory into a ticket, x without outliers, values to sort, and other arrays."""
     flat, D = work.reshape(work.size), d + 1
     ticket, flat = flat[: d + F + NUMBERS], flat[d + F + NUMBERS :]
     tidy, new_mean, new_spread, flat = flat[:d], flat[d : 2 * d], flat[2 * d : 3 * d], flat[3 * d :]
@@ -90,7 +91,7 @@ def begin(state):
 
 @kernel
 def issue_ticket(state, x, u, given, tidy, ticket):
-    """Write the prediction of a row, and all else known before its label, to ``ticket``."""
+    """Predict a row; write the prediction, and all else known before the label, to ``ticket``."""
     (
         t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
         trust, _, _, _, _,
@@ -122,10 +123,10 @@ def issue_ticket(state, x, u, given, tidy, ticket):
 
 @kernel
 def _learn_row(state, params, x, n, tidy, room):
-    """Learn what the columns of a row look like: replace and count outliers, update the scaling.
+    """Learn from a row's features: replace and count outliers, and update the scaling of columns.
 
-    The row without outliers is then written to two arrays of ``room``: standardized to ``u``, and
-    unscaled to ``given``, each after a leading 1.
+    The row without outliers is then written to two scratch arrays in ``room``: standardized to
+    ``u``, and unscaled to ``given``, each after a leading 1.
     """
     (
         t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
@@ -205,7 +206,7 @@ def learn_label(state, params, ticket, y, tidy, values, room):
 
 @kernel
 def _settle_early(early, values):
-    """Replace outliers in the first rows; move a row with an outlying label to their end.
+    """Replace outliers in the first rows; move a row with an outlying label behind the others.
 
     Return how many entries of x were replaced, and the index of the row with the outlying label,
     or −1 if there is none.

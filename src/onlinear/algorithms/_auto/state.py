@@ -1,4 +1,4 @@
-"""The parameters of Auto's step, and the names of the arrays in its state."""
+"""The parameters of Auto's step, and the names of the arrays in Auto's state."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,11 @@ __all__ = ["AutoParams", "AutoState"]
 
 
 class AutoParams(NamedTuple):
-    """How many past labels and errors are features; c of each expert; drift of each ridge."""
+    """How many past labels and errors are features; c of each expert; drift of each ridge.
+
+    The experts are LASER learners with the parameters c. The ridges are ridge regressions that
+    combine the experts' predictions.
+    """
 
     lags: float
     c: np.ndarray
@@ -16,7 +20,10 @@ class AutoParams(NamedTuple):
 
 
 class AutoState(NamedTuple):
-    """Auto's state: rounds, experts, scaling, label statistics, past labels, ridges, first rows."""
+    """The arrays of Auto's state, for rounds, experts, scaling, labels, ridges and the first rows.
+
+    W and S hold the weights and covariances of the experts, V and T those of the ridges.
+    """
 
     t: np.ndarray
     rounds: np.ndarray

@@ -1,1 +1,1 @@
-"""The harness that runs the figures and tables of the papers and writes their pages."""
+"""The code that reproduces figures and tables of the papers and writes a page on each."""

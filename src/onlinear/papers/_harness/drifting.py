@@ -1,4 +1,4 @@
-"""Experiments on drift: tune parameters on one stream, average losses over other streams."""
+"""Experiments on drift: tune parameters on one stream, and average losses over other streams."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -35,19 +35,19 @@ FEW = 10  # at most this many repeats for other interpretations of the paper
 
 
 class LossCurves(NamedTuple):
-    """Cumulative losses of tuned learners at some rounds, as arrays of repeats × rounds."""
+    """Cumulative losses of tuned learners at some rounds: an array (repeats × rounds) for each."""
 
     tuned: dict[str, str]  # the chosen parameters, as text
     losses: dict[str, np.ndarray]
     rounds: np.ndarray
 
     def total(self, name: str) -> float:
-        """Return a learner's total loss, the mean over the repeats."""
+        """Return the total loss of a learner, averaged over the repeats."""
         return float(self.losses[name][:, -1].mean())
 
 
 class _Trial(NamedTuple):
-    """Learners to run on one stream, which is drawn with a seed."""
+    """Learners to run on one stream, which :func:`paired` generates from arguments and a seed."""
 
     stream: Stream
     seed: int
@@ -64,9 +64,9 @@ def compared(
 ) -> list[LossCurves]:
     """Choose the best learner of each family on a tuning stream; run it on other such streams.
 
-    A family is one kind of learner with different values of its parameters. The result has the
-    curves for each entry of ``streams``; the streams that an entry describes differ in their seeds
-    only.
+    A family is one kind of learner with different values of its parameters. An entry of ``streams``
+    has the arguments with which :func:`paired` generates streams from different seeds: one to tune
+    on, and one for each repeat. The result has the loss curves for each entry.
     """
     seeds = study.seeds[:repeats]
     tuning = [
@@ -94,7 +94,10 @@ def compared(
 
 
 def _words(best: Learner, family: Sequence[Learner]) -> str:
-    """Return, as text, the best learner's values of the parameters that vary in its family."""
+    """Return, as text, the best learner's values of the parameters that vary in its family.
+
+    An asterisk marks the smallest or largest value in the family.
+    """
     params = [learner.get_params() for learner in family]
     varied = {key: sorted({each[key] for each in params}) for key in params[0] if key != "on_bad"}
     chosen = best.get_params()
@@ -106,7 +109,7 @@ def _words(best: Learner, family: Sequence[Learner]) -> str:
 
 
 def _best(trial: _Trial) -> Learner:
-    """Return the learner with the lowest loss on the stream of a trial."""
+    """Return the learner of a trial with the lowest total loss."""
     return trial.learners[int(_losses(trial, 1)[-1].argmin())]
 
 
@@ -129,17 +132,17 @@ def spread(losses: np.ndarray) -> float:
 
 
 def below(curves: LossCurves, one: str, *others: str) -> bool:
-    """Return whether one learner's mean loss is significantly lower than that of all others.
+    """Return whether one learner's mean loss is significantly lower than those of the others.
 
-    Losses are compared stream by stream: the 95 % confidence interval of the mean difference from
-    every other learner must lie above 0.
+    Losses are compared stream by stream: for each other learner, the 95 % confidence interval of
+    the mean of its total loss minus that of ``one`` must lie above 0.
     """
     apart = [curves.losses[other] - curves.losses[one] for other in others]
     return all(each[:, -1].mean() > spread(each) for each in apart)
 
 
 def shown(curves: LossCurves, *names: str) -> str:
-    """Return the mean total losses of some learners as text."""
+    """Return the mean total losses of the named learners, or of all, as text."""
     return ", ".join(f"{name} {curves.total(name):,.0f}" for name in names or curves.losses)
 
 
@@ -159,9 +162,9 @@ def undecided(curves: LossCurves, one: str, *others: str) -> str:
 def picture(
     titles: Iterable[str], curves: Sequence[LossCurves], rows: int = 1, beside: str | None = None
 ) -> Picture:
-    """Return a picture with the loss curves of each stream in a panel.
+    """Return a picture with a panel of loss curves for each entry of ``curves``.
 
-    If ``beside`` names a learner, a second panel below the first has the losses divided by the
+    If ``beside`` names a learner, another panel below each of these has the losses divided by the
     losses of that learner.
     """
     columns = len(curves) // rows
@@ -220,7 +223,8 @@ def readings(
 ) -> list[Table]:
     """Tune and run all learners under other interpretations of the paper; return tables of losses.
 
-    ``otherwise`` maps the name of an interpretation to the arguments of the streams it changes.
+    ``otherwise`` maps the name of an interpretation to the arguments of the streams that it
+    changes, with their new values.
     """
     other = [
         (title, name, {**stream, **changed})

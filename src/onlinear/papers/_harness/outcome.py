@@ -1,4 +1,4 @@
-"""The outcome of a reproduction: claims, numbers, pictures and a verdict."""
+"""The outcome of reproducing a figure or table: claims, numbers, pictures and a verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Write the HTML pages of figures and tables, and an index of the pages in a folder."""
+"""Write an HTML page on each reproduced figure or table, and an index of the pages."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ INDEX = "index.html"
 
 
 def write(folder: Path, name: str, outcome: Outcome, study: Study) -> None:
-    """Write the page of a figure or table, its pictures and its numbers."""
+    """Write the page on a figure or table, with files of its pictures and numbers, to a folder."""
     title, sections = words(script(name))
     drawings, files = [], {}
     for number, (figure, caption) in enumerate(outcome.pictures, 1):
@@ -48,13 +48,13 @@ def write(folder: Path, name: str, outcome: Outcome, study: Study) -> None:
 
 
 def write_not_run(folder: Path, name: str, why: str) -> None:
-    """Record why a figure or table could not be run, unless an earlier run left a page."""
+    """Write a file that says why a figure or table was not run, unless it has results already."""
     if not (folder / f"{name}.json").exists():
         _put(folder, name, {"verdict": "not run", "why": why})
 
 
 def write_index(folder: Path) -> Path:
-    """Write the index: verdicts and pictures of all results in the folder; return its path."""
+    """Write an index page with the verdicts and pictures of all results; return its path."""
     rows, parts = [], []
     for name in NAMES:
         record = _got(folder, name)
@@ -94,7 +94,7 @@ def _files(name: str, pictures: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _verdict(outcome: Outcome) -> list[Table]:
-    """Return tables that say which claims hold: one of the paper's claims, one of our own."""
+    """Return tables that say which claims hold: one on the paper's claims, and one on our own."""
     tables = []
     for heading, column, ours in (
         (f"The verdict: {outcome.verdict}", "what the paper says", False),
@@ -121,7 +121,7 @@ def _put(folder: Path, name: str, record: dict[str, Any]) -> None:
 
 
 def _got(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return the results on a figure or table that a run wrote to the folder; None if none did."""
+    """Return the results that a run wrote to the folder on a figure or table; None if none did."""
     try:
         record: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:

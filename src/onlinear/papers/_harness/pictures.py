@@ -81,7 +81,7 @@ def styled(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @styled
 def new(rows: int = 1, columns: int = 1, height: float = 2.6, **options: Any) -> tuple[Figure, Any]:
-    """Return a figure as wide as the page's text, with rows ``height`` inches high, and its axes.
+    """Return a new figure, as wide as a page's text, and its axes; rows are ``height`` inches high.
 
     The options are those of ``Figure.subplots``; the axes are always returned as an array.
     """

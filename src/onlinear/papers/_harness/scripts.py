@@ -1,4 +1,4 @@
-"""The list of reproducible figures and tables, and the module of each."""
+"""The figures and tables that can be reproduced, and the module that reproduces each."""
 
 import importlib
 import inspect
@@ -31,7 +31,7 @@ SECTIONS = ("The claim", "What is run", "The reading")
 
 
 class Script(NamedTuple):
-    """A figure or table: its name, the text of its page, and how it is run."""
+    """A figure or table: its name, the text of its page, and the function that reproduces it."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ class ScriptText(NamedTuple):
 
 
 def known(name: str) -> str:
-    """Return a name as spelled in ``NAMES``; dots, underscores and spaces count as dashes."""
+    """Return a name as spelled in ``NAMES``; dots, underscores and spaces in it become dashes."""
     plain = re.sub(r"[._ ]", "-", name.lower())
     if plain not in NAMES:
         raise ValueError(f"there is no figure or table {name!r}; there are {', '.join(NAMES)}")
@@ -54,7 +54,7 @@ def known(name: str) -> str:
 
 
 def script(name: str) -> Script:
-    """Return the script of a figure or table, given its name.
+    """Return the :class:`Script` of a figure or table, given its name.
 
     >>> script("laser-fig-7.1").name
     'laser-fig-7-1'

@@ -39,8 +39,8 @@ class Study:
     seed : int, default 0
         The seed of the first stream. Parameters are tuned on a separate stream.
     quick : bool, default False
-        Whether to run for seconds only. With ``quick=True``, scripts that take long use less data,
-        so their numbers differ.
+        Whether to run for seconds only. With ``quick=True``, figures and tables that take long use
+        less data, so their numbers differ from those of a full run.
     folder : Path, optional
         The folder of real data sets; see :func:`onlinear.streams.load`.
     download : bool, default True
@@ -72,7 +72,7 @@ class Study:
         return range(self.seed, self.seed + self.repeats)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return the result of ``work`` for each item, in order; in parallel inside :meth:`hands`.
+        """Return the results of ``work`` for all items, in order; :meth:`hands` makes it parallel.
 
         ``work`` is a module-level function or a partial of one; items are pickled, so keep them
         small.
@@ -92,7 +92,7 @@ class Study:
 
     @contextmanager
     def hands(self, processes: int) -> Iterator[None]:
-        """Let :meth:`map` use ``processes`` processes in the ``with`` block, then end them."""
+        """Let :meth:`map` use several processes in the ``with`` block; end them after the block."""
         if processes < 2:
             yield
             return

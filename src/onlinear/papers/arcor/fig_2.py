@@ -2,26 +2,28 @@
 
 The claim
 ---------
-On both streams AROW for regression performs worst, NLMS is second and ARCOR, with several values of
-q, is the best. The gap between the cumulative losses grows with time. The paper takes this to mean
-that ARCOR tracks better both when the true weights drift and when they switch.
+On both streams AROW for regression (AROWR) performs worst, NLMS is second, and ARCOR, with several
+values of q, is the best (the larger q, the more rarely ARCOR resets its covariance). The gaps
+between the cumulative losses grow with time. The paper takes this to mean that ARCOR tracks better
+both when the true weights drift and when they switch.
 
 What is run
 -----------
 The streams have 2,000 rows and 20 columns (onlinear.streams.paired), and label noise N(0, 2). In
 the left panel, only the first two columns have true weights other than 0, and in round t these
 weights turn at a rate of t^−.01. In the right panel the rate is t^−.5, and every 50 rounds the true
-weights move to the next pair of columns. One parameter of each learner (the step of NLMS, r of the
-others) is tuned on one stream by the total loss; the curves are means over other streams with 95 %
-bands. One learner is said to lose less than another if the 95 % confidence interval of the mean
-difference of their losses on the same stream excludes 0. The tables of other readings repeat the
-experiment with other units, numbers of pairs and rates.
+weights move to the next pair of columns. One parameter of each learner (the step size η of NLMS,
+the noise variance r of the others) is tuned on one stream by the total loss; the curves are means
+over other streams with 95 % confidence bands. One learner is said to lose less than another if the
+95 % confidence interval of the mean difference of their losses on the same stream excludes 0. The
+tables of other readings of the paper repeat the experiment with the rate in radians, with 2 as the
+standard deviation of N(0, 2), with both, with ten pairs of columns, and with a lower rate.
 
 The reading
 -----------
 The paper does not say in which unit the rate is, how large R_B (the bound on the norm of ARCOR's
-weights) is, which values of q were drawn, and over which values the parameter was tuned. Here the
-rate is in degrees per round, N(0, 2) has variance 2, R_B = 1, and the true weights move through
+weights) is, which values of q the figure shows, or over which values the parameter was tuned. Here
+the rate is in degrees per round, N(0, 2) has variance 2, R_B = 1, and the true weights move through
 five pairs of columns in turn.
 
 The result of the left panel depends on the unit of the rate. If it is radians, the weights turn by
@@ -29,8 +31,8 @@ The result of the left panel depends on the unit of the rate. If it is radians, 
 predict almost 0. At 1° per round the learners are in the paper's order for q up to 1.5, and with
 larger q ARCOR falls behind NLMS. At .1° per round, half a turn in all, ARCOR is ahead of NLMS with
 q = 2 as well. In the right panel the learners are in the paper's order for q up to 2 under every
-reading. Since the paper does not say which q were drawn, its claim is taken to be about the best q
-of those drawn here.
+reading. Since the paper does not say which q its figure shows, its claim is taken to be about the
+best q of those tried here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,7 +77,7 @@ def named(q: float) -> str:
 
 
 def families(coarse: bool) -> dict[str, Sequence[Learner]]:
-    """Return by name the candidates from which each learner is tuned; fewer if ``coarse``."""
+    """Return by name the candidates for each learner's tuning; there are fewer if ``coarse``."""
     step = 0.5 if coarse else 0.25
     arcor = {
         named(q): [ARCOR(r=r, radius=1.0, q=q) for r in powers(-2, 4, step)] for q in SEVERAL_Q
@@ -88,7 +90,7 @@ def families(coarse: bool) -> dict[str, Sequence[Learner]]:
 
 
 def run(study: Study) -> Outcome:
-    """Run both panels of the figure, and again under other readings of the paper."""
+    """Run the streams of both panels, and repeat them under other readings of the paper."""
     rows = {"rows": 800} if study.quick else {}
     tried = families(study.quick)
     panels = {name: {**stream, **rows} for name, stream in PANELS.items()}
@@ -138,7 +140,10 @@ def _claims(curves: Sequence[LossCurves]) -> list[Claim]:
 
 
 def _gap(panel: str, slug: str, curves: LossCurves) -> Claim:
-    """Return the claim that losses of AROWR, NLMS and ARCOR move apart in each quarter."""
+    """Return the claim that the gaps between the learners' losses grow in each quarter.
+
+    The learners are AROWR, NLMS and the best ARCOR; the quarters are those of the stream.
+    """
     best = min(map(named, SEVERAL_Q), key=curves.total)
     at = np.linspace(0, len(curves.rounds) - 1, 5).astype(int)[1:]
     gaps = {

@@ -1,1 +1,1 @@
-"""Jamil & Bouchachia: CIRR and OSLOG."""
+"""Jamil & Bouchachia: the algorithms CIRR and OSLOG."""

@@ -46,7 +46,7 @@ RATES = {"ISE": 1e-5, "F-16": 1.55e-6}  # the learning rates η of OGD
 A = 1e-5  # the paper's constant a
 NOTHING = 1e-100  # smaller weights count as 0: they underflow in a few rounds
 REACH = 100.0  # the factor by which a parameter is changed to test sensitivity
-STARTS = 40  # how many of the first rows a selection is started from, one after the other
+STARTS = 40  # CIRR's selection of columns is repeated from each of this many of the first rows
 MULTIPLES = 10.0 ** np.arange(-2, 2.25, 0.5)  # the multiples of the tuned value that are tried
 
 
@@ -112,7 +112,7 @@ def parameter(learner: ol.Learner) -> tuple[str, float]:
 def _by_parameter(
     chosen: Mapping[str, ol.Learner], X: np.ndarray, y: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return, for each algorithm, parameters around the tuned one and the RMSE with each of them.
+    """Return, for each algorithm, multiples of the tuned parameter and the RMSE with each of them.
 
     The ε of ONS keeps its tuned value.
     """
@@ -126,7 +126,7 @@ def _by_parameter(
 
 
 def sensitivity(seen: SetSeen, name: str) -> float:
-    """Return a learner's RMSE with the worst parameter tried, divided by that with the tuned."""
+    """Return a learner's RMSE with the worst parameter tried, divided by its RMSE when tuned."""
     return float(np.max(seen.by_parameter[name][1]) / seen.fair[name])
 
 

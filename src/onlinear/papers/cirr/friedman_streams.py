@@ -1,4 +1,7 @@
-"""Results on streams of Friedman's function, for Jamil & Bouchachia's Table 2 and its text."""
+"""Results on streams of Friedman's function, for Jamil & Bouchachia's Table 2.
+
+They include the experiments that the paper adds in its text.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -107,7 +110,7 @@ def _struck(of: np.ndarray, size: float, column: int = STRUCK) -> np.ndarray:
 
 
 def by_input(X: np.ndarray, y: np.ndarray) -> Table:
-    """Return a table of the learners' RMSE when one input, each in turn, has two anomalies."""
+    """Return a table of the learners' RMSE: in each row, another input has two anomalies."""
     _, _, rest, labels = split(X, y)
     rows = []
     for column in range(rest.shape[1]):

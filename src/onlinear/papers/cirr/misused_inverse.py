@@ -1,4 +1,4 @@
-"""AAR and ORR with the programming errors that explain Jamil & Bouchachia's printed rows.
+"""AAR and ORR with the programming errors behind the results that Jamil & Bouchachia printed.
 
     ŷ = wᵀx, or wᵀx / (1 + xᵀAx) for AAR          A₀ = aI,  b₀ = 0
     A ← (A + xxᵀ)⁻¹       "turned": A is inverted in every round, but updated as if it were not
@@ -7,8 +7,9 @@
     w ← Ab
 
 With A ← (A⁻¹ + xxᵀ)⁻¹ and A₀ = I/a, the learners of this module would be online ridge regression
-and AAR. The wrong learners are not for use, but show where Jamil & Bouchachia's printed numbers
-come from. The wrong formulas are written as learners so that :func:`onlinear.replay` can run them.
+(ORR) and AAR. The wrong learners are not for use, but show where Jamil & Bouchachia's printed
+numbers come from. The wrong formulas are written as learners so that :func:`onlinear.replay` can
+run them.
 
 In the turned form, B = A⁻¹ is stored as well, so that a round costs O(d²). A and B swap their roles
 in every round: A ← B − Bxxᵀ B / (1 + xᵀBx), B ← A + xxᵀ, both computed from the old A and B.
@@ -28,7 +29,7 @@ __all__ = ["MisusedInverse"]
 
 
 class MisusedParams(NamedTuple):
-    """Parameters: the ``a`` of A₀ = aI, and 1 or 0 for the "turned" form and for ``shrink``."""
+    """Parameters: the ``a`` of A₀ = aI, and 1 or 0 for whether ``turned`` and ``shrink`` apply."""
 
     a: float
     turned: float

@@ -1,4 +1,4 @@
-"""The pictures of Tables 2 and 3 of Jamil & Bouchachia."""
+"""Pictures of the results in Tables 2 and 3 of Jamil & Bouchachia."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ FORMS = ("o", "s", "D", "^")
 
 
 def _dots(ax: Axes, series: Series) -> None:
-    """Draw each learner's values on a line of its own; those of the first series are rings."""
+    """Draw each learner's values as dots beside its name; those of the first series are rings."""
     at = {name: len(LEARNERS) - 1 - k for k, name in enumerate(LEARNERS)}
     for k, (label, values) in enumerate(series.items()):
         shown = [name for name in LEARNERS if name in values]
@@ -76,7 +76,7 @@ def struck_and_excess(
     rounds: np.ndarray,
     excess: Mapping[str, np.ndarray],
 ) -> Figure:
-    """Draw the RMSE by the size of anomalies, and the regret to the best weights in hindsight."""
+    """Plot the RMSE against the size of anomalies, and the loss minus that of the best weights."""
     figure, ((left, right),) = new(1, 2, 2.9)
     for k, (look, name) in enumerate(zip(LOOKS, ONLINE, strict=False)):
         band(left, sizes, struck[name], name, look)
@@ -92,7 +92,7 @@ def struck_and_excess(
 
 
 def side_by_side(series: Mapping[str, Series]) -> Figure:
-    """Draw the values on the data sets ISE and F-16, side by side."""
+    """Draw the RMSE of each learner on two data sets, ISE and F-16, in panels side by side."""
     figure, (pair,) = new(1, 2, 3.2)
     for ax, (which, values) in zip(pair, series.items(), strict=True):
         _dots(ax, values)
@@ -104,7 +104,7 @@ def side_by_side(series: Mapping[str, Series]) -> Figure:
 
 
 def over_time(curves: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
-    """Draw, for every round, each learner's RMSE of the rounds so far."""
+    """Plot each learner's RMSE over the rounds so far against the round; leave out OGD."""
     figure, (pair,) = new(1, 2, 2.9)
     for ax, (which, of) in zip(pair, curves.items(), strict=True):
         shown: Sequence[str] = [name for name in of if name != "OGD"]
@@ -121,7 +121,7 @@ def over_time(curves: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
 def by_parameter(
     lines: Mapping[str, Mapping[str, tuple[np.ndarray, np.ndarray]]], reach: float
 ) -> Figure:
-    """Draw each learner's RMSE over its parameter, as a multiple of the tuned value."""
+    """Plot each learner's RMSE against its parameter, divided by the tuned value."""
     figure, (pair,) = new(1, 2, 2.9)
     for ax, (which, of) in zip(pair, lines.items(), strict=True):
         for look, name in zip(LOOKS, ONLINE, strict=False):

@@ -1,4 +1,4 @@
-"""Measures, protocol and tuning that Tables 2 and 3 of Jamil & Bouchachia share."""
+"""The error measures and the tuning that Tables 2 and 3 of Jamil & Bouchachia share."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -64,7 +64,7 @@ def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
 
 
 def _run(y: np.ndarray, predictions: np.ndarray) -> ol.Replay:
-    """Return a replay to take error measures from, all of which are NaN if a prediction is."""
+    """Return a ``Replay``, whose error measures are all NaN if one of the predictions is NaN."""
     if np.isnan(predictions).any():  # Replay would leave this row out
         predictions = np.full(y.size, np.nan)
     return ol.Replay(predictions, y, np.zeros(0, dtype=np.intp))
@@ -102,7 +102,7 @@ def predicted(
 
 
 def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the in-sample predictions of least squares with an intercept."""
+    """Return the in-sample predictions of BLUE, which is least squares with an intercept."""
     Z = np.column_stack([np.ones(len(y)), X])
     best = ol.hindsight.BestFixed()
     best.learn_many(Z, y)
@@ -110,7 +110,7 @@ def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Learner]]:
-    """Return the learners to choose from, by name, with every ``every``-th penalty ``a``."""
+    """Return the learners to choose from, by name, with every ``every``-th of the penalties."""
     longest, power = float(np.max(np.sum(X**2, axis=1))), float(np.mean(y**2))
     penalties = PENALTIES[::every].tolist()
     return {
@@ -128,7 +128,7 @@ def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Lea
 
 
 def tuned(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, ol.Learner]:
-    """Return, for each algorithm, a new learner with the parameters that lose least on the rows."""
+    """Return, for each algorithm, a new learner with the parameters of least loss on the rows."""
     chosen = {}
     for name, learners in grids(X, y, every).items():
         losses = np.sum((y - predicted(learners, X, y)) ** 2, axis=1)
@@ -160,7 +160,7 @@ def printed_beside(
     caption: str,
     within: slice,
 ) -> Table:
-    """Return a table of some measures, with the paper's numbers next to the numbers of the run."""
+    """Return a table of some measures, with the paper's values next to those found here."""
     columns = [f"{name}, {whose}" for name in MEASURES[within] for whose in ("paper", "here")]
     rows = []
     for name, values in printed.items():

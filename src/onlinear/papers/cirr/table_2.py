@@ -2,75 +2,77 @@
 
 The claim
 ---------
-The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels y
-= 10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1). Parameters are tuned on the first quarter of
-the rows, and the table has the errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as
-the best linear predictor in hindsight (BLUE, 2.63). ONS and OGD are a bit worse (2.66, 2.91), while
-AAR and ORR fail: 1.19·10⁵ and 4.73·10⁵. The paper says that its Theorems 3 and 5 indicate the
-failure of AAR and ORR, and that ORR gives very high weights because of outliers.
+The data are 40,768 rows of ten inputs that are uniform on [0, 1], with labels y = 10 sin(πx₁x₂) +
+20(x₃ − ½)² + 10x₄ + 5x₅ + N(0, 1). Parameters are tuned on the first quarter of the rows, and the
+table has the errors on the rest. CIRR (RMSE 2.65) and OSLOG (2.63) are as good as the best linear
+predictor in hindsight (BLUE, 2.63). ONS (online Newton step, 2.66) and OGD (online gradient
+descent, 2.91) are a bit worse, while AAR and ORR (online ridge regression) fail: their RMSEs are
+1.19·10⁵ and 4.73·10⁵. The paper says that its Theorems 3 and 5 indicate the failure of AAR and ORR,
+and that ORR gives very high weights because of outliers.
 
 The text of the paper adds two experiments. With the four significant inputs alone, CIRR has an RMSE
 of 3.41 and OSLOG of 21.12; OGD and ONS are a bit worse when significant inputs are removed. After a
 couple of anomalies are placed in the data, the RMSE of OSLOG, OGD and ONS shoots up, and that of
-CIRR becomes 3.022, which suggests that CIRR is less sensitive to anomalies.
+CIRR becomes 3.022, which suggests, the paper says, that CIRR is less sensitive to anomalies.
 
 What is run
 -----------
 The paper's protocol is run on the file that the authors used (OpenML 564), if it is available, and
-on streams drawn from the formula of Friedman's function, one per repeat. Learners start anew on the
-last three quarters, with a = .1 for AAR and a = .5 for ORR, CIRR and OSLOG. OSLOG's first
-prediction is w₀ᵀx₁, and CIRR and OSLOG run without a floor, the positive lower limit of the entries
-of their matrix D = diag(|w|). BLUE is least squares with an intercept, fitted to the rows that it
-is scored on; R² is the squared correlation of y and ŷ. The paper does not give the parameters of
-OGD and ONS: OGD's constant η = .05 was chosen by a search so that the result equals OGD's printed
-row, and ONS is tuned.
+on streams drawn from the formula of Friedman's function, one stream per repeat. Learners start anew
+on the last three quarters, with the penalty a = .1 for AAR and a = .5 for ORR, CIRR and OSLOG.
+OSLOG's first prediction is w₀ᵀx₁, with the initial weights w₀. CIRR and OSLOG run without a floor,
+which is a positive lower limit on the entries of their matrix D = diag(|w|). BLUE is least squares
+with an intercept, fitted to the rows that it is scored on; R² is the squared correlation of y and
+ŷ. The paper does not give the parameters of OGD and ONS: OGD's constant η = .05 was chosen by a
+search so that the result equals OGD's printed row, and ONS is tuned.
 
-Then the protocol is run with AAR and ORR as they are defined, without programming errors, and again
-with every learner tuned. A tuned learner has the parameters with the least loss on the first
-quarter, out of a grid: a from 10⁻⁸ to 100 for AAR, ORR, CIRR and OSLOG, η for OGD, γ and ε for ONS.
-In the runs without programming errors, OSLOG's first prediction is 0.
+Then the protocol is run with AAR and ORR as they are defined, without the paper's programming
+errors (see below), and again with every learner tuned. A tuned learner has the parameters with the
+least loss on the first quarter, out of a grid: a from 10⁻⁸ to 100 for AAR, ORR, CIRR and OSLOG, η
+for OGD, γ and ε for ONS. In the runs without programming errors, OSLOG's first prediction is 0.
 
 The paper does not say what exactly was done in its two additional experiments. Here the significant
 inputs are x₁, x₂, x₄ and x₅, which the text names. The paper says that OGD and ONS are worse "when
-significant attributes are removed" just after it has removed the less significant inputs, so this
-removal is taken to be meant. The literal meaning, a run with the other six inputs alone, is tried
-too. The anomalies are two rows, a third and two thirds through the stream, whose x₅ is replaced by
-a large number, from 10 to 10⁶. The paper does not say which input has the anomalies; the choice of
-x₅ is ours, and a table shows anomalies in each of the other inputs, on one stream. Anomalies of
-labels are tried too, with two wrong labels. If a row x is so long that OGD's step would overshoot,
-the row is predicted but not learnt, which is better for OGD than taking the step, as the paper's
-OGD would have done.
+significant attributes are removed" just after it has removed the less significant inputs, so the
+removal of the less significant inputs is taken to be meant. The literal meaning, a run with the
+other six inputs alone, is tried too. The anomalies are in two rows, a third and two thirds through
+the stream, in which x₅ is replaced by a large number, from 10 to 10⁶. The paper does not say which
+input has the anomalies; the choice of x₅ is ours, and a table shows the results with anomalies in
+each of the ten inputs, on one stream. Anomalies of labels are tried too, with two wrong labels. If
+the norm of a row x is so large that OGD's step would overshoot, the row is predicted but not
+learnt. This is better for OGD than taking the step, as the paper's OGD would have done.
 
 The reading
 -----------
-The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are
-reproduced in RMSE and R², and so is OGD's row with one fitted number. Values count as the same if
-they are within one unit of the last printed digit, since the paper sometimes rounds and sometimes
-truncates. A remark lists the cells of the table that differ from the printed ones.
+The table's rows of CIRR, OSLOG and BLUE are reproduced in RMSE and R² without fitting any number,
+and OGD's row is reproduced with one fitted number, η. Values count as the same if they are within
+one unit of the last printed digit, since the paper sometimes rounds and sometimes truncates. A
+remark lists the cells of the table that differ from the printed ones.
 
 The printed rows of AAR and ORR are not results of AAR and ORR. Both come from the same programming
 error: A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. The wrong update inverts the matrix A in each
-round, so that rows are added to the matrix and to its inverse in turns. ORR's error is in a version
-of R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR; AAR's error was found
-by trying about twenty wrong updates. Except for one cell, AAR and ORR with the programming error
-give the printed rows to the last digit, and even the weight 30004 that the paper's text has for
-ORR. The paper blames outliers, but the data have none: all inputs are in [0, 1].
+round, so that rows are added alternately to the matrix and to its inverse. ORR's error is in a
+version of the file R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR; AAR's
+error was found by trying about twenty wrong updates. Except for one cell, AAR and ORR with the
+programming error give the printed rows to the last digit, and even the weight 30004 that the
+paper's text has for ORR. The paper blames outliers, but the data have none: all inputs are in
+[0, 1].
 
 AAR and ORR without the programming error predict as well as CIRR and OSLOG. One learner is taken to
-be superior to another if its RMSE is 5 % less when both are tuned. The remaining difference between
-AAR, ORR, CIRR and OSLOG is under 1 % and due to the first rounds, after which all four have the
-same loss. The table says nothing about sparsity: the best penalty is too weak to set a weight to
-zero, as the paper says itself.
+be superior to another if its RMSE is at least 5 % less when both are tuned. The remaining
+difference between AAR, ORR, CIRR and OSLOG is under 1 % and due to the first rounds, after which
+all four have the same loss. The table says nothing about sparsity: the best penalty is too weak to
+set a weight to zero, as the paper says itself.
 
 Leaving out inputs that do not matter does not raise the RMSE of CIRR or OSLOG here, so the printed
 RMSEs of 3.41 and 21.12 must have another cause. It is true that a large x hardly changes the RMSE
-of CIRR, but the same holds for AAR, for the same reason: both predict with x already in the matrix,
-so that a long row is predicted near 0. OSLOG and ORR predict before x is added to the matrix. CIRR
-and AAR are protected against anomalies of inputs only: anomalies of labels harm all learners alike.
-With the other learners, how much an anomaly raises the RMSE depends on the input that has the
-anomaly; for some inputs without influence on y, the RMSE grows less than tenfold. After the two
-anomalies, no second-order learner can use x₅ any more, since the two large values of x₅ outweigh
-all others.
+of CIRR, but the same holds for AAR, for the same reason: both add xxᵀ to their matrix before they
+predict, so that the prediction for a row of large norm is near 0. OSLOG and ORR predict before xxᵀ
+is added to the matrix. CIRR and AAR are protected against anomalies of inputs only: anomalies of
+labels harm all learners alike. With the other learners, how much an anomaly raises the RMSE depends
+on the input that has the anomaly; for some inputs without influence on y, the RMSE grows less than
+tenfold. After the two anomalies, no second-order learner can use x₅ any more, since the two large
+values of x₅ outweigh all others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,7 +121,7 @@ CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the
 
 
 def run(study: Study) -> Outcome:
-    """Compute the table with and without the paper's errors, and run the two other experiments."""
+    """Compute the table with and without the programming errors; run the other two experiments."""
     every = 4 if study.quick else 1
     rows = 4000 if study.quick else 40_768
     streams = study.map(partial(draw, rows=rows, every=every), study.seeds)
@@ -215,7 +217,7 @@ def _claims_of_rows(
 
 
 def _claim_of_superiority(streams: Sequence[StreamSeen], fair: Mapping[str, float]) -> Claim:
-    """Return the claim that CIRR and OSLOG are better, with all learners tuned."""
+    """Return the claim that CIRR and OSLOG outperform AAR and ORR, with all learners tuned."""
     strong = [fair["CIRR"], fair["OSLOG"]]
     ratios = np.array([[seen.fair[n] for n in ("AAR", "ORR", "CIRR", "OSLOG")] for seen in streams])
     gain = ratios[:, 2:].max(axis=1) / ratios[:, :2].min(axis=1)

@@ -2,14 +2,13 @@
 
 The claim
 ---------
-The data set ISE has 536 days and 8 stock indices (the Bovespa index is named
-twice), from which the index of Istanbul in dollars is predicted. The data set F-16 has 13,750
-observations of 40 attributes, from which the ailerons' control is predicted. Parameters are tuned
-on the first quarter of the rows, and the table has the errors on the rest. All algorithms except
-CIRR fail to perform well on ISE (RMSE: CIRR .0063, OSLOG .0105, AAR .0187, OGD and ONS .019, ORR
-.0567). On F-16, too, CIRR has the least RMSE (CIRR 1.97·10⁻⁴, OGD 5.32·10⁻⁴, AAR .761, OSLOG 2.81,
-ONS 2.73·10⁵, ORR 2.58·10⁷). OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter
-than CIRR.
+The data set ISE has 536 days and 8 stock indices (the Bovespa index is named twice), from which the
+index of Istanbul in dollars is predicted. The data set F-16 has 13,750 observations of 40
+attributes, from which the ailerons' control is predicted. Parameters are tuned on the first quarter
+of the rows, and the table has the errors on the rest. All algorithms except CIRR fail to perform
+well on ISE (RMSE: CIRR .0063, OSLOG .0105, AAR .0187, OGD and ONS .019, ORR .0567). On F-16, too,
+CIRR has the least RMSE (CIRR 1.97·10⁻⁴, OGD 5.32·10⁻⁴, AAR .761, OSLOG 2.81, ONS 2.73·10⁵, ORR
+2.58·10⁷). OSLOG, AAR, ORR, ONS and OGD are more sensitive to the tuning parameter than CIRR.
 
 CIRR and OSLOG select attributes: during tuning they set the weight of the Nikkei index to 0, and on
 F-16 all weights but those of attributes 1 to 10 and 39. The attributes with weight 0 are removed
@@ -20,55 +19,57 @@ and AAR.
 
 What is run
 -----------
-First the paper's protocol is run. Learners start anew on the last three quarters, with a = 10⁻⁵.
-CIRR and OSLOG are given only the attributes that they selected, and run without a floor, the
-positive lower limit of the entries of their matrix D = diag(|w|). OSLOG's first prediction is
+First the paper's protocol is run. Learners start anew on the last three quarters, with the penalty
+a = 10⁻⁵. CIRR and OSLOG are given only the attributes that they selected, and run without a floor,
+the positive lower limit of the entries of their matrix D = diag(|w|). OSLOG's first prediction is
 w₀ᵀx₁. BLUE is least squares with an intercept, fitted to the rows that it is scored on; R² is the
 squared correlation of y and ŷ. The paper does not give the parameters of OGD and ONS. On ISE, OGD
-has η = 10⁻⁵, the value of the parameter a of other learners. On F-16, OGD's η = 1.55·10⁻⁶ was
-chosen by a search so that the result equals OGD's printed row; the agreement of this row therefore
-says little. With η = 1.55·10⁻⁶, OGD's steps overshoot in some rows of F-16, which are predicted
-here and not learnt. The printed rows of ONS are not reproduced, since its parameters are unknown.
+has the learning rate η = 10⁻⁵, the value of the other learners' penalty. On F-16, OGD's η =
+1.55·10⁻⁶ was chosen by a search so that the result equals OGD's printed row; the agreement of this
+row therefore says little. With η = 1.55·10⁻⁶, OGD's steps overshoot in some rows of F-16; these
+rows are predicted here but not learnt. The printed rows of ONS are not reproduced, since its
+parameters are unknown.
 
 In our runs, attributes 26, 30, 32 and 34 of F-16 are not removed for AAR and ORR. In the first
 quarter of F-16, these four and attribute 28 are 0 in every row. That every learner gives these five
 the weight 0 on the first quarter therefore says nothing about shrinkage, and removing them changes
-nothing there. After the first quarter, a few rows have attributes 26, 30, 32 and 34 that are not 0;
-the claim on shrinkage says how removing these four attributes changes the RMSE.
+nothing there. After the first quarter, attributes 26, 30, 32 and 34 are not 0 in a few rows; the
+claim on shrinkage says how removing these four attributes changes the RMSE.
 
-Then the protocol is run with AAR and ORR as they are defined, OSLOG's first prediction 0, a floor
-of 10⁻¹² in D and no attribute removed. The runs without programming errors are repeated with every
-learner tuned: it has the parameters with the least loss on the first quarter, out of a grid: a from
-10⁻⁸ to 100 for AAR, ORR, CIRR and OSLOG, η for OGD, γ and ε for ONS. Tuned learners are also run
+Then the protocol is run without the paper's programming errors: AAR and ORR are run as they are
+defined. In these runs, OSLOG's first prediction is 0, D has a floor of 10⁻¹², and no attribute is
+removed. They are repeated with every learner tuned: of a grid of parameters, it has those with the
+least loss on the first quarter. The grid has values of the penalty from 10⁻⁸ to 100 for AAR, ORR,
+CIRR and OSLOG, values of η for OGD, and values of γ and ε for ONS. Tuned learners are also run
 without starting anew after the first quarter, as one would do in practice, and, on ISE, without the
 index of Istanbul in lira. With a large ε and a small γ, ONS becomes OGD; the grid of ONS excludes
 such values. A tuned value at an end of its grid would be marked in the table.
 
-The selection of attributes is run as the paper did it, with a = 10⁻⁵ and no floor, on the first
-quarter. Then it is repeated, starting at each of the first 40 rows in turn, and with the rows of
-the first quarter shuffled.
+The selection of attributes is run as the paper did it, with the penalty 10⁻⁵ and no floor, on the
+first quarter. Then it is repeated, starting at each of the first 40 rows in turn, and with the rows
+of the first quarter shuffled.
 
 Sensitivity is the largest factor by which a learner's RMSE on the last three quarters grows if its
-parameter is changed from the tuned value to a hundredth up to a hundred times this value, in steps
-of half a power of ten (ε of ONS is not changed). Time is the best of three replays of the F-16 rows
-by the library's learners.
+tuned parameter is multiplied by 0.01 to 100, in steps of half a power of ten (ε of ONS is not
+changed). Time is the best of three replays of the F-16 rows by the library's learners.
 
 The reading
 -----------
-The rows of CIRR, OSLOG and BLUE, in which nothing was fitted, are
-reproduced within one unit of the last printed digit in RMSE and R²; the attributes that are left to
-CIRR and OSLOG are taken from the paper's text. OGD's row is reproduced on ISE. On F-16 OGD's RMSE
-is reproduced but its R² not quite, since the library's OGD does not learn rows in which its step
-would overshoot. The printed rows of F-16 come from 7,154 observations, not from 13,750.
+The table's rows of CIRR, OSLOG and BLUE, for which we fitted no parameter, are reproduced within
+one unit of the last printed digit in RMSE and R². The attributes that are left to CIRR and OSLOG
+are those that the paper's text names. OGD's row is reproduced on ISE. On F-16 OGD's RMSE is
+reproduced but its R² not quite, since the library's OGD does not learn rows in which its step would
+overshoot. The printed rows of F-16 come from 7,154 observations, not from 13,750.
 
-The printed rows of AAR and ORR are not results of AAR and ORR. ORR's row comes from the programming
-error of Table 2, A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. AAR's row comes from another error:
-ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never inverted. With the two programming errors,
-the printed rows of AAR and ORR are reproduced. ORR's error is in a version of R/ORR.R in the
-repository that the paper names, github.com/JamilWaqas/CR. AAR's error was found by trying about
-twenty wrong updates until one gave AAR's rows on ISE and F-16; AAR's row in Table 2 comes from a
-different error. OSLOG's printed errors are large because of the first prediction alone, w₀ᵀx₁ with
-w₀ = 1, made before anything was learnt; the paper's Remark 3 says that the first prediction is 0.
+The printed rows of AAR and ORR are not results of AAR and ORR. ORR's row comes from the same
+programming error as in Table 2, A ← (A + xxᵀ)⁻¹ in place of A ← (A⁻¹ + xxᵀ)⁻¹. AAR's row comes from
+another error: ŷ = bᵀAx/(1 + xᵀAx) with A = aI + Σxxᵀ, which is never inverted. With the two
+programming errors, the printed rows of AAR and ORR are reproduced. ORR's error is in a version of
+R/ORR.R in the repository that the paper names, github.com/JamilWaqas/CR. AAR's error was found by
+trying about twenty wrong updates until one gave AAR's rows on ISE and F-16; AAR's row in Table 2
+comes from a different error. OSLOG's printed errors are large because of the first prediction
+alone, w₀ᵀx₁ with w₀ = 1, made before anything was learnt; the paper's Remark 3 says that the first
+prediction is 0.
 
 Without the programming errors, OGD fails on F-16, and ONS fails on F-16 if it starts anew: the
 units of the attributes differ by orders of magnitude, and the attributes are not scaled. OSLOG is a
@@ -140,7 +141,7 @@ CLEAR = 0.95  # a learner is superior if its RMSE is less than this share of the
 
 
 def run(study: Study) -> Outcome:
-    """Compute the table with and without the paper's errors, and the selected attributes."""
+    """Compute the table with and without the paper's programming errors; check all claims."""
     every = 2 if study.quick else 1
     data = {
         "ISE": load("istanbul_stock_exchange", study.folder, study.download),
@@ -313,7 +314,7 @@ def _no_label_in_disguise(ise: SetSeen, hidden: Mapping[str, float]) -> Claim:
 
 
 def _selected(which: str, data: Data, study: Study) -> list[Claim]:
-    """Return the claims about the attributes selected on the first quarter, and their stability."""
+    """Return the claims about the selected attributes, and how they depend on the first row."""
     X, y = split(data.X, data.y)[:2]
     said = set(KEPT[which])
     cirr, oslog = ol.CIRR(a=A, floor=0.0), ol.OSLOG(a=A, floor=0.0)

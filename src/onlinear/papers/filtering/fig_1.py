@@ -3,14 +3,14 @@
 The claim
 ---------
 The data are the first 70,000 stories of Reuters Corpus Volume 1 (RCV1). Each of the 34 topics that
-1 to 5 % of the stories have is a filtering task. RIDGE-FIL, which sees the label of a story only if
-it forwards the story, has an average F-measure of .59. RIDGE-FULL, which uses the margin of
-RIDGE-FIL without a threshold and sees every label, has an average F-measure of .68: "hence the
-threshold compensates pretty well the partial feedback". The Perceptron, which also sees every
-label, has an average F-measure of .61. Precision and recall of RIDGE-FULL are balanced, and the
-recall of RIDGE-FIL is higher than its precision. In some cases the F-measure of RIDGE-FIL is
-slightly better than that of RIDGE-FULL. STAP, the apple tasting rule on top of RIDGE-FULL, performs
-poorly and is not in the plot.
+1 to 5 % of the stories have is a filtering task. A filter forwards the stories that it takes to be
+relevant to the topic. RIDGE-FIL, which sees the label of a story only if it forwards the story, has
+an average F-measure of .59. RIDGE-FULL, which uses the margin of RIDGE-FIL without a threshold and
+sees every label, has an average F-measure of .68: "hence the threshold compensates pretty well the
+partial feedback". The Perceptron, which also sees every label, has an average F-measure of .61.
+Precision and recall of RIDGE-FULL are balanced, and the recall of RIDGE-FIL is higher than its
+precision. In some cases the F-measure of RIDGE-FIL is slightly better than that of RIDGE-FULL.
+STAP, the apple tasting rule on top of RIDGE-FULL, performs poorly and is not in the plot.
 
 What is run
 -----------
@@ -36,10 +36,10 @@ Reuters-21578 is not RCV1. Reuters-21578 has less than a third of the stories of
 a topic has a few hundred relevant stories, where the paper's topics have 700 to 3,500. About half
 of the stories of Reuters-21578 have no topic. The differences between Reuters-21578 and RCV1 are
 likely to decide the result of RIDGE-FIL: its threshold −√(5 ln t/N), with N labels seen after t
-stories, comes close to 0 only as it forwards stories, and most of its false alarms are in the first
-half. On a longer stream the false alarms of RIDGE-FIL should weigh less, as the second half and the
-curve of the F-measure over time suggest. Only a run on RCV1 can tell whether they would weigh as
-little as in the paper.
+stories, comes close to 0 only as RIDGE-FIL forwards stories, and most of its false alarms are in
+the first half of the stream. On a longer stream, the false alarms of RIDGE-FIL should weigh less,
+as the second half and the curve of the F-measure over time suggest. Only a run on RCV1 can tell
+whether they would weigh as little as in the paper.
 
 That RIDGE-FIL compensates "pretty well" is taken to mean that it has at least four fifths of the
 F-measure of RIDGE-FULL (the paper has .59/.68 = 87 %). "Balanced" is taken to mean averages less
@@ -49,10 +49,10 @@ The paper does not say how topics are ordered in its figure: here the most frequ
 first. Words are not lemmatised here, although they were for the paper. In scikit-learn's version of
 RCV1, words are stemmed, their weights come from the first 23,149 stories, and the stories are in
 the order of their identifiers, which is nearly the order of the dates. RIDGE-FULL keeps n²/2
-numbers for n stories and takes time in proportion to n³. For 70,000 stories, RIDGE-FULL needs 20
-GB, more than thirty times the time of Reuters-21578, and a machine with twice that memory. On a
-machine with too little memory for all stories, only as many of the first stories are run as fit
-into half of the memory.
+numbers for n stories and takes time in proportion to n³. For 70,000 stories, RIDGE-FULL needs 20 GB
+(and a machine with twice as much memory), and more than thirty times as long as for Reuters-21578.
+On a machine with too little memory for all stories, only as many of the first stories are run as
+fit into half of the memory.
 
 The paper's Figure 2 is pseudo-code and has no numbers. The errors in Figure 2, Theorem 1 and Lemma
 2 of the paper are among the errata of the documentation.
@@ -227,7 +227,7 @@ def _numbers(prefix: str, found: Mapping[str, Scores]) -> dict[str, float]:
 
 
 def _remarks(source: NewsSource, task: Tasks, found: Mapping[str, Scores]) -> list[str]:
-    """Return remarks on the false alarms, and on data of the paper that were not run."""
+    """Return remarks on the false alarms, and on which stories of the paper were left out."""
     first, second = found["RIDGE-FIL"].alarms.mean(axis=0)
     remarks = [
         f"A topic has {task.Y.sum(axis=0).mean():,.0f} relevant stories on average. RIDGE-FIL has "

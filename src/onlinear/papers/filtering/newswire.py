@@ -1,4 +1,6 @@
-"""News stories as filtering tasks, one per topic: TF-IDF vectors, and the scores of filters.
+"""News stories as filtering tasks, and the scores of filters on them.
+
+In a task, a filter has to forward the stories of one topic. Stories are TF-IDF vectors.
 
 Cesa-Bianchi, Conconi & Gentile (2003), section 4.1.
 """
@@ -38,7 +40,10 @@ class NewsSource(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Stories as vectors of length 1, and a column of labels per topic, most frequent first."""
+    """Stories as vectors of norm 1, and one column of labels per topic.
+
+    The most frequent topic comes first.
+    """
 
     X: "csr_array"
     Y: np.ndarray
@@ -97,7 +102,7 @@ FILTERS: dict[str, Callable[[int, int], Filter]] = {
 
 
 class Scores(NamedTuple):
-    """The scores of a filter on each topic, and its mean F after each part of the stream."""
+    """A filter's scores on each topic, and its mean F-measure after each part of the stream."""
 
     f: np.ndarray
     late: np.ndarray  # F in the second half

@@ -1,4 +1,4 @@
-"""Pictures of filters on news stories: F by topic, precision and recall, F over time."""
+"""Pictures of filters on news stories: F-measure by topic and over time, precision, recall."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ UPRIGHT = 12  # the names of up to this many topics fit side by side
 
 @styled
 def by_topic(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
-    """Draw the F-measure of each topic, over the whole stream and in its second half."""
+    """Draw each filter's F-measure on each topic, over the whole stream and in its second half."""
     figure, axes = new(2, 1, height=2.3, sharex=True, sharey=True)
     place = np.arange(len(tasks.topics))
     halves = (("whole stream", "f"), ("second half", "late"))
@@ -44,7 +44,7 @@ def by_topic(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
 
 @styled
 def balance(tasks: Tasks, found: Mapping[str, Scores]) -> Picture:
-    """Draw recall and precision of each topic, and the mean F-measure as the stream goes on."""
+    """Draw each filter's recall and precision on each topic, and its mean F-measure over time."""
     figure, ((left, right),) = new(1, 2, height=3.0)
     left.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
     for f in (0.2, 0.4, 0.6, 0.8):

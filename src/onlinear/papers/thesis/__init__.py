@@ -1,1 +1,1 @@
-"""Moroshko's thesis (2013): AAR, WEMM and LASER."""
+"""Moroshko's thesis (2013), on the learners AAR, WEMM and LASER."""

@@ -1,8 +1,9 @@
 """The orders of the bounds of LASER and ARCOR as functions of the drift (thesis, section 6.1).
 
-V is the sum of the squared lengths of the comparator's steps, V′ the sum of their lengths. LASER's
-bound is of the order T^{2/3}V^{1/3}, and ARCOR's of the order √(TV′)·ln T. The orders are computed
-as logarithms, since they cross where T is far beyond the range of floating point.
+V is the sum of the squared lengths of the comparator's steps, V′ the sum of their lengths. After T
+rounds, LASER's bound is of the order T^{2/3}V^{1/3}, and ARCOR's of the order √(TV′)·ln T. The
+orders are computed as logarithms, since they are also compared for T far beyond the range of
+floating point.
 
 Moroshko, thesis sections 6 and 6.1.
 """
@@ -35,7 +36,7 @@ def closed_form(T: int, kappa: float) -> tuple[float, float]:
 
 
 def log_closed_form(log_T: float, kappa: float) -> float:
-    """Return ln of the corrected closed form, 1 + (T^{1−κ} − 1)/(1 − κ), for large ln T."""
+    """Return ln(1 + (T^{1−κ} − 1)/(1 − κ)): the corrected closed form with T in place of T − 1."""
     share = 1 - kappa
     if share == 0:
         return math.log1p(log_T)
@@ -45,7 +46,7 @@ def log_closed_form(log_T: float, kappa: float) -> float:
 
 
 def lead(log_T: float, log_V: float, log_total: float) -> float:
-    """Return ln(ARCOR's order / LASER's order): positive where LASER's order is the smaller.
+    """Return ln(ARCOR's order / LASER's order), which is positive where LASER's order is smaller.
 
     ``log_total`` is ln V′.
     """
@@ -54,25 +55,28 @@ def lead(log_T: float, log_V: float, log_total: float) -> float:
 
 
 def decaying_lead(log_T: float, kappa: float) -> float:
-    """Return ln(ARCOR's order / LASER's order) for steps of length t^−κ."""
+    """Return ln(ARCOR's order / LASER's order) if the comparator's steps have length t^−κ."""
     return lead(log_T, log_closed_form(log_T, 2 * kappa), log_closed_form(log_T, kappa))
 
 
 def crossover(log_T: float) -> float:
-    """Return the κ up to which LASER's order is the smaller; infinity if it is for every κ."""
+    """Return the κ up to which LASER's order is smaller than ARCOR's; infinity if it always is.
+
+    The comparator's steps have length t^−κ.
+    """
     if decaying_lead(log_T, STEEPEST) >= 0:
         return math.inf
     return float(brentq(lambda kappa: decaying_lead(log_T, kappa), 0.5, STEEPEST, xtol=1e-12))
 
 
 def only_laser() -> float:
-    """Return log₁₀ of the largest T at which LASER's order is the smaller for every κ."""
+    """Return log₁₀ of the largest T at which LASER's order is smaller than ARCOR's for every κ."""
     log_T = brentq(lambda log_T: decaying_lead(log_T, STEEPEST), 10.0, 30.0)
     return float(log_T) / math.log(10)
 
 
 def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: float) -> float:
-    """Return the bound (6.9) on LASER's regret against comparators of length 1, for X = 1.
+    """Return the bound (6.9) on LASER's regret against comparators of norm 1, for X = 1.
 
     In the thesis b is εc, so the ε/(1 − ε) of (6.9) is b/(c − b) here. ``log_det`` is ln|D_T/b|,
     where D_T is the inverse of LASER's Σ after T rounds.
@@ -82,9 +86,10 @@ def corollary(b: float, c: float, T: int, V: float, Y: float, d: int, log_det: f
 
 
 def price_of_6_8(rows: int = 1000) -> dict[str, tuple[float, float, float]]:
-    """Return c, LASER's loss and the bound (6.9), for c as printed in (6.8) and corrected.
+    """Return c, LASER's loss and the bound (6.9), for c as printed in (6.8) and for c corrected.
 
-    The stream has x = 1 and y = u_t, which rises evenly from −1 to 1, and d = X = Y = b = 1.
+    In every row of the stream, x = 1 and y = u_t, where u_t rises evenly from −1 to 1;
+    d = X = Y = b = 1.
     """
     u = np.linspace(-1, 1, rows)[:, None]
     V, K = ol.hindsight.squared_drift(u), math.sqrt(2) * rows

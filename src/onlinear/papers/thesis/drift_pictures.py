@@ -22,7 +22,10 @@ NAMES = {
 
 
 def crossover_picture() -> Picture:
-    """Draw the κ up to which LASER's bound has the smaller order, over the length of the stream."""
+    """Plot the largest κ at which LASER's bound is of smaller order than ARCOR's, against T.
+
+    T is the length of the stream. The step of the drift in round t has length t^−κ.
+    """
     figure, axes = new(1, 1, 2.8)
     ax = axes[0, 0]
     first = only_laser()
@@ -54,7 +57,11 @@ def crossover_picture() -> Picture:
 
 
 def bounds_picture(steps: np.ndarray, decays: np.ndarray, of: Curves, rows: int) -> Picture:
-    """Draw bounds and regrets over the drift, constant on the left and decaying on the right."""
+    """Plot bounds and regrets of LASER and ARCOR in T = ``rows`` rounds, against the drift.
+
+    In the left panel, all steps of a drift have the same length, one of ``steps``; in the right
+    panel, the step in round t has length t^−κ, where κ is one of ``decays``.
+    """
     figure, axes = new(1, 2, 2.8, sharey=True)
     places = (slice(0, len(steps)), slice(len(steps), None))
     words = (

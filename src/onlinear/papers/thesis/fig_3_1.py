@@ -3,38 +3,39 @@
 The claim
 ---------
 In the last round the learner predicts ŷ, then an adversary chooses the label y. G(y, ŷ) is the
-learner's loss minus that of the best u in hindsight, up to a constant (3.7). The figure has three
-surfaces of G.
+learner's loss minus that of the best u in hindsight, up to a constant (equation 3.7). The figure
+shows three surfaces of G.
 
 Left, Forster's problem: every loss of u has the weight 1, and G is convex in y. The adversary's
-best label is as large as allowed. So in Forster's problem labels have to be bounded (by Y = 10 in
-the figure), and the optimal prediction is clipped to that bound. Centre, WEMM, case 1: the last
-loss of u has a weight a with 1 + aχ − a < 0, where χ = xᵀΣx. In case 1 G is strictly concave in y,
-and the optimal prediction is at the saddle of G. Right, WEMM, case 2: 1 + aχ − a = 0, and for the
-optimal prediction G does not depend on y. In both cases of WEMM labels need no bound, and the
-optimal prediction is WEMM's (Theorem 2).
+best label has the largest absolute value that is allowed. So in Forster's problem labels have to be
+bounded (by Y = 10 in the figure), and the optimal prediction is clipped to that bound. Centre,
+WEMM, case 1: the last loss of u has a weight a with 1 + aχ − a < 0, where χ = xᵀΣx for the last row
+x and WEMM's covariance matrix Σ. In case 1 G is strictly concave in y, and the optimal prediction
+is at the saddle point of G. Right, WEMM, case 2: 1 + aχ − a = 0, and for the optimal prediction G
+does not depend on y. In both cases of WEMM labels need no bound, and the optimal prediction is
+WEMM's (Theorem 2).
 
 What is run
 -----------
-Each repeat draws 100 rows of three inputs with labels in [−10, 10], and one last row; b = 2. The
-thesis names no stream. In the stream used here the last row is longer than the others, so that
-Forster's prediction is clipped in some repeats and not in others.
+Each repeat draws 100 rows of three inputs with labels in [−10, 10], and one last row; the penalty
+on ‖u‖² is b = 2. The thesis names no stream. In the stream used here the last row has a larger norm
+than the others, so that Forster's prediction is clipped in some repeats and not in others.
 
 G is computed from its definition. For each of 41 labels of the last row, the library's best
-predictor in hindsight gives the least b‖u‖² + Σ a_t(y_t − uᵀx_t)². The losses of earlier rows have
-WEMM's weights, or in Forster's problem the weight 1. The optimal prediction is searched for without
-the closed form: an inner search finds the adversary's best label, and an outer search finds the
-prediction that leaves the adversary the least. The adversary's labels are in [−10, 10] in Forster's
-problem, and in [−100, 100] for WEMM, which should need no bound. In case 1 three last weights are
-tried: 1.5, 3 and 10 times that of case 2. The optimal predictions are compared with those of
-AAR(clip=10) and WEMM after the same rows.
+predictor in hindsight gives the least b‖u‖² + Σ a_t(y_t − uᵀx_t)². The weights a_t of earlier rows
+are those of WEMM, or in Forster's problem 1. The optimal prediction is searched for without the
+closed form: an inner search finds the adversary's best label, and an outer search finds the
+prediction for which G at this best label is smallest. The adversary's labels are in [−10, 10] in
+Forster's problem, and in [−100, 100] for WEMM, which should need no bound. In case 1 three weights
+of the last row are tried: 1.5, 3 and 10 times that of case 2. The optimal predictions are compared
+with those of AAR(clip=10) and WEMM after the same rows.
 
 The reading
 -----------
 Except for Y = 10 the figure has no numbers, so only its shapes and the places of the optimal
 predictions can be reproduced. Predictions count as equal within 10⁻⁵, since a numerical search
-finds the minimum of a smooth function to half the digits only. A factor of y² in G below 10⁻⁹
-counts as 0. G counts as independent of y if it varies by less than 10⁻⁹ of the variation of
+finds the minimum of a smooth function to only half the digits of a float. A factor of y² in G below
+10⁻⁹ counts as 0. G counts as independent of y if it varies by less than 10⁻⁹ of the variation of
 Forster's G. "Forster's value is not bounded" is taken to mean that the value of Forster's problem
 grows more than tenfold when labels may go to 1000 and not only to 100. "WEMM needs no bound" is
 taken to mean that WEMM's value then changes by less than 10⁻⁶ of the change of Forster's value.
@@ -69,7 +70,7 @@ WORDS = {"Forster": "Forster", "case 2": "WEMM, case 2, a = 1/(1 − χ)"}
 
 
 class Found(NamedTuple, Generic[Number]):
-    """The findings of one game, in one repeat or in all of them."""
+    """The findings of one game, in one repeat or in all repeats."""
 
     misfit: Number
     alpha: Number  # of (3.7), the factor of y² in G
@@ -82,7 +83,7 @@ class Found(NamedTuple, Generic[Number]):
 
 
 def look(this: Game, said: float) -> Found[float]:
-    """Return the findings of a game, given ``said``, the prediction of the learner for it."""
+    """Return the findings of a game, given ``said``, the learner's prediction of the last label."""
     optimal, value = solve(this)
     label, _ = this.worst(optimal)
     tries = np.linspace(-this.bound, this.bound, 9)

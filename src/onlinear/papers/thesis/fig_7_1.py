@@ -2,40 +2,42 @@
 
 The claim
 ---------
-On data sets 1 and 3, whose true weights turn at a constant rate, AROWR is the worst, since it stops
-learning. On these two sets ARCOR is relatively bad, since it is made for less drift. CR-RLS is a
-little better than NLMS, and LASER is the best of all. On data sets 2 and 4, whose true weights turn
-ever more slowly and jump to another pair of columns every 50 rounds, ARCOR outperforms LASER.
+On data sets 1 and 3, whose true weights turn at a constant rate, AROWR is the worst learner, since
+it stops learning. On these two sets ARCOR is relatively bad, since it is made for less drift.
+CR-RLS is a little better than NLMS, and LASER is the best of all. On data sets 2 and 4, whose true
+weights turn ever more slowly and jump to another pair of columns every 50 rounds, ARCOR outperforms
+LASER.
 
 What is run
 -----------
 The streams have 2,000 rows and 20 columns (onlinear.streams.paired): five pairs of normal variables
-with standard deviations 10 and 1, turned by 45°, and ten columns N(0, 2). The vector of true
-weights has length 1, and all its weights except those of one pair are 0. Sets 3 and 4 have label
+with standard deviations 10 and 1, each pair rotated by 45°, and ten columns N(0, 2). The vector of
+true weights has norm 1, and all its entries except those of one pair are 0. Sets 3 and 4 have label
 noise N(0, .05). The parameters of each learner are chosen from a grid, by the total loss on one
-stream; the curves are means of cumulative squared loss over other streams, with 95 % bands. One
-learner is said to lose less than another if the 95 % confidence interval of the mean difference,
-stream by stream, is on one side of 0.
+stream; the curves are means of cumulative squared loss over other streams, with 95 % confidence
+bands. One learner is said to lose less than another if its mean loss is smaller and the 95 %
+confidence interval of the mean difference, taken stream by stream, does not contain 0.
 
 LASER is run twice: as printed, where the prediction xᵀw is divided by 1 + xᵀΣx, and without that
-division (shrink=False), with the same update of the weights. For the tables of other readings,
-everything is tuned and run again with other rates and units of rotation, with N(0, 2) of standard
-deviation 2, and with ten pairs.
+division (shrink=False), with the same update of the weights. The tables of other readings
+(interpretations of what the thesis leaves open) come from tuning and running all learners again,
+with other rates and units of rotation, with 2 as the standard deviation of N(0, 2), and with ten
+pairs.
 
 The reading
 -----------
-The thesis gives neither the rate of the rotation, nor its unit, nor ARCOR's radius R_B, nor the
-grids, nor whether the 2 in N(0, 2) is a variance or a standard deviation. Here the weights turn by
-1° per round on sets 1 and 3 and by 1°/t on sets 2 and 4, R_B = 1, N(0, 2) has variance 2, and five
-pairs are taken in turn. This reading reproduces most of the claims, and no reading in the tables
-reproduces all of them.
+The thesis gives neither the rate of the rotation, nor its unit, nor ARCOR's radius R_B (the limit
+on the norm of its weights), nor the grids, nor whether the 2 in N(0, 2) is a variance or a standard
+deviation. Here the weights turn by 1° per round on sets 1 and 3 and by 1°/t in round t on sets 2
+and 4, R_B = 1, N(0, 2) has variance 2, and the jumps go through five pairs in turn. This reading
+reproduces most of the claims, and no reading in the tables reproduces all of them.
 
 The division by 1 + xᵀΣx decides the result. The prediction as printed is min-max optimal against
 labels that may be anything in [−Y, Y]. To follow turning weights, the covariance must stay large,
 and then the division pulls predictions towards 0 by a factor that does not tend to 1. Tuning then
-has to choose between following the weights and not shrinking, and LASER loses to first-order
-learners. Without the division, LASER is a Kalman filter for a random walk, and performs as the
-thesis says.
+has to choose between following the weights and not shrinking the predictions, and LASER loses to
+first-order learners. Without the division, LASER is a Kalman filter for a random walk, and performs
+as the thesis says.
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,7 +82,7 @@ READINGS: Mapping[str, Stream] = {
 
 
 def families(coarse: bool) -> dict[str, Sequence[Learner]]:
-    """Return the learners to tune over, by name; with ``coarse``, fewer of each."""
+    """Return, by name, the learners with all parameters to try; with ``coarse``, fewer of them."""
     step = 1.0 if coarse else 0.5
     priors = powers(-4, 4, 4 if coarse else 2)
     return {
@@ -102,7 +104,7 @@ def families(coarse: bool) -> dict[str, Sequence[Learner]]:
 
 
 def run(study: Study) -> Outcome:
-    """Run all four panels, and sets 1 and 2 again under other readings of the thesis."""
+    """Run all four data sets, and sets 1 and 2 again under other readings of the thesis."""
     rows = {"rows": 600} if study.quick else {}
     tried = families(study.quick)
     sets = {name: {**stream, **rows} for name, stream in SETS.items()}
@@ -126,7 +128,11 @@ def _claim(
     *names: str,
     ours: bool = False,
 ) -> Claim:
-    """Return a claim about data sets, given by number, with the totals that decide it."""
+    """Return a claim about the data sets in ``of``, with the total losses that decide it.
+
+    ``of`` has the losses by the number of the data set, and ``names`` are the learners whose totals
+    are shown (all learners if no names are given).
+    """
     found = "; ".join(
         f"set {k}: {shown(c, *names)}{undecided(c, *names) if names else ''}" for k, c in of.items()
     )

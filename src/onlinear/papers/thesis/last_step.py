@@ -2,8 +2,9 @@
 
     G(y, ŷ) = (y − ŷ)² − (least cost of any u with label y − that with label 0)
 
-The cost of u is b‖u‖² + Σ a_t(y_t − uᵀx_t)²; the least cost is computed with the library's best
-predictor in hindsight. Moroshko, thesis (3.2) and (3.7).
+Here ŷ is the prediction for the last row, and y the last label. The cost of u is
+b‖u‖² + Σ a_t(y_t − uᵀx_t)² with given weights a_t of the losses; the least cost is computed with
+the library's best predictor in hindsight. Moroshko, thesis (3.2) and (3.7).
 """
 
 from typing import NamedTuple, TypeVar
@@ -39,7 +40,10 @@ Number = TypeVar("Number", float, np.ndarray)
 
 
 class Prefix(NamedTuple):
-    """Rows and labels before the last round, their weights in WEMM, the last row x and χ = xᵀΣx."""
+    """The rows before the last round, with labels and WEMM's weights; the last row x, and χ = xᵀΣx.
+
+    Σ is WEMM's covariance matrix before the last round.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -51,7 +55,8 @@ class Prefix(NamedTuple):
 class Game(NamedTuple):
     """The last round of a stream as a game, described by its least costs in hindsight.
 
-    The least cost of any u if the last label is y, minus that if it is 0, is slope·y + bend·y².
+    The least cost of any u if the last label is y, minus the least cost if the last label is 0, is
+    slope·y + bend·y².
     """
 
     slope: float
@@ -77,7 +82,7 @@ class Game(NamedTuple):
 
 
 def prefix(seed: int) -> Prefix:
-    """Return a stream whose last row is longer than the others."""
+    """Return a random stream whose last row has a larger norm than the others."""
     rng = np.random.default_rng(seed)
     truth, X, x = 25 * rng.normal(size=3), rng.normal(size=(ROWS, 3)), rng.normal(size=3)
     X *= rng.uniform(0.1, 0.4, size=(ROWS, 1)) / np.linalg.norm(X, axis=1, keepdims=True)
@@ -94,7 +99,7 @@ def prefix(seed: int) -> Prefix:
 def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
     """Return the last round as a game, whose parabola is fitted to the least costs for 41 labels.
 
-    ``last`` is the weight of the last row's loss; the other losses have ``weights``.
+    ``last`` is the weight of the last row's loss, and ``weights`` are those of the other losses.
     """
     root = np.sqrt(np.append(weights, last))
     rows = root[:, None] * np.vstack([given.X, given.x])
@@ -108,7 +113,7 @@ def game(given: Prefix, weights: np.ndarray, last: float, bound: float) -> Game:
 
 
 def games(given: Prefix) -> dict[str, Game]:
-    """Return the games of Fig 3.1, by name; case 1 has a game for each last weight in SURPLUS."""
+    """Return the games of Fig 3.1, by name; case 1 has one game for each entry of SURPLUS."""
     level = 1 / (1 - given.chi)
     return {
         "Forster": game(given, np.ones_like(given.y), 1.0, Y),

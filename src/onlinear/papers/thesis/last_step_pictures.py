@@ -1,4 +1,4 @@
-"""Pictures of the last round as a game of a learner against an adversary."""
+"""Pictures of the last round as a game: a learner predicts, then an adversary picks the label."""
 
 import numpy as np
 from matplotlib.axes import Axes

@@ -2,16 +2,17 @@
 
 The claim
 ---------
-LASER's bound (6.9) is of the order T^{2/3}V^{1/3}, where V is the sum of the
-squared steps of the comparator. According to this bound, LASER's average loss comes close to that
-of the best sequence if V is sublinear in T. ARCOR's bound is of the order √(TV′)·log T, where V′ is
-the sum of the lengths of the comparator's steps. The bounds of LASER and ARCOR are compared for two
-kinds of drift.
+LASER's bound (6.9) is of the order T^{2/3}V^{1/3} for T rounds, where V is the sum of the squared
+lengths of the comparator's steps (the changes of its weights from round to round). According to
+this bound, LASER's average loss comes close to that of the best sequence of weights if V is
+sublinear in T. ARCOR's bound is of the order √(TV′)·log T, where V′ is the sum of the lengths of
+the comparator's steps. The bounds of LASER and ARCOR are compared for two kinds of drift.
 
-Constant drift, steps of length ν: the bounds are ν^{2/3}T for LASER and ν^{1/2}T log T for ARCOR,
-and ARCOR's is the larger if (log T)⁶ > ν. Polynomial decay, steps of length t^−κ:
-V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for κ ≠ 1 and V′ ≤ log(T−1) + 1 for κ = 1, and V has the same bounds
-with 2κ. Asymptotically LASER outperforms ARCOR about when κ < .7.
+If the drift is constant (every step has the length ν), the bounds are of the orders ν^{2/3}T for
+LASER and ν^{1/2}T log T for ARCOR, and ARCOR's is the larger if (log T)⁶ > ν. If the drift decays
+polynomially (step t has the length t^−κ), V′ ≤ ((T−1)^{1−κ} − 1)/(1 − κ) for κ ≠ 1 and V′ ≤
+log(T−1) + 1 for κ = 1, and V has the same bounds with 2κ in place of κ. Asymptotically, LASER
+outperforms ARCOR if κ is less than about .7.
 
 What is run
 -----------
@@ -24,27 +25,27 @@ and y = u_t rising evenly from −1 to 1 in 1,000 rounds.
 Then the bounds of LASER and ARCOR are computed on streams. Rows are uniform on the unit circle. The
 true weights have length 1 and turn so that their steps are exactly ν or t^−κ. Labels are y = uᵀx +
 noise, uniform in ±.1, and streams have T = 10,000 or T/10 rounds (1,000 or 100 in a quick run).
-LASER.from_drift is given T, V and the largest absolute label, ARCOR.from_drift T, V′ and R_B = 1,
-with r = 1. The certificates of LASER and ARCOR, with the true weights as comparator, are the
-theorems' bounds, corrected and with all constants: upper bounds on the learner's loss minus that of
-the true weights.
+LASER.from_drift is given T, V and the largest absolute label; ARCOR.from_drift is given T, V′ and
+the radius R_B = 1 of the ball that contains the true weights, and ARCOR's parameter r is 1. The
+certificates of LASER and ARCOR, with the true weights as comparator, are the theorems' bounds,
+corrected and with all constants: upper bounds on the learner's loss minus that of the true weights.
 
 The reading
 -----------
-The condition (log T)⁶ > ν, under which ARCOR's order is larger than
-LASER's, is right. But inside a ball of radius 1 a step ν is at most 2, so from T = 4 on (log T)⁶ >
-ν always holds. The opposite case, (log T)⁶ < ν, needs a ball of radius ½(log T)⁶; then R_B and Y,
+The condition (log T)⁶ > ν, under which ARCOR's order is larger than LASER's, is right. But inside a
+ball of radius 1 a step ν is at most 2, so from T = 4 on (log T)⁶ > ν always holds. The opposite
+case, (log T)⁶ < ν, needs a ball of radius ½(log T)⁶; then R_B and the largest absolute label Y,
 which the orders leave out, are as large as this radius.
 
-The orders of LASER's and ARCOR's bounds cross at κ = 2/3, where the powers of T in T^{2/3} and
-T^{1−κ/2} agree. To one digit 2/3 is .7, so the thesis' "about .7" is taken to be right. Because of
-the factor log T in ARCOR's order, the crossover matters only for very long streams: up to some ten
-million rounds LASER's order is the smaller for every κ.
+The orders of LASER's and ARCOR's bounds cross at κ = 2/3, where T^{2/3}, the power of T in LASER's
+order, equals T^{1−κ/2}, the power of T in ARCOR's. To one digit 2/3 is .7, so the thesis' "about
+.7" is taken to be right. Because of the factor log T in ARCOR's order, the crossover matters only
+for very long streams: up to some ten million rounds LASER's order is the smaller for every κ.
 
-The closed form of the bound on V′ for κ ≠ 1 lacks the + 1 of the line that it is derived from;
-((T−1)^{1−κ} − κ)/(1 − κ) is right. In (6.8) the exponent 2/3 belongs to the whole fraction, not to
-its denominator alone: as printed, c is too large, and (6.9) is false with this c. The bounds of
-LASER and ARCOR are compared after all T rounds of every run. The section's last paragraph, on
+The closed form of the bound on V′ for κ ≠ 1 lacks the + 1 of the line that the thesis derives it
+from; ((T−1)^{1−κ} − κ)/(1 − κ) is right. In (6.8) the exponent 2/3 belongs to the whole fraction,
+not to its denominator alone: as printed, c is too large, and (6.9) is false with this c. The bounds
+of LASER and ARCOR are compared after all T rounds of every run. The section's last paragraph, on
 bounds of other authors, has nothing to run.
 """
 
@@ -140,7 +141,7 @@ def _formulas() -> list[Claim]:
 
 
 def _closed_forms() -> list[Claim]:
-    """Return the claims about the sums of steps of t^−κ."""
+    """Return the claims about the closed-form bounds on sums of steps of length t^−κ."""
     sums = [
         (np.sum(np.arange(1.0, T) ** -kappa), *closed_form(T, kappa))
         for T in (2, 3, 10, 1000, 100_000)
@@ -169,7 +170,7 @@ def _closed_forms() -> list[Claim]:
 
 
 def _order(log_T: float, kappa: float) -> float:
-    """Return LASER's order divided by T, T^{2/3}V^{1/3} / T, for steps of length t^−κ."""
+    """Return the order of LASER's bound over T, T^{2/3}V^{1/3} / T, for steps of length t^−κ."""
     return float(np.exp((log_closed_form(log_T, 2 * kappa) - log_T) / 3))
 
 

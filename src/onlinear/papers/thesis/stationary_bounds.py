@@ -2,7 +2,8 @@
 
 The bounds are on the regret against u, the learner's loss minus that of u, for rows with ‖x‖ ≤ 1. L
 is the sum of the losses of u, S the largest of them, A the learner's largest loss, Y the largest
-absolute label, and U a bound on ‖u‖ that the learner must know.
+absolute label, and U a bound on ‖u‖ that the learner must know. b is the learner's penalty on ‖u‖²,
+and r the noise variance that AROWR assumes.
 
 Moroshko, thesis Table 4.1.
 """
@@ -33,7 +34,7 @@ class Seen(NamedTuple):
 
 
 def printed(seen: Seen, b: float, one: float = 0.0) -> float:
-    """Return the bound in the last row of Table 4.1 or, with ``one`` = 1, Theorem 6 in the text."""
+    """Return the bound of Table 4.1's last row or, with ``one`` = 1, of Theorem 6 in the text."""
     S, L = seen.losses.max(), seen.losses.sum()
     if S == 0:
         return b * seen.norm**2

@@ -13,7 +13,7 @@ __all__ = ["pictures", "tables"]
 
 
 def tables(of: dict[str, Curves]) -> list[Table]:
-    """Return tables of bounds and regrets at T, of the quantities in the bounds, and an example."""
+    """Return four tables: the bounds, the regrets, the quantities in the bounds, and an example."""
     return [_bounds_table(of), _regrets_table(of), _sizes_table(of), _last_row()]
 
 

@@ -26,7 +26,10 @@ Curves = dict[str, np.ndarray]  # bounds and regrets at the checkpoints, or size
 
 
 class Kind(NamedTuple):
-    """A kind of stream: the length of its true weights u, the size and the decay of its noise."""
+    """A kind of stream: the norm of its true weights u, and the size and decay of its noise.
+
+    The noise of round t is uniform, with absolute values up to ``noise``·t^−``fades``.
+    """
 
     length: float
     noise: float
@@ -62,12 +65,15 @@ def stream(kind: Kind, rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 def checkpoints(rows: int) -> np.ndarray:
-    """Return the rounds to evaluate: ten per power of ten, from 10 on."""
+    """Return the rounds at which bounds are evaluated: ten per power of ten, from round 10 on."""
     return np.asarray(np.rint(10 ** np.arange(1, np.log10(rows) + 0.05, 0.1)), dtype=int)
 
 
 def look(rows: int, item: tuple[str, int]) -> Curves:
-    """Return bounds, regrets and certificates at a stream's checkpoints, and the final SIZES."""
+    """Return bounds, regrets and certificates at checkpoints of a stream, and its SIZES at the end.
+
+    ``item`` is the name of the kind of stream, and the seed.
+    """
     kind, seed = item
     X, y, u = stream(KINDS[kind], rows, seed)
     models = (ol.AAR(b=B, clip=float(np.abs(y).max())), ol.AROWR(r=1.0, b=B), ol.WEMM(b=B))
@@ -87,7 +93,7 @@ def look(rows: int, item: tuple[str, int]) -> Curves:
 
 
 def one_row(b: float) -> tuple[float, Seen]:
-    """Return WEMM's regret on x = y = 1 against the best u, and the quantities in the bounds."""
+    """Return WEMM's regret against the best u on one row, x = y = 1, and the bounds' quantities."""
     proof = ol.certificate(ol.WEMM(b=b), [[1.0]], [1.0])
     u = 1 / b  # minimizes b·u² + a(1 − u)² with a = b/(b − 1)
     loss = (1 - u) ** 2

@@ -2,11 +2,11 @@
 
 The claim
 ---------
-Table 4.1 has six bounds on the regret against any fixed u, for rows with ‖x‖ ≤ 1. The bounds of
-Vovk and of Forster have the factor Y², the largest squared label. The bound of Crammer et al. for
-AROWR has the factor A, the learner's largest loss. The bound of Orabona et al. has the factor
-(U + Y)², for ‖u‖ ≤ U. The bounds of WEMM, Theorems 5 and 6, have the factor S, the largest loss of
-u.
+Table 4.1 has six bounds on the regret against any fixed weights u, for rows with ‖x‖ ≤ 1. The
+bounds of Vovk and of Forster have the factor Y², the largest squared label. The bound of Crammer et
+al. for AROWR has the factor A, the learner's largest loss in a round. The bound of Orabona et al.
+has the factor (U + Y)², for ‖u‖ ≤ U. The bounds of WEMM, Theorems 5 and 6, have the factor S, the
+largest loss of u in a round.
 
 The text of the thesis makes the following claims. Where y = uᵀx, the bound of Theorem 5 is O(1),
 and the other logarithmic bounds are not. Theorem 5 is better than Crammer's bound, since S < A is
@@ -16,17 +16,18 @@ bound may be sub-logarithmic, and S can be much smaller than (U + Y)².
 
 What is run
 -----------
-Rows are uniform on the unit sphere in five dimensions, y = uᵀx + noise, b = 2, r = 1, and
-T = 10,000 (1,000 in a quick run). There are five kinds of stream: linear (no noise, ‖u‖ = 1); large
-labels (‖u‖ = 10, noise uniform in ±.5); noisy (‖u‖ = 1, noise in ±1); small labels (u = 0, noise in
-±.1); and noise that fades (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
+Rows are uniform on the unit sphere in five dimensions, y = uᵀx + noise, and streams have T = 10,000
+rounds (1,000 in a quick run). The learners have the parameters b = 2 (the penalty on their weights)
+and r = 1 (AROWR's noise variance). There are five kinds of stream: linear (no noise, ‖u‖ = 1);
+large labels (‖u‖ = 10, noise uniform in ±.5); noisy (‖u‖ = 1, noise in ±1); small labels (u = 0,
+noise in ±.1); and fading noise (‖u‖ = 1, noise in ±t^−½), where the loss of u grows as ln T.
 
 AAR (with predictions cut to [−Y, Y]), AROWR and WEMM run on each stream. Every bound is evaluated
-at ten rounds per power of ten, with the Y, A, S and L of the rounds so far, against the u of the
-stream. The learner of Orabona et al. is the online Newton step (the thesis says so in chapter 1),
-which is ONS in the library. ONS is not run here; only its bound is evaluated, with U = ‖u‖. The
-certificates, a sharper form of the bounds that uses the rows and labels of the stream at hand, are
-shown beside the table's bounds.
+at ten rounds per power of ten, with the Y, A, S and L (the total loss of u) of the rounds so far,
+against the true weights u of the stream. The learner of Orabona et al. is the online Newton step
+(the thesis says so in chapter 1), which is ONS in the library. ONS is not run here; only its bound
+is evaluated, with U = ‖u‖. The certificates, a sharper form of the bounds that uses the rows and
+labels of the stream at hand, are shown beside the table's bounds.
 
 The bound in the last row of the table is also evaluated on a single example, x = y = 1, for several
 b.
@@ -44,9 +45,9 @@ Crammer's bound has rb. With r = 1, Theorem 5 is the smaller bound if
 S·b/(b − 1)·ln(1 + T/(d(b − 1))) is less than A·ln(1 + T/(drb)). With a larger b, the factor
 b/(b − 1) of Theorem 5 is nearer 1, and its term b‖u‖² is larger.
 
-"Often" is taken to mean in more than half of the runs, and "better" to mean smaller at T in every
-run. "Logarithmic" is taken to mean a rise by 10 % or more from T/10 to T, and "sub-logarithmic" to
-mean a rise of at most half that of Theorem 5.
+"Often" is taken to mean in more than half of the runs, and "better" to mean smaller after T rounds
+in every run. "Logarithmic" is taken to mean that the bound rises by 10 % or more from round T/10 to
+round T, and "sub-logarithmic" to mean that it rises at most half as much as that of Theorem 5.
 """
 
 from collections.abc import Iterable
@@ -132,7 +133,7 @@ def _claims(of: dict[str, Curves]) -> list[Claim]:
 
 
 def _bounds_hold(of: dict[str, Curves]) -> list[Claim]:
-    """Return the claims that the bounds hold, and how they grow."""
+    """Return the claim that the bounds hold, and the claim about how they grow."""
     linear = of["linear"]
     constant = float(np.ptp(linear["Theorem 5"], axis=1).max())
     growth = min(np.min(linear[name][:, -1] / linear[name][:, -11]) for name in (VOVK, CRAMMER))

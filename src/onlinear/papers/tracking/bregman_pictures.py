@@ -19,7 +19,7 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])  # of the si
 
 
 def projections() -> Picture:
-    """Draw the projections on a ball (Figure 2), a box, and the simplex with a lower limit."""
+    """Draw the projections on a ball (Figure 2), a box, and a simplex with a least weight."""
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.8)
         _ball(axes[0, 0])
@@ -109,7 +109,7 @@ def _simplex(axes: Any) -> None:
 
 
 def divergences() -> Picture:
-    """Draw D(u, w) as Figure 4 does: by how much F(u) is above the tangent of F at w."""
+    """Draw the divergence D(u, w) as in Figure 4: how far F(u) is above the tangent of F at w."""
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.4)
         _gap(axes[0, 0], GEOMETRIES[0], (-1.0, 2.2), 0.4, 1.7, lambda a: np.array([a]))

@@ -1,6 +1,7 @@
 """Random points and their projections, for Herbster & Warmuth (2001): Theorems 2, 5, 6, 7, Fig 3.
 
-w is any point, p its projection on a set Γ, and u a point of Γ. By Theorem 2
+Let D be a Bregman divergence, w any point, p the projection of w on a convex set Γ, and u a point
+of Γ. By Theorem 2
 
     D(u, w) ≥ D(u, p) + D(p, w),    with equality if Γ is affine
 """
@@ -106,7 +107,7 @@ GEOMETRIES = (
 
 
 def definition(geometry: Geometry, u: Vector, w: Vector) -> float:
-    """Return F(u) minus the tangent of F at w, the definition (3) of D(u, w)."""
+    """Return D(u, w) by its definition (3): F(u) minus the value at u of the tangent of F at w."""
     return float(geometry.F(u) - geometry.F(w) - (u - w) @ geometry.gradient(w))
 
 
@@ -146,11 +147,12 @@ def projected(geometry: Geometry, rng: Random) -> Projected:
 
 
 def figure_3(w: Vector, alpha: float, *, printed: bool) -> tuple[Vector, int]:
-    """Return the result v* of Figure 3, and how many components its medians looked at.
+    """Run the algorithm of Figure 3; return its result v*, and of how many numbers it took medians.
 
-    If ``printed``, lines 8 and 15 of Figure 3 are as printed, else without the α/n in the
-    denominator, as in Claim 1. With lines 8 and 15 as printed, line 11 may take the minimum of an
-    empty set, which raises a ValueError.
+    The algorithm projects w on the points v of the simplex with all v_i ≥ α/n. If ``printed``,
+    lines 8 and 15 of Figure 3 are as printed, else without the α/n in the denominator, as in Claim
+    1. With lines 8 and 15 as printed, line 11 may take the minimum of an empty set, which raises a
+    ValueError.
     """
     floor = alpha / w.size
     below = floor if printed else 1.0

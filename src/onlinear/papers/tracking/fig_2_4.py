@@ -4,10 +4,10 @@ The claim
 ---------
 Fig 4 shows the Bregman divergence of a convex function F: D(u, w) is how far F(u) is above the
 tangent of F at w. The divergence is never negative, and 0 only for u = w (Proposition 21). Fig 2
-shows why the point of a ball nearest to w is found by scaling w (Theorem 5). For the unnormalised
-entropy and a box, the nearest point is found by clipping each weight to the box (Theorem 6). For
-the relative entropy and the simplex with a lower limit on each weight, the nearest point is found
-by the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem 7).
+shows why the point of a ball nearest to w is found by scaling w (Theorem 5). With the unnormalised
+entropy, the point of a box nearest to w is found by clipping each weight to the box (Theorem 6).
+With the relative entropy, the nearest point of the simplex with a lower limit on each of n weights
+is found by the algorithm of Fig 3, which finds a threshold by medians in O(n) steps (Theorem 7).
 
 All bounds of the paper rest on the generalised theorem of Pythagoras (Theorem 2): if p is the
 projection of w on a convex set and u is in the set, D(u, w) ≥ D(u, p) + D(p, w), with equality if
@@ -18,9 +18,10 @@ What is run
 Figures 2 and 4 are drawn with onlinear.bregman. Fig 2, which the paper has for the ball, is drawn
 for the box and the simplex too, and Fig 4 for the convex functions of all three divergences. The
 statements about divergences and projections are tested on random points, w outside the set and u
-inside it, with 2 to 20 coordinates. The sets to project on are the ball of radius 1, and the box
-and the simplex with α = 0.3. The affine set is a hyperplane through u in a random direction; the
-projection on it is found by a search for the multiplier of the paper's (57).
+inside it, with 2 to 20 coordinates. The sets to project on are the ball of radius 1, the box
+[α/n, n/α]ⁿ, and the simplex with the lower limit α/n on each weight, where α = 0.3 and n is the
+number of coordinates. The affine set is a hyperplane through u in a random direction; the
+projection on it is found by a search for the multiplier in the paper's equation (57).
 
 The algorithm of Fig 3 is transcribed line by line, once as printed, and once with the denominators
 of Claim 1 in lines 8 and 15. Random weights of 2 to 40 coordinates come from three Dirichlet
@@ -30,16 +31,16 @@ large ones); α is uniform on (0, 1).
 The reading
 -----------
 All statements tested here but Fig 3 hold as printed, up to rounding. In Fig 3 the denominators of
-lines 8 and 15 have an α/n too many: they should be the mass of the weights that are not raised,
-1 − (C% + L%) and 1 − C%, as in Claim 1 in the proof of Theorem 7. With Fig 3 as printed, the result
-does not sum to 1, or line 11 looks for the smallest of no weights at all. The result of Fig 3 as
-printed is right only where no weight has to change. How often no weight has to change depends on
-how weights and α are drawn, which is why weights are drawn from three distributions.
+lines 8 and 15 have a factor α/n too many: they should be the sum of the weights that are not raised
+to the lower limit, 1 − (C% + L%) and 1 − C%, as in Claim 1 in the proof of Theorem 7. The result of
+Fig 3 as printed is right only if no weight has to change. Otherwise the result does not sum to 1,
+or line 11 takes the minimum of an empty set. How often no weight has to change depends on how
+weights and α are drawn, which is why weights are drawn from three distributions.
 
 That a point is the projection is also tested directly: points of the set on the line from the
 projection to u have to be farther from w than the projection is. For the simplex the projection is
 computed in two ways: by Fig 3 with the right denominators, and by the library, which raises weights
-until none is below the lower limit.
+to the lower limit until none is below it.
 """
 
 from functools import partial
@@ -78,7 +79,7 @@ class Lifting(NamedTuple):
 
 
 def run(study: Study) -> Outcome:
-    """Draw Figs 2 and 4, check Theorem 2 on random points, and Fig 3 as printed and corrected."""
+    """Draw Figs 2 and 4; test Theorem 2 and Fig 3 (as printed, and corrected) on random points."""
     tried = study.map(partial(_tried, points=25 if study.quick else 100), study.seeds)
     sides = Projected(*np.concatenate([points for points, _ in tried], axis=1).T)
     cases = Lifting(*np.concatenate([some for _, some in tried], axis=1).T)
@@ -99,7 +100,11 @@ def run(study: Study) -> Outcome:
 
 
 def _tried(seed: int, points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Theorem 2's sides by geometry and point, and Figure 3's results by parameter and w."""
+    """Return both sides of Theorem 2, and the results of Figure 3, for random points.
+
+    The first array has an axis for the geometries (a divergence and a set) and one for the points;
+    the second has an axis for the Dirichlet parameters and one for the points.
+    """
     rng = np.random.default_rng(seed)
     sides = [[projected(geometry, rng) for _ in range(points)] for geometry in GEOMETRIES]
     return np.array(sides), np.array([[_case(rng, c) for _ in range(points)] for c in DRAWS])
@@ -120,7 +125,10 @@ def _case(rng: np.random.Generator, concentration: float) -> Lifting:
 
 
 def _theorem_2(sides: Projected) -> list[Claim]:
-    """Return the claims on divergences and projections; the last axis of ``sides`` is geometry."""
+    """Return the claims on divergences and projections.
+
+    The last axis of the arrays in ``sides`` has the geometries (a divergence and a set).
+    """
     points = f"3 × {len(sides.whole)} points"
     drawn = np.max(np.abs(sides.definition / sides.whole - 1))
     most = np.max(sides.parts / sides.whole)

@@ -12,7 +12,7 @@ __all__ = ["Counterexample", "counterexamples"]
 
 
 class Counterexample(NamedTuple):
-    """A statement left ≤ right on an example: both sides' values, as printed and as corrected."""
+    """A statement "left ≤ right" and an example: both sides as printed, and both as corrected."""
 
     name: str
     statement: str

@@ -24,7 +24,10 @@ CURVES = (("projected", KEPT), ("free", FREE), ("true weights", TARGET), ("ceili
 
 
 def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
-    """Draw the losses and the upper bound in each setting; ``runs[i][j]``: repeat i, setting j."""
+    """Draw the losses and the upper bound in each setting.
+
+    ``runs[i][j]`` has the results of repeat i in setting j.
+    """
     with matplotlib.rc_context(STYLE):
         figure, axes = new(2, 2, height=2.2, sharex=True)
         for i, (ax, setting) in enumerate(zip(axes.flat, SETTINGS, strict=True)):
@@ -51,7 +54,7 @@ def ceilings(runs: Sequence[Sequence[Bounded]]) -> Picture:
 
 
 def prices(lengths: Sequence[int], runs: Sequence[Priced]) -> Picture:
-    """Draw the cost of a shift against how long the true weights had been fixed before."""
+    """Draw the cost of a shift against the number of rounds before it (``lengths``)."""
     mean = np.mean([run.prices for run in runs], axis=0)
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.5, sharey=True)
@@ -88,7 +91,10 @@ def tunings(
     by_width: np.ndarray,
     by_share: np.ndarray,
 ) -> Picture:
-    """Draw how EG recovers from a shift, and losses against the number of inputs and against α."""
+    """Draw how EG recovers from a shift; draw losses against the number of inputs and against α.
+
+    α is the parameter of the set on which C-EGU projects.
+    """
     with matplotlib.rc_context(STYLE):
         figure, axes = new(1, 3, height=2.6)
         recovery = np.array([run.recovery for run in runs])

@@ -1,4 +1,4 @@
-"""Experiments for Herbster & Warmuth (2001): learners with and without projection, and shifts."""
+"""Experiments for Herbster & Warmuth (2001): shifting targets, with and without projection."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ BLOCK = 50  # losses of a recovery are averaged over this many rounds
 
 
 class Setting(NamedTuple):
-    """A theorem, a stream that it applies to, and its learner with and without projection."""
+    """A theorem, a stream to which it applies, and its learner, with and without projection."""
 
     theorem: str
     stream: dict[str, Any]
@@ -77,7 +77,7 @@ SETTINGS = (
 
 
 class Bounded(NamedTuple):
-    """A learner's cumulative loss, its upper bound at some rounds, and whether the bound held."""
+    """A learner's cumulative loss and upper bound at some rounds, and whether the bound held."""
 
     rounds: np.ndarray
     curves: np.ndarray  # losses with and without projection, of the true weights; ceiling
@@ -87,7 +87,7 @@ class Bounded(NamedTuple):
 
 
 def bounded(seed: int, rows: int) -> list[Bounded]:
-    """Run each setting on its own stream, and return the results."""
+    """Run the learners of each setting on its stream, and return the results."""
     return [_bounded(setting, seed, rows) for setting in SETTINGS]
 
 
@@ -146,11 +146,11 @@ def _losses(setting: Setting, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np
 
 
 def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return labels by true weights that lie outside the set on which the learner projects.
+    """Return labels made by true weights outside the set onto which the learner projects.
 
     Before the shift, the vector of true weights is made longer than the radius of the ball. If no
-    weight is negative, half of the prediction of the other true weights (those after or before the
-    shift) is subtracted from the labels instead.
+    weight is negative, half of the prediction of the true weights on the other side of the shift is
+    subtracted from each label instead.
     """
     middle = len(y) // 2
     other = np.sum(u[::-1] * X, axis=1)  # predictions of the other true weights
@@ -164,7 +164,10 @@ def _outside(X: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def over_widths(seed: int, widths: Sequence[int], rows: int) -> np.ndarray:
-    """Return loss and upper bound of C-GD and C-EG if only one of n inputs (all ±1) matters."""
+    """Return loss and upper bound of C-GD and C-EG if only one of n inputs matters, for each n.
+
+    ``widths`` has the numbers n; all inputs are ±1.
+    """
     found = []
     for n in widths:
         X, y, u = ol.streams.shifting(
@@ -180,7 +183,7 @@ def over_widths(seed: int, widths: Sequence[int], rows: int) -> np.ndarray:
 
 
 def over_shares(seed: int, shares: Sequence[float], rows: int) -> np.ndarray:
-    """Return α, loss and upper bound of C-EGU for each α, and last for Corollary 19's α."""
+    """Return α, loss and upper bound of C-EGU for each α in ``shares``, then Corollary 19's α."""
     setting = SETTINGS[3]
     X, y, u = ol.streams.shifting(rows, WIDTH, SHIFTS, seed=seed, **setting.stream)
     y = np.clip(y, 0.0, 1.0)
@@ -194,7 +197,11 @@ def over_shares(seed: int, shares: Sequence[float], rows: int) -> np.ndarray:
 
 
 def attained(rows: int = 200) -> float:
-    """Return the loss divided by Theorem 14's upper bound, for labels y = 2u − w with u = ±1."""
+    """Return the loss of C-GD divided by Theorem 14's upper bound, for labels y = 2u − w.
+
+    The only input is 1, w is the weight of C-GD, and u, the true weight, alternates between 1 and
+    −1.
+    """
     learner, X = ol.GD.from_range(X=1.0, radius=1.0), np.ones((rows, 1))
     u, y = np.where(np.arange(rows) % 2, -1.0, 1.0), np.empty(rows)
     for t in range(rows):

@@ -6,42 +6,44 @@ The paper has no experiment. The theorems of the paper are about gradient descen
 exponentiated gradient algorithms EGU and EG, each projected on a convex set after every round
 (C-GD, C-EGU, C-EG). The loss is bounded by a multiple of the loss of any sequence of weight vectors
 in the set, plus a penalty on how far the sequence moves: by Theorem 14 for C-GD, 15 and 18 for
-C-EGU, and 16 for C-EG. Corollary 19 tunes the α of C-EGU.
+C-EGU, and 16 for C-EG. Corollary 19 tunes α, the parameter of the set of C-EGU.
 
-The paper also says that without a bound on w the cost of a shift cannot be bounded, and that the
-projection does bound it. If the true weights are sparse, it says, the bounds of EG and EGU can be
-exponentially smaller than GD's in the number of inputs.
+The paper also says that without a bound on the learner's weights w the cost of a shift of the true
+weights cannot be bounded, and that the projection does bound it. If the true weights are sparse,
+the paper says, the bounds of EG and EGU can be exponentially smaller than that of GD, as functions
+of the number of inputs.
 
 What is run
 -----------
 The streams have 2000 rounds and 20 inputs, and their true weights shift 9 times. Each learner has
-the parameters of its theorem, by from_range and from_drift. For C-GD the vector of true weights and
-each row have length 1; for C-EG and C-EGU only one input matters, and inputs are uniform on [0, 1].
-Labels have noise of standard deviation 0.1, and are clipped to [0, 1] for C-EGU. Where a theorem
-needs the true weights inside the set, they are mixed with equal weights in a share of 0.01, which
-is also the α of C-EG, and of C-EGU in Theorem 15. In every round, onlinear.certificate compares the
-loss with its ceiling, the theorem's upper bound against the true weights. Each learner also runs
-free, that is without a projection.
+the parameters of its theorem, which its constructors from_range and from_drift set. For C-GD the
+vector of true weights and each row have norm 1; for C-EG and C-EGU only one input matters, and
+inputs are uniform on [0, 1]. Labels have noise of standard deviation 0.1, and are clipped to [0, 1]
+for C-EGU. Where a theorem needs the true weights inside the set, they are mixed with equal weights,
+which get a share of 0.01; this share is also the α of C-EG, and of C-EGU in Theorem 15. In every
+round, onlinear.certificate compares the loss with its ceiling, the theorem's upper bound against
+the true weights. Each learner also runs free, that is without a projection.
 
 The price of a shift is the loss after a single shift, minus the loss of a new learner that starts
 at the shift. The true weights before the shift stay for 50 to 3200 rounds, inside the set or
 outside. For EG and EGU the true weights are outside the set because half of the input that matters
 after the shift is subtracted from the labels before the shift, and vice versa. The best weight of
-that input is then 0, and the learner goes on lowering its weight. For GD the vector of true weights
-before the shift is 10 times as long as the ball's radius.
+the subtracted input is then 0, and EG and EGU go on lowering this weight. For GD the vector of true
+weights before the shift is 10 times as long as the radius of the ball on which C-GD projects.
 
 To vary the number of inputs n, there are streams where one input matters, all inputs are ±1, and
-there are 3 shifts in 8000 rounds and no noise. Each statement that is false as printed is computed
-on a counterexample, beside its corrected form.
+there are 3 shifts in 8000 rounds and no noise. Both sides of each statement that is false as
+printed are computed on a counterexample, and so are both sides of its corrected form.
 
 The reading
 -----------
 Theorem 14 holds as printed. Theorems 15, 16 and 18 and Corollary 19 need corrections. In Theorem 16
-the range of every row has to be at most X (a box with offsets of its own for each input is not
-enough). The exponents of Lemmas 12 and 13 need the factor 2 of Fig 1. In Theorems 15 and 18 and
-Corollary 19, predictions have to be clipped to Y, and the sign before ‖u_ℓ‖₁ + H(u_ℓ) is minus. The
-corrected theorems hold in every round of every stream. The ceilings (upper bounds) are those of the
-certificates: (43) itself for C-GD, and less than (45) for C-EG, since the certificates keep the
+the range of every row, max x_i − min x_i, has to be at most X (it is not enough that each input has
+an interval of length X of its own). The exponents of Lemmas 12 and 13 need the factor 2 of Fig 1.
+In Theorems 15 and 18 and Corollary 19, predictions have to be clipped to at most Y, and the sign
+before ‖u_ℓ‖₁ + H(u_ℓ), where u_ℓ are the last true weights and H is the entropy, has to be minus.
+The corrected theorems hold in every round of every stream. The ceilings (upper bounds) are those of
+the certificates: (43) itself for C-GD, and less than (45) for C-EG, since the certificates keep the
 entropy of u, which the paper drops, and use the ranges of the rows seen.
 
 The theorems are about the worst case, and only there does the projection matter. Where the true
@@ -50,8 +52,9 @@ grows little with the rounds before it. While the true weights are outside the s
 lowering a weight, and afterwards need a proportional number of rounds to raise it again. In this
 case the projection makes the difference, and the paper's statements on shifts can be seen: the
 price of the free learner grows in proportion to the rounds before the shift, that of the projected
-learner does not. For GD, the price of a shift is the loss while its weight vector, which grew too
-long before the shift, shrinks again; it depends on the length of the vector, not on the rounds.
+learner does not. For the free GD, the price of a shift is the loss while its weight vector, which
+grew too long before the shift, shrinks again; this price depends on the length of the vector, not
+on the number of rounds before the shift.
 """
 
 from collections.abc import Sequence
@@ -174,7 +177,8 @@ def _printed(case: Counterexample) -> Claim:
 def _shifts(price: np.ndarray) -> list[Claim]:
     """Return claims on the price of a shift.
 
-    The axes of ``price`` are learner, past, rounds before the shift, and free or projected.
+    The axes of ``price`` are the learner, whether the true weights were in the set before the
+    shift, the number of rounds before it, and whether the learner is free or projected.
     """
     last, before = price[:, :, -1], price[:, :, -3]  # ``last``: four times as many rounds before
     kept = last[:, :, 1] < GROWN * np.maximum(before[:, :, 1], 1.0)
