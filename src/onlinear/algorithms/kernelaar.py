@@ -52,7 +52,7 @@ def step(state, params, x, y, work):
 class KernelAAR(DualLearner):
     """The forward algorithm (AAR) with a kernel: nonlinear regression without drift.
 
-    With n examples of d features kept, a round costs O(n² + nd), and n²/2 numbers are stored. For
+    Costs O(n² + nd) per round with n stored examples of d features, and n²/2 numbers of memory. For
     many examples set a ``budget``, or use :class:`onlinear.AAR` on features from
     :mod:`onlinear.features`.
 
