@@ -169,7 +169,8 @@ class ARCOR(SecondOrder):
     r : float, default 1.0
         Noise variance assumed of the labels, r > 0: a larger r gives each row less weight.
     radius : float, default inf
-        Keep ‖w‖ ≤ radius, radius > 0 (the paper's R_B). The regret bound needs a finite radius.
+        Keep ‖w‖ ≤ radius, radius > 0 (the paper's R_B). With resets, the regret bound needs a
+        finite radius.
     q : float, default 2.0
         Schedule Λ_i⁻¹ = i^(q−1) + 1, q ≥ 1; a larger q means rarer resets, and infinity none.
     thresholds : sequence of float or None, default None

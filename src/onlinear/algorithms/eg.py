@@ -9,7 +9,8 @@ zero and remain zero. Misprint resolved: the update in Figure 1 of Herbster & Wa
 the factor 2 of the gradient, which their Lemma 13 lacks. The learner checks that max_i x_i − min_i
 x_i ≤ X in each row, as Lemma 13 requires.
 
-Hoeffding's lemma extends Herbster & Warmuth's Theorem 16 to every learning rate η with ηX² < 8/3.
+Herbster & Warmuth's Theorem 16 bounds the loss for the learning rate η = 2/(3X²). By Hoeffding's
+lemma, there is such a bound for every η with ηX² < 8/3; its factor depends on η.
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """

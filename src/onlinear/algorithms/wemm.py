@@ -143,21 +143,20 @@ def bound(state, params, x, y, work):
 
 
 def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
-    """Return a bound on L^a(u), given the losses of u: L + b/(b − X²)·S·ln det(A_T/b).
+    """Return Theorem 5's bound, corrected, on the weighted loss Σ a_t(y_t − uᵀx_t)² of u.
 
-    L^a(u) = Σ a_t(y_t − uᵀx_t)² is the weighted loss of u. L is the sum of the losses
-    (y_t − uᵀx_t)² of u, and S is the largest of these losses. ``log_det`` is ln det(A_T/b), where
-    A_T is Σ⁻¹ after the last round.
+    For rows with ‖x‖ ≤ X < √b, the bound is L + b/(b − X²)·S·ln det(A_T/b), where L is the sum of
+    u's losses (y_t − uᵀx_t)², given as ``losses``, and S is the largest of them. ``log_det`` is
+    ln det(A_T/b), where A_T is Σ⁻¹ after the last round.
     """
     return float(losses.sum() + b / (b - X * X) * losses.max() * log_det)
 
 
 def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
-    """Return a bound on L^a(u): L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))).
+    """Return Theorem 6's bound, corrected, on the weighted loss Σ a_t(y_t − uᵀx_t)² of u.
 
-    The bound is Theorem 6 of Moroshko's thesis, corrected, for rows with ‖x‖ ≤ X. The weighted loss
-    of u is L^a(u) = Σ a_t(y_t − uᵀx_t)². L is the sum of the losses (y_t − uᵀx_t)² of u, and S is
-    the largest of these losses.
+    For rows with ‖x‖ ≤ X < √b, the bound is L + Sd·b/(b − X²)·ln(1 + ⌈L/S⌉/(d(b/X² − 1))), where L
+    is the sum of u's losses (y_t − uᵀx_t)², given as ``losses``, and S is the largest of them.
     """
     total, worst = losses.sum(), losses.max()
     if worst == 0:

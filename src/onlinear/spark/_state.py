@@ -9,8 +9,9 @@
     <numbers>                  the state, float64
     <16 bytes>                 the first bytes of the SHA-256 of everything before
 
-All numbers of a state are little-endian, and nothing in the state is executed as code. A query with
-another model or other columns than those of the query that wrote the state is refused.
+All numbers of a state are little-endian, and nothing in the state is executed as code. A query
+is refused if its columns, its model, or what the model had learnt before the stream differ from
+those of the query that wrote the state.
 """
 
 import copy

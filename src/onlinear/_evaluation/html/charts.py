@@ -49,7 +49,7 @@ DIGITS = 7  # significant digits of a number in a chart
 
 
 def clean(text: str) -> str:
-    """Replace direction marks, lone surrogates and control characters except newline by U+FFFD."""
+    """Replace ``TURNS``, lone surrogates and control characters except newline by U+FFFD."""
     return "".join(
         "\ufffd" if c in TURNS or (c != "\n" and unicodedata.category(c) in ("Cc", "Cs")) else c
         for c in text

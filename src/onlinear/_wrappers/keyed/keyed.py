@@ -149,8 +149,8 @@ class Keyed(GuardedBy):
         """Learn the label of one row of a key, or of a waiting row, given its ``id``.
 
         A key given with an ``id`` must be the key of the waiting row. Return whether the label was
-        learnt. It is not learnt if the row is bad and bad rows are skipped. Nor is a label with an
-        ``id`` for which no row waits; it is counted in ``late_``.
+        learnt. It is not learnt if the row is bad and bad rows are skipped. A label whose ``id``
+        belongs to no waiting row is not learnt either; it is counted in ``late_``.
 
         >>> import onlinear as ol
         >>> sensors = ol.Keyed(ol.Ridge())
