@@ -303,7 +303,7 @@ class Auto(Learner):
     @property
     @atomic
     def regret_(self) -> Regret:
-        """The losses of Auto, its experts and their best combination; a bound on Auto's weighted loss.
+        """The losses of Auto, its experts and their best combination; a bound on the weighted loss.
 
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=500, d=3)
