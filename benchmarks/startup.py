@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 STREAM = "X, y = ol.streams.rotating(rows=2000, d=8, degrees=0.5); "
 OURS = {
@@ -50,7 +51,7 @@ def seconds(code: str, repeats: int, environment: dict[str, str]) -> float:
 def main() -> None:
     """Print a table of start-up times."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--library", help="the compiled library, if it is not in the package")
+    parser.add_argument("--library", type=Path, help="the compiled library, if it is not in the package")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--cold", action="store_true", help="also time Numba with an empty cache")
     given = parser.parse_args()
@@ -62,7 +63,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as cache:
         own = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        shipped = {**own, "ONLINEAR_NATIVE": given.library} if given.library else own
+        shipped = {**own, "ONLINEAR_NATIVE": str(given.library.resolve())} if given.library else own
         compiling = {**own, "ONLINEAR_NATIVE": "0"}
         for what, code in OURS.items():
             show(f"onlinear, compiled ahead: {what}", seconds(code, given.repeats, shipped))
