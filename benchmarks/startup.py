@@ -51,7 +51,8 @@ def seconds(code: str, repeats: int, environment: dict[str, str]) -> float:
 def main() -> None:
     """Print a table of start-up times."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--library", type=Path, help="the compiled library, if it is not in the package")
+    words = "the compiled library, if it is not in the package"
+    parser.add_argument("--library", type=Path, help=words)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--cold", action="store_true", help="also time Numba with an empty cache")
     given = parser.parse_args()
