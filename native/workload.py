@@ -184,7 +184,7 @@ def _hindsight() -> None:
 
 def _comparators() -> None:
     X, y = _stream(ROWS)
-    for make in (ol.EG, ol.EGU, ol.EGPM, ol.GD):
+    for make in (ol.EG, ol.EGU, ol.EGPM, ol.GD, ol.RLS, ol.CRRLS):
         ol.certificate(make(), X, y, comparator=np.full((ROWS, WIDTH), 1 / WIDTH))
 
 

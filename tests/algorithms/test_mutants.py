@@ -26,6 +26,7 @@ SETTINGS = {
     "ONS": {"gamma": 0.05, "epsilon": 1.0, "radius": 1.0},
     "OSLOG": {"a": 0.1, "clip": 2.0},
     "RLS": {"forgetting": 1.0, "b": 100.0},
+    "CRRLS": {"forgetting": 1.0, "reset_every": 500},
     "Ridge": {"b": 100.0},
     "WEMM": {"b": 1.1},
 }
@@ -55,6 +56,10 @@ OTHER_FORMS = [  # of the bounds, by parameters
     ("LASER", {"c": 50.0}),
     ("LASER", {"b": 100.0, "c": 1e5, "shrink": False}),
     ("OSLOG", {"a": 10.0}),
+    ("RLS", {"forgetting": 0.99, "b": 100.0}),
+    ("RLS", {"forgetting": 0.9, "shrink": True}),
+    ("RLS", {"forgetting": 0.99, "b": 100.0, "clip": 2.0}),
+    ("CRRLS", {"forgetting": 0.9, "reset_every": 50}),
     ("Ridge", {"clip": 2.0}),
 ]
 

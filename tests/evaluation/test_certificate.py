@@ -83,8 +83,6 @@ def test_the_comparator_of_a_first_order_learner_is_nearly_the_best_of_its_class
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (ol.CRRLS(), "CR-RLS"),
-        (ol.RLS(), "RLS that forgets"),
         (ol.ONS(), "ONS without a radius"),
         (ol.ARCOR(), "ARCOR with resets and without a finite radius"),
         (ol.OGD(schedule="sqrt"), "falling rate"),

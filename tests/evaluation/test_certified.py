@@ -150,7 +150,7 @@ def test_a_named_comparator_is_checked_by_name():
         ol.certificate(ol.AAR(), X, y, comparator=list("abcde"))
 
 
-@pytest.mark.parametrize("name", ["LASER", "CIRR", "EG", "RLS"])
+@pytest.mark.parametrize("name", ["LASER", "CIRR", "EG", "RLS", "CRRLS"])
 def test_rows_left_out_count_for_nobody(name):
     X, y = stream(30)
     bad = np.isin(np.arange(30), [0, 1, 9, 29])

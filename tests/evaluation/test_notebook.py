@@ -24,7 +24,7 @@ MODELS = {
     "Bank": lambda: ol.Bank([ol.Ridge(b=0.25), ol.LASER()]),
     "Keyed": lambda: ol.Keyed(ol.Ridge(b=0.25)),
     "Certificate": lambda: ol.certificate(ol.LASER(), X, Y),
-    "Certificate without a bound": lambda: ol.certificate(ol.RLS(), X, Y),
+    "Certificate without a bound": lambda: ol.certificate(ol.ONS(), X, Y),
     "explanation": lambda: ol.Auto().fit(FRAME, Y).explain(),
 }
 
@@ -94,8 +94,8 @@ def test_a_certificate_shows_its_figures_and_three_curves():
 
 
 def test_a_certificate_without_a_bound_says_why():
-    shown = text_of(ol.certificate(ol.RLS(), X, Y))
-    assert "holds|no bound is known for RLS that forgets (forgetting < 1)" in shown
+    shown = text_of(ol.certificate(ol.ONS(), X, Y))
+    assert "holds|no bound is known for ONS without a radius" in shown
     assert "ceiling|–|" in shown
 
 

@@ -14,6 +14,7 @@ CERTIFIED = (
     "ARCOR",
     "AROWR",
     "CIRR",
+    "CRRLS",
     "DriftNetwork",
     "EG",
     "EGPM",
@@ -118,7 +119,11 @@ def setting(name, rng, X, y):
     if name == "AROWR":
         return {"r": any_size, "b": float(10 ** rng.uniform(-1, 1))}
     if name == "RLS":
-        return {"forgetting": 1.0, "b": any_size}
+        forgetting = float(rng.choice([0.3, 0.7, 0.9, 0.99, 1.0]))
+        return {"forgetting": forgetting, "b": any_size, "shrink": bool(maybe), "clip": clip}
+    if name == "CRRLS":
+        forgetting = float(rng.choice([0.3, 0.7, 0.9, 0.99, 1.0]))
+        return {"forgetting": forgetting, "reset_every": int(rng.integers(1, 60))}
     if name == "WEMM":
         return {"b": longest * float(rng.choice([1.01, 1.5, 10])) + 1e-6}
     if name == "ARCOR":
@@ -196,6 +201,8 @@ def path(name, model, X, y, rng):
         return None
     if name == "LASER":
         return ol.hindsight.drifting_path(X, y, params["b"], params["c"])
+    if name == "CRRLS" or (name == "RLS" and params["forgetting"] < 1):
+        return (rng.normal(size=(3, d)) * 10 ** rng.uniform(-1, 2))[segments]
     if name in ("GD", "ARCOR"):
         u = rng.normal(size=(3, d))
         if params["radius"] is None:

@@ -11,7 +11,7 @@ from onlinear._engine import loops
 from onlinear._engine.step import Step
 from onlinear._numerics import linalg
 from onlinear._updates import ball_projection, gaussian
-from onlinear.algorithms import cirr, driftnetwork, eg, gd, rls
+from onlinear.algorithms import _forgetting, cirr, driftnetwork, eg, gd
 
 
 class Interpreted(Step):
@@ -165,7 +165,10 @@ SIGN = {
     "ARCOR": mutant(L["ARCOR"], learn=learn_backwards),
     "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_away),
     "LASER": mutant(L["LASER"], follow_later=following(learn_given=later(learn_backwards))),
-    "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=learn_backwards)),
+    **{
+        name: mutant(L[name], forget=rebound(_forgetting.forget, learn=learn_backwards))
+        for name in ("RLS", "CRRLS")
+    },
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
     **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "WEMM")},
@@ -180,7 +183,10 @@ COVARIANCE = {
     "AROWR": mutant(L["AROWR"], learn_later=later(grow_certain_twice)),
     "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_and_freeze),
     "LASER": mutant(L["LASER"], follow_later=following(shift_and_round=drift_backwards)),
-    "RLS": mutant(L["RLS"], forget=rebound(rls.forget, learn=grow_certain_twice)),
+    **{
+        name: mutant(L[name], forget=rebound(_forgetting.forget, learn=grow_certain_twice))
+        for name in ("RLS", "CRRLS")
+    },
     "Ridge": mutant(L["Ridge"], learn_later=later(grow_certain_twice)),
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, add_square=nothing)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, add_square=nothing)),

@@ -43,10 +43,7 @@ G = TypeVar("G", bound="Guarded | GuardedBy")
 
 
 class Busy(bytearray):
-    """A number of eight bytes that is not 0 while a call holds the lock of a guarded object.
-
-    While a call holds the lock, byte 7 is 1. Compiled rounds read the number at its address.
-    """
+    """Eight bytes that compiled rounds read; byte 7 is 1 while a call holds the object's lock."""
 
     __slots__ = ("address",)
 

@@ -297,8 +297,16 @@ class Certified(GuardedBy):
         model = kept["model"]
         self.model = model
         self._params = copy.deepcopy(model._plain_params())
+        d = model.n_features_in_ if kept["accounts"].size else 0
         self._accounts = Accounts(model._guarantee())
-        self._accounts.restore(kept, model.n_features_in_ if kept["accounts"].size else 0)
+        try:
+            self._accounts.restore(kept, d)
+        except ValueError:
+            earlier = model._earlier_guarantee()
+            if earlier is None:
+                raise
+            self._accounts = Accounts(earlier)
+            self._accounts.restore(kept, d)
         self._settings = None
 
     def save(self, path: str | os.PathLike[str]) -> None:

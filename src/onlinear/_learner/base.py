@@ -48,6 +48,10 @@ class Learner(LearnerState):
         """
         return unknown(type(self).__name__, type(self).__name__)
 
+    def _earlier_guarantee(self) -> Guarantee | None:
+        """Return the guarantee that earlier versions stored in state files, if it was another."""
+        return None
+
     def _local(self) -> bool:
         """Return whether a round uses the state only in the columns where x is not zero.
 
@@ -338,22 +342,3 @@ class Learner(LearnerState):
             in_bulk=in_bulk,
         )
         return predictions, bad
-
-    # --- what was learnt ----------------------------------------------------------------------
-
-    def _learnt(self) -> Any:
-        if self._state is None:
-            raise checks.not_fitted(type(self).__name__)
-        return self._state
-
-    @property
-    @atomic
-    def coef_(self) -> np.ndarray:
-        """A copy of the weights w."""
-        return self._learnt().w.copy()  # type: ignore[no-any-return]
-
-    @property
-    @atomic
-    def rounds_(self) -> int:
-        """How many rows were learnt."""
-        return int(self._learnt().t[0])

@@ -244,6 +244,23 @@ class LearnerState(Estimator):
             self._begin(d, record)
             self._name_columns(names)
 
+    def _learnt(self) -> Any:
+        if self._state is None:
+            raise checks.not_fitted(type(self).__name__)
+        return self._state
+
+    @property
+    @atomic
+    def coef_(self) -> np.ndarray:
+        """A copy of the weights w."""
+        return self._learnt().w.copy()  # type: ignore[no-any-return]
+
+    @property
+    @atomic
+    def rounds_(self) -> int:
+        """How many rows were learnt."""
+        return int(self._learnt().t[0])
+
     def _check_state(self) -> None:
         """Refuse a state that no sequence of rounds can produce."""
         assert self._record is not None

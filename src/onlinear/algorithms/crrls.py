@@ -22,7 +22,16 @@ from onlinear._numerics.linalg import dot, reset
 from onlinear._updates.rescaling import FORGETFUL
 from onlinear._validation.checks import number, whole
 from onlinear._validation.states import check_range
-from onlinear.algorithms.rls import Forgetful, fade, forget, forgetful, turn, unforced
+from onlinear.algorithms import _forgetting_bound
+from onlinear.algorithms._forgetting import (
+    Forgetful,
+    factors,
+    fade,
+    forget,
+    forgetful,
+    uncertainty,
+    unforced,
+)
 
 __all__ = ["CRRLS"]
 
@@ -37,6 +46,12 @@ class CRRLSParams(NamedTuple):
 def init(params: CRRLSParams, d: int) -> Forgetful:
     """Return the initial state: w = 0 and Σ = I."""
     return forgetful(d, 1.0)
+
+
+def turn(params, j, m, chi, y):
+    """Return a row's prediction, the factors h and k of its updates, and True; as in RLS."""
+    _, h, k = factors(params[0], j, y - m, chi)
+    return m, h, k, True
 
 
 def plan(state, params, X, y, start, rows):
@@ -62,7 +77,8 @@ def step(state, params, x, y, work):
     m = dot(w, x)
     if math.isnan(y):
         return m, FINE
-    rule = forget(state, forgetting, 1.0, x, y, m, work)
+    chi = uncertainty(state, x, work)
+    rule = forget(state, forgetting, 1.0, x, y - m, chi, work)
     if rule == FINE and t[0] % reset_every == 0.0:
         reset(1.0, S)  # Σ ← I
     return m, rule
@@ -71,7 +87,7 @@ def step(state, params, x, y, work):
 class CRRLS(SecondOrder):
     """Recursive least squares that resets its covariance every ``reset_every`` rounds.
 
-    No regret bound is known for CR-RLS. Costs O(d²) per round.
+    Costs O(d²) per round.
 
     Parameters
     ----------
@@ -109,4 +125,9 @@ class CRRLS(SecondOrder):
         )
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        return unknown("CRRLS", "CR-RLS")
+        forgetting, reset_every = self._params()
+        params = _forgetting_bound.BoundParams(forgetting, 1.0, 0.0, math.inf, reset_every)
+        return _forgetting_bound.guarantee("CRRLS", params)
+
+    def _earlier_guarantee(self) -> Guarantee:
+        return unknown("CRRLS", "a CRRLS whose certificate was begun before version 0.14")

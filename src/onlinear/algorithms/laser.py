@@ -58,7 +58,7 @@ from onlinear._updates.gaussian import (
 from onlinear._updates.rescaling import GAUSSIAN, reweigh_gaussian
 from onlinear._validation.checks import asked, choice, limit, number, whole
 
-__all__ = ["LASER", "LaserParams", "guarantee"]
+__all__ = ["LASER", "LaserParams", "count_row", "forecast", "guarantee", "widened"]
 
 
 class LaserParams(NamedTuple):
@@ -127,7 +127,7 @@ FOLLOWS = GAUSSIAN._replace(reweigh=reweigh)
 
 
 @kernel(inline="always")
-def _count(tally, notes, params, y, gain, chi):
+def count_row(tally, notes, params, y, gain, chi):
     """Record a row that raises the least penalised loss of a sequence u_1..u_T by ``gain``."""
     _, _, shrink, clip = params
     size = abs(y)
@@ -146,7 +146,7 @@ def _count(tally, notes, params, y, gain, chi):
 def accept(state, params, x, y, m, beside):
     """Add a row of a block to the bound; return TAKE, which accepts the row."""
     chi = beside[0]
-    _count(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
+    count_row(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
     return TAKE
 
 
@@ -167,7 +167,19 @@ def bound(state, params, x, y, work):
     gain, chi, rule = compete((t, w, S), params[1], x, y, work)
     if rule != FINE:
         return lose(tally, notes, rule, gain)
-    return _count(tally, notes, params, y, gain, chi)
+    return count_row(tally, notes, params, y, gain, chi)
+
+
+def widened(shrink: float, clip: float, chi: str, share: str) -> str:
+    """Return in words what a bound adds to the comparator, or multiplies it with.
+
+    ``chi`` and ``share`` are the words for χ/r and χ/(r + χ), where r is the noise variance.
+    """
+    if shrink:
+        return f"+ Σ y²·{share}"
+    if clip < math.inf:
+        return f"+ Σ (|y|+clip)²·{share}"
+    return f"· (1 + max {chi})"
 
 
 def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") -> Guarantee:
@@ -178,12 +190,7 @@ def guarantee(owner: str, source: str, params: LaserParams, factor: str = "χ") 
         cost = path.loss + b * path.squares[0] + path.drift(2, c, power=2)
         return tally[FACTOR] * cost + tally[EXTRA], np.isinf(cost)
 
-    if shrink:
-        added = "+ Σ y²·χ/(1+χ)"
-    elif clip < math.inf:
-        added = "+ Σ (|y|+clip)²·χ/(1+χ)"
-    else:
-        added = f"· (1 + max {factor})"
+    added = widened(shrink, clip, factor, "χ/(1+χ)")
     drift = f"{b:g}·‖u_1‖² + {c:g}·Σ‖u_t+1 − u_t‖²" if c < math.inf else f"{b:g}·‖u‖²"
     return Guarantee(
         f"loss ≤ comparator {added} ({source})",

@@ -57,8 +57,7 @@ class Keyed(GuardedBy):
         Models unused for this number of events, or for this time, are moved to disk too.
     spill : path or None, default None
         An existing folder for models that are moved to disk; None means the folder for temporary
-        files. The file of models in the folder is removed with the ``Keyed`` object: to keep
-        models, ``save`` them.
+        files. The models there are removed with the ``Keyed`` object; ``save`` keeps them.
     pooled : bool, default False
         Whether a new key starts with the average weights of the other keys rather than with those
         of ``model``. The average is computed when there are 8, 16, 32, … keys; in the average, a
@@ -70,8 +69,7 @@ class Keyed(GuardedBy):
         How many rows can wait for a delayed label, and how late a label may be: as ``limit`` and
         ``expire_after`` of :class:`onlinear.Late`.
     clock : callable, default time.time
-        A function that returns the time in seconds, for ``max_age`` and ``expire_after``. It is not
-        saved.
+        Returns the time in seconds, for ``max_age`` and ``expire_after``; it is not saved.
 
     Examples
     --------
@@ -187,10 +185,7 @@ class Keyed(GuardedBy):
 
     @exclusive
     def expire(self) -> int:
-        """Drop rows that have waited for a label longer than ``expire_after``; return how many.
-
-        Calls with an ``id`` drop such rows, too.
-        """
+        """Drop rows that have waited for a label longer than ``expire_after``; return how many."""
         return self._late.expire()
 
     # --- tables of events -----------------------------------------------------------------------
