@@ -87,6 +87,24 @@ def test_standard_input_is_answered_row_by_row(data, format):
     process.stderr.close()
 
 
+def test_the_summary_counts_bad_rows_of_more_kinds_than_it_lists(data):
+    X, y = stream(400)
+    lines = lines_of(X, y).splitlines(keepends=True)
+    kinds = ["1,2\n", "a,2,3,4\n", "1,a,3,4\n", "1,2,a,4\n", "1,2,3,a\n", ",2,3,4\n", "1,,3,4\n"]
+    for i, line in enumerate(kinds, start=1):
+        lines[i] = line
+    (data / "bad.csv").write_text("".join(lines))
+    said = run("bad.csv", "-t", "y", "-m", "laser", "--raw", "--on-bad", "skip")
+    counts = [
+        int(line.rpartition(": ")[2].split(" (")[0])
+        for line in said.splitlines()
+        if line.startswith("skipped")
+    ]
+    assert len(counts) == 6
+    assert sum(counts) == len(kinds)
+    assert "skipped for 2 other reasons (listed by --report): 2" in said
+
+
 def test_bad_rows_are_skipped_and_counted_if_asked(data):
     X, y = stream(400)
     lines = lines_of(X, y).splitlines(keepends=True)

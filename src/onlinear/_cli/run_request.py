@@ -22,6 +22,8 @@ from onlinear.algorithms import Auto
 
 __all__ = ["run_stream"]
 
+MOST_SHOWN = 5  # kinds of bad rows that the summary lists
+
 
 def run_stream(options: RunOptions) -> None:
     """Run a model through a stream, and print a summary."""
@@ -204,10 +206,13 @@ def summary(options: RunOptions, run: StreamRun) -> str:
         if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto):
             without = "without --raw, or " if options.standardize is False else ""
             lines.append(f"this is worse than the running mean: try {without}--model auto")
-    for words, count, rows in tally.found()[:5]:
-        if rows:
-            more = ", …" if count > len(rows) else ""
-            lines.append(f"{words}: {count:,} (row {', '.join(map(str, rows))}{more})")
+    skipped = [problem for problem in tally.found() if problem[2]]
+    for words, count, rows in skipped[:MOST_SHOWN]:
+        more = ", …" if count > len(rows) else ""
+        lines.append(f"{words}: {count:,} (row {', '.join(map(str, rows))}{more})")
+    if others := [count for _, count, _ in skipped[MOST_SHOWN:]]:
+        reasons = "1 other reason" if len(others) == 1 else f"{len(others)} other reasons"
+        lines.append(f"skipped for {reasons} (listed by --report): {sum(others):,}")
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
     kept = run.telling.records if isinstance(run.telling, Story) else run.samples.kept

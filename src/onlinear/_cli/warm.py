@@ -27,4 +27,5 @@ def compile_ahead(names: list[str]) -> str:
     count = jit.compiled_now() - before
     if not count:
         return "nothing to compile: the compiled code is already there"
-    return f"compiled {count} functions in {time.perf_counter() - began:.0f} s"
+    functions = "function" if count == 1 else "functions"
+    return f"compiled {count} {functions} in {time.perf_counter() - began:.0f} s"

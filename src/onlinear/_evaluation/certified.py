@@ -66,8 +66,8 @@ def certificate(
     (True, None)
     >>> proof.theorem
     'loss ≤ comparator + Σ y²·χ/(1+χ) (thesis, Theorem 12)'
-    >>> ol.certificate(ol.RLS(), X, y).failed
-    'no bound is known for RLS that forgets (forgetting < 1)'
+    >>> ol.certificate(ol.ONS(), X, y).failed
+    'no bound is known for ONS without a radius'
     """
     return Certified(model, _search=comparator is None)._replay(X, y, comparator, engine)
 
