@@ -18,9 +18,15 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     """Import the ``onlinear`` command and run it."""
-    usual = signal.signal(signal.SIGINT, _stop)
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.SIG_IGN:  # the shell may have the command ignore Ctrl-C
+        signal.signal(signal.SIGINT, _stop)
     from onlinear._cli.app import entry
-    from onlinear._cli.console import at_start
+    from onlinear._cli.console import around
 
-    at_start(lambda: signal.signal(signal.SIGINT, usual))  # commands handle KeyboardInterrupt
+    def handle(with_it: object) -> None:
+        if usual is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, with_it)  # type: ignore[arg-type]
+
+    around(lambda: handle(usual), lambda: handle(_stop))  # commands handle KeyboardInterrupt
     entry()

@@ -71,3 +71,16 @@ def test_a_table_with_extreme_rows_gives_the_bits_of_single_rounds(case, family)
         own = ol.replay(parts, X[some], y[some], engine="rank-one")
         assert same_bits(own.predictions, expected[some])
     assert state(parts) == state(single)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_reset_within_a_block_hides_no_overflow(d):
+    """Σ grows beyond 1e300 in 14 rounds, and is reset after 15."""
+    model = ol.CRRLS(forgetting=10.0 ** (-304 / 14) / 4, reset_every=15, on_bad="skip")
+    X, y = np.zeros((32, d)), np.zeros(32)
+    X[:, 1:] = 1.0
+    single, together = ol.CRRLS(**model.get_params()), ol.CRRLS(**model.get_params())
+    row_by_row(single, X, y)
+    ol.replay(together, X, y, engine="rank-one")
+    assert single.n_skipped_ > 0
+    assert state(together) == state(single)

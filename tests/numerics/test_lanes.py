@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from onlinear._numerics.linalg import kernel
+from onlinear._numerics.linalg import dot, kernel
 from onlinear._numerics.vector_loops import along
 
 
@@ -66,3 +66,15 @@ def test_the_first_vector_says_how_many_there_are():
     x, y = np.ones(9), np.zeros(20)
     add(1.0, x, y)
     assert_array_equal(y, [1.0] * 9 + [0.0] * 11)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.int32, np.uint8])
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 11, 16])
+def test_a_dot_product_takes_numbers_of_any_kind_and_any_stride(n, kind):
+    rng = np.random.default_rng(n)
+    whole, y = rng.integers(0, 100, size=2 * n).astype(kind), rng.normal(size=n)
+    for a in (whole[:n], whole[::2]):
+        sums = [np.sum([a[i] * y[i] for i in range(k, n - n % 4, 4)]) for k in range(4)]
+        sums[0] += np.sum([a[i] * y[i] for i in range(n - n % 4, n)])
+        expected = (sums[0] + sums[1]) + (sums[2] + sums[3])
+        assert dot(a, y) == pytest.approx(expected, rel=1e-14, abs=1e-300)

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator
 
 import typer
 
-__all__ = ["at_start", "busy", "ending"]
+__all__ = ["around", "busy", "ending"]
 
-_at_start: Callable[[], object] = bool  # does nothing
+_before: Callable[[], object] = bool  # does nothing
+_after: Callable[[], object] = bool
 
 
-def at_start(call: Callable[[], object]) -> None:
-    """Have :func:`ending` call the given function just before it runs its ``with`` block."""
-    global _at_start
-    _at_start = call
+def around(before: Callable[[], object], after: Callable[[], object]) -> None:
+    """Have :func:`ending` call two functions, before and after its block."""
+    global _before, _after
+    _before, _after = before, after
 
 
 @contextlib.contextmanager
@@ -24,7 +25,7 @@ def ending() -> Iterator[None]:
     from onlinear._cli.errors import CommandError
 
     try:
-        _at_start()
+        _before()
         yield
     except BrokenPipeError:  # the process that reads our output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -41,6 +42,8 @@ def ending() -> Iterator[None]:
     except ValueError as error:
         _say(str(error))
         raise typer.Exit(1) from None
+    finally:
+        _after()
 
 
 @contextlib.contextmanager

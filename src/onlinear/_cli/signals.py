@@ -46,7 +46,10 @@ class Stop:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {signum: signal.signal(signum, hear) for signum in (signal.SIGINT, signal.SIGTERM)}
+        heard = [
+            s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_IGN
+        ]
+        before = {signum: signal.signal(signum, hear) for signum in heard}
         try:
             yield
         finally:

@@ -9,7 +9,7 @@ function.
 from collections.abc import Callable
 from functools import cached_property
 from types import FunctionType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from onlinear._numerics import aligned, blas, jit
 from onlinear._numerics.jit import kernel
 
 __all__ = ["CompiledStep"]
+
+AnyStep = TypeVar("AnyStep", bound="CompiledStep")
+
+
+def always(params):
+    """Return True: a step may be checked per block whatever its parameters are."""
+    return True
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -42,6 +49,7 @@ class CompiledStep:
     _keep: Callable[..., Any] = staticmethod(loops.keep)
     _guarded = True  # whether a round that leaves a number that is not finite is undone
     _predicts = True  # whether a round without a label changes nothing
+    steady: Callable[..., bool] = staticmethod(loops.steady)
 
     def __init__(
         self,
@@ -87,6 +95,25 @@ class CompiledStep:
         """
         return lambda function: cls(function, 3, bulk, settle)
 
+    @staticmethod
+    def checked_per_block(
+        steady: Callable[..., bool] = always,
+    ) -> Callable[[AnyStep], AnyStep]:
+        """Decorate a step so that tables may check the size of its state once per block of rows.
+
+        ``steady(params)`` returns whether this gives the results of a check after every round. It
+        does if, from a usual state, no number can exceed 1e300 in a block of usual rows and become
+        smaller again before the block ends, unless a prediction exceeds 1e50 in between. So a step
+        must neither divide parts of the state again and again, nor reset parts that may have
+        overflowed. The steps of users are checked after every round in any case.
+        """
+
+        def decorate(step: AnyStep) -> AnyStep:
+            step.steady = steady
+            return step
+
+        return decorate
+
     def work(self, d: int) -> np.ndarray:
         """Return scratch memory for rounds with rows of width d."""
         rows = self.scratch(d) if callable(self.scratch) else self.scratch
@@ -98,7 +125,7 @@ class CompiledStep:
         name = f"{template.__name__}_{module}_{self.function.__name__}"
         if not self._guarded:
             name += "_unguarded"
-        with_it = [template, self.settle, self._keep, self.vital]
+        with_it = [template, self.settle, self._keep, self.vital, self.steady]
         with_it += filter(callable, self.in_bulk or ())
         sources = (self.function, *with_it)
         return jit.compiled(template, name, sources, template.__module__, options, **names)
@@ -170,7 +197,7 @@ class CompiledStep:
     @cached_property
     def chunk(self) -> Any:
         """The compiled loop over the rows of an array; see :func:`loops.chunk`."""
-        checks = {**self._checks, "vital": inlined(self.vital)}
+        checks = {**self._checks, "vital": inlined(self.vital), "steady": inlined(self.steady)}
         return self._rounds(loops.chunk, **checks)
 
     @cached_property

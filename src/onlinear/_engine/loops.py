@@ -1,10 +1,11 @@
 """The loops over rows, as templates into which a learner's step is compiled.
 
 A step is the function that handles one row: it predicts the label and, if there is one, learns it.
-``step``, ``settle``, ``keep``, ``vital`` and the flags ``GUARDED`` and ``WATCHED`` are placeholders
-in the templates; :class:`onlinear._engine.step.Step` replaces them by those of a learner. A number
-is *of usual size* if it is zero or its absolute value is from 1e-50 to 1e50; a round in which all
-numbers are of usual size cannot overflow (see :mod:`onlinear._engine.number_range`).
+``step``, ``settle``, ``keep``, ``vital``, ``steady`` and the flags ``GUARDED`` and ``WATCHED`` are
+placeholders in the templates; :class:`onlinear._engine.step.Step` replaces them by those of a
+learner. A number is *of usual size* if it is zero or its absolute value is from 1e-50 to 1e50; a
+round in which all numbers are of usual size cannot overflow (see
+:mod:`onlinear._engine.number_range`).
 
 The loop that learns rows in blocks is in :mod:`onlinear._engine.bulk`, and the loop over rows of
 many keys is in :mod:`onlinear._wrappers.keyed.event_loop`.
@@ -52,6 +53,7 @@ __all__ = [
     "settle",
     "single",
     "spread",
+    "steady",
     "vital",
 ]
 
@@ -73,6 +75,11 @@ def settle(state, work):
 def vital(state):
     """Return the arrays of the state whose numbers are checked for usual size; by default, all."""
     return state
+
+
+def steady(params):
+    """Return whether a chunk may check the state once per block (``Step.checked_per_block``)."""
+    return False
 
 
 def one(state, params, x, y, work, labelled, checked):
@@ -168,7 +175,7 @@ def chunk(state, params, X, y, work, labelled, out, start, stop):
     """
     parts, _ = flat(state)
     worth_it = GUARDED and not WATCHED and labelled and stop - start >= WORTH_A_COPY
-    copy = allocated(parts) if worth_it and usual_numbers(params) else 0
+    copy = allocated(parts) if worth_it and steady(params) and usual_numbers(params) else 0
     i, rule, value, doubtful = start, FINE, 0.0, start
     while i < stop and rule == FINE:
         first, end = i, min(stop, doubtful if i < doubtful else i + BLOCK)

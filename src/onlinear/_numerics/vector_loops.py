@@ -155,34 +155,39 @@ def in_lanes(order: Any) -> Any:
 
         def generate(context, builder, signature, values):
             integer, lane = ir.IntType(64), ir.IntType(32)
+            several = ir.VectorType(ir.DoubleType(), lanes)
             vectors = [
-                context.make_array(kind)(context, builder, value)
+                (context.make_array(kind)(context, builder, value), kind)
                 for kind, value in zip(signature.args, values, strict=True)
             ]
-            count = builder.extract_value(vectors[0].shape, 0)
+
+            def one(vector, kind, j):
+                number = builder.load(_place(builder, vector, j, 1))
+                return context.cast(builder, number, kind.dtype, types.float64)
+
+            def some(vector, kind, j):
+                if kind.layout == "C" and kind.dtype == types.float64:
+                    return builder.load(_place(builder, vector, j, lanes), align=8)
+                numbers = ir.Constant(several, ir.Undefined)
+                for k in range(lanes):
+                    number = one(vector, kind, builder.add(j, integer(k)))
+                    numbers = builder.insert_element(numbers, number, lane(k))
+                return numbers
+
+            count = builder.extract_value(vectors[0][0].shape, 0)
             whole = builder.and_(count, integer(-lanes))
-            several = ir.VectorType(ir.DoubleType(), lanes)
             sums = cgutils.alloca_once_value(builder, ir.Constant(several, [0.0] * lanes))
             with cgutils.for_range_slice(builder, integer(0), whole, integer(lanes)) as (j, _):
-                products = builder.fmul(*(_load(builder, vector, j) for vector in vectors))
+                products = builder.fmul(*(some(*vector, j) for vector in vectors))
                 builder.store(builder.fadd(builder.load(sums), products), sums)
             total = builder.load(sums)
             parts = [builder.extract_element(total, lane(k)) for k in range(lanes)]
             first = cgutils.alloca_once_value(builder, parts[0])
             with cgutils.for_range_slice(builder, whole, count, integer(1)) as (j, _):
-                product = builder.fmul(*(builder.load(_place(builder, v, j, 1)) for v in vectors))
+                product = builder.fmul(*(one(*vector, j) for vector in vectors))
                 builder.store(builder.fadd(builder.load(first), product), first)
             parts[0] = builder.load(first)
             return _added(order, parts, builder.fadd)
-
-        def _load(builder, vector, j):
-            if a.layout == b.layout == "C":
-                return builder.load(_place(builder, vector, j, lanes), align=8)
-            numbers = ir.Constant(ir.VectorType(ir.DoubleType(), lanes), ir.Undefined)
-            for k in range(lanes):
-                place = _place(builder, vector, builder.add(j, ir.IntType(64)(k)), 1)
-                numbers = builder.insert_element(numbers, builder.load(place), ir.IntType(32)(k))
-            return numbers
 
         return types.float64(a, b), generate
 

@@ -12,7 +12,16 @@ from onlinear._engine.status import FINE, OVERFLOW
 from onlinear._numerics.linalg import dot, kernel, scale, short, subtract_square, symv
 from onlinear._updates.gaussian import gaussian, learn, moves
 
-__all__ = ["Forgetful", "factors", "fade", "forget", "forgetful", "uncertainty", "unforced"]
+__all__ = [
+    "Forgetful",
+    "factors",
+    "fade",
+    "forget",
+    "forgetful",
+    "limited",
+    "uncertainty",
+    "unforced",
+]
 
 WOUND_UP = 1e9  # if Σ_ii·x_i² exceeds this, the data no longer excite column i
 FADED = 0.1  # a block ends before the weight of its first row falls below this
@@ -38,6 +47,14 @@ def forgetful(d: int, precision: float) -> Forgetful:
 def _limit(peak, b):
     """Return how large Σ_ii may be, given the largest x_i² seen."""
     return max(WOUND_UP / peak, 1.0 / b) if peak > TINY else WOUND_UP / b
+
+
+def limited(params):
+    """Return whether the guard, which divides Σ_ii by 4, is stronger than the growth of Σ by 1/r.
+
+    Then no Σ_ii gets beyond 1e210.
+    """
+    return params[0] >= 0.25
 
 
 @short

@@ -29,6 +29,7 @@ from onlinear.algorithms._forgetting import (
     fade,
     forget,
     forgetful,
+    limited,
     uncertainty,
     unforced,
 )
@@ -69,6 +70,7 @@ def close(state, params, X, start, rows):
         reset(1.0, state[2])
 
 
+@Step.checked_per_block(limited)
 @Step.with_bulk(Bulk(turn, plan=plan, close=close))
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -97,6 +97,7 @@ def exponentiate(log_w, w, alpha, trial):
     return FINE
 
 
+@Step.checked_per_block()
 @Step
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -62,6 +62,7 @@ def init(params: EGPMParams, d: int) -> EGPMState:
     return EGPMState(np.zeros(1), np.zeros((2, d)), np.full((2, d), 0.5 / d))
 
 
+@Step.checked_per_block()
 @Step
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -63,6 +63,7 @@ def init(params: EGUParams, d: int) -> EGUState:
     return EGUState(np.zeros(1), np.full(d, -math.log(d)), np.full(d, 1.0 / d))
 
 
+@Step.checked_per_block()
 @Step
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -78,6 +78,7 @@ def descend(state, eta, radius, x, y, m):
     return m, FINE
 
 
+@Step.checked_per_block()
 @Step
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -96,6 +96,7 @@ def turn(params, j, m, chi, y):
     return forecast(params, m, chi), h, k, True
 
 
+@Step.checked_per_block()
 @Step.with_bulk(Bulk(turn, drift=drift), settle)
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -51,6 +51,7 @@ def init(params: NLMSParams, d: int) -> Weights:
     return weights(d)
 
 
+@Step.checked_per_block()
 @Step
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

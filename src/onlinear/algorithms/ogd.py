@@ -35,6 +35,7 @@ def init(params: OGDParams, d: int) -> Weights:
     return weights(d)
 
 
+@Step.checked_per_block()
 @Step
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -79,6 +79,7 @@ def accept(state, params, x, y, m, beside):
     return TAKE if norm(state[1]) <= radius else LEAVE
 
 
+@Step.checked_per_block()
 @Step.with_scratch(lambda d: d + SCRATCH, Bulk(turn, accept=accept))
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

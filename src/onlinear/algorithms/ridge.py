@@ -58,6 +58,7 @@ def turn(params, j, m, chi, y):
     return clipped(m, clip), h, k, True
 
 
+@Step.checked_per_block()
 @Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

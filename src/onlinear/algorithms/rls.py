@@ -39,6 +39,7 @@ from onlinear.algorithms._forgetting import (
     fade,
     forget,
     forgetful,
+    limited,
     uncertainty,
     unforced,
 )
@@ -85,6 +86,7 @@ def close(state, params, X, start, rows):
     fade(state, params[0], X, start, rows)
 
 
+@Step.checked_per_block(limited)
 @Step.with_bulk(Bulk(turn, plan=plan, close=close))
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

@@ -72,6 +72,7 @@ def turn(params, j, m, chi, y):
     return m, 1.0, y - m, chi < 1.0
 
 
+@Step.checked_per_block()
 @Step.with_bulk(Bulk(turn), settle)
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
