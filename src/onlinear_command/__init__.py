@@ -19,7 +19,7 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 def main() -> None:
     """Import the ``onlinear`` command and run it."""
     usual = signal.getsignal(signal.SIGINT)
-    if usual is not signal.SIG_IGN:  # the shell may have the command ignore Ctrl-C
+    if usual is not signal.SIG_IGN:  # the shell may tell commands to ignore Ctrl-C
         signal.signal(signal.SIGINT, _stop)
     from onlinear._cli.app import entry
     from onlinear._cli.console import around

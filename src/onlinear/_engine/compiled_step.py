@@ -24,7 +24,7 @@ AnyStep = TypeVar("AnyStep", bound="CompiledStep")
 
 
 def always(params):
-    """Return True: a step may be checked per block whatever its parameters are."""
+    """Return True: whatever the parameters, the state may be checked once per block."""
     return True
 
 
@@ -101,11 +101,12 @@ class CompiledStep:
     ) -> Callable[[AnyStep], AnyStep]:
         """Decorate a step so that tables may check the size of its state once per block of rows.
 
-        ``steady(params)`` returns whether this gives the results of a check after every round. It
-        does if, from a usual state, no number can exceed 1e300 in a block of usual rows and become
-        smaller again before the block ends, unless a prediction exceeds 1e50 in between. So a step
-        must neither divide parts of the state again and again, nor reset parts that may have
-        overflowed. The steps of users are checked after every round in any case.
+        ``steady(params)`` returns whether this gives the same results as a check after every round.
+        It does if no overflow can be hidden when the block ends: in a block of usual rows that
+        begins with a usual state, no number of the state may exceed 1e300 and then become smaller
+        again, unless a prediction exceeds 1e50 in between. So a step must neither shrink nor reset
+        parts of the state that may have overflowed. A step without this decorator, such as one that
+        a user writes, is checked after every round.
         """
 
         def decorate(step: AnyStep) -> AnyStep:

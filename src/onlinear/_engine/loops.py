@@ -78,7 +78,10 @@ def vital(state):
 
 
 def steady(params):
-    """Return whether a chunk may check the state once per block (``Step.checked_per_block``)."""
+    """Return whether a chunk may check the state once per block; by default, it may not.
+
+    See :meth:`onlinear._engine.step.Step.checked_per_block`.
+    """
     return False
 
 
@@ -168,10 +171,10 @@ def single(state, params, x, y, work, labelled, busy):
 def chunk(state, params, X, y, work, labelled, out, start, stop):
     """Run rounds start..stop of a table until a row breaks a rule; write results to ``out``.
 
-    Labelled rows are run in blocks. If the state is of usual size before a block, it is checked
-    again only after the block. If the state or a prediction is then not of usual size, the block is
-    undone and run again with checks in each round. A row that is not of usual size ends its block,
-    and is run with checks as well.
+    Labelled rows are run in blocks. If the state is of usual size before a block, and ``steady``
+    allows it, the state is checked again only after the block. If the state or a prediction is then
+    not of usual size, the block is undone and run again with checks in each round. A row that is
+    not of usual size ends its block, and is run with checks as well.
     """
     parts, _ = flat(state)
     worth_it = GUARDED and not WATCHED and labelled and stop - start >= WORTH_A_COPY

@@ -10,7 +10,7 @@ state, the copy is put back, and the row is refused with the status OVERFLOW.
 
 So one rule holds for every step, even for steps that users write: after a round, the state is
 finite, or the row was refused and nothing has changed. The check whether a round is usual reads
-only O(d) numbers; in a table, the state is checked once per block of rows (:func:`.loops.chunk`).
+only O(d) numbers; in a table, most steps' state is checked once per block (:func:`.loops.chunk`).
 """
 
 import ctypes

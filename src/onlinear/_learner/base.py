@@ -49,7 +49,7 @@ class Learner(LearnerState):
         return unknown(type(self).__name__, type(self).__name__)
 
     def _earlier_guarantee(self) -> Guarantee | None:
-        """Return the guarantee that earlier versions stored in state files, if it was another."""
+        """Return the guarantee that earlier versions stored in state files, if it differs."""
         return None
 
     def _local(self) -> bool:

@@ -134,9 +134,9 @@ def in_lanes(order: Any) -> Any:
     """Return a function that computes aᵀb in as many partial sums as ``order`` has numbers.
 
     With n partial sums, partial sum k adds up the products a_i·b_i for i = k, k + n, k + 2n, …; if
-    the length of the vectors is no multiple of n, the last products go to the first partial sum.
-    ``order`` says in which order the partial sums are added, such as ((0, 1), (2, 3)) for (s₀ + s₁)
-    + (s₂ + s₃).
+    the length of the vectors is not a multiple of n, the products left over at the end go to the
+    first partial sum. ``order`` says in which order the partial sums are added, such as
+    ((0, 1), (2, 3)) for (s₀ + s₁) + (s₂ + s₃).
     """
     lanes = _size(order)
 

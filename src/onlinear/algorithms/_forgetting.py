@@ -52,7 +52,7 @@ def _limit(peak, b):
 def limited(params):
     """Return whether the guard, which divides Σ_ii by 4, is stronger than the growth of Σ by 1/r.
 
-    Then no Σ_ii gets beyond 1e210.
+    Then no Σ_ii exceeds 1e210, because its limit is at most 1e209 if b is of usual size.
     """
     return params[0] >= 0.25
 
@@ -68,7 +68,7 @@ def uncertainty(state, x, work):
 def forget(state, r, b, x, e, chi, work):
     """Learn the residual e, multiply the weights of earlier rows by r, and limit the growth of Σ.
 
-    :func:`uncertainty` must have written Σx to ``work`` and returned χ before.
+    Before the call, :func:`uncertainty` must have written Σx to ``work[0]`` and returned χ.
     """
     t, w, S, peak = state
     v = work[0]

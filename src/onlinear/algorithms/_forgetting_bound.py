@@ -5,18 +5,22 @@ minimise
 
     F_t(u) = rᵗ‖u − w_0‖²_b + Σ_s r^(t−s) (y_s − uᵀx_s)²
 
-where w_0 are the weights at the segment's begin and ‖v‖²_b = b‖v‖². Let m_t = F_t(w_t) be the
-minimum, and e_t = y_t − x_tᵀw_{t−1} the error. Then m_t − r·m_{t−1} = e_t²·r/(r + χ_t), so that
+where w_0 are the weights at the beginning of the segment, and ‖v‖²_b = b‖v‖². Let m_t = F_t(w_t) be
+the minimum (m_0 = 0), e_t = y_t − x_tᵀw_{t−1} the error, and χ_t = x_tᵀΣx_t with Σ before row t.
+L is the learner's loss, and L(u) that of a sequence u. Then m_t − r·m_{t−1} = e_t²·r/(r + χ_t), so
+that
 
     C := Σ_t e_t²·r/(r + χ_t) = m_T + (1 − r) Σ_{t<T} m_t
       = min over u_1..u_T of  L(u) + rb‖u_1 − w_0‖² + r Σ_{t<T} (F_t(u_{t+1}) − F_t(u_t))
 
 The minimum is attained at u_t = w_t, since the cost of a sequence is
-F_T(u_T) + (1 − r) Σ_{t<T} F_t(u_t). Hence L ≤ (1 + max χ/r)·C for predictions xᵀw; for shrunk
-predictions r·xᵀw/(r + χ), the discounted forward algorithm, L ≤ C + Σ y²·χ/(r + χ).
+F_T(u_T) + (1 − r) Σ_{t<T} F_t(u_t), and w_t minimises F_t. Hence L ≤ (1 + max χ/r)·C for
+predictions xᵀw. For the shrunk predictions r·xᵀw/(r + χ) of the discounted forward algorithm,
+L ≤ C + Σ y²·χ/(r + χ).
 
-The guard against wind-up learns a row √k·e_i with the label √k·w_i, which leaves all m_t as they
-are and raises F_t(u) by k(u_i − w_i)² from then on: a comparator pays for these rows, too.
+The guard against wind-up acts like a further row: √k times the i-th unit vector, with the label
+√k·w_i and k = 3/Σ_ii. This row does not change m_t, and adds k(u_i − w_i)² to F_t(u). So a
+comparator pays for its error on such rows, too.
 
 Jacobsen & Cutkosky, ICML 2024 (the discounted forward algorithm).
 """
@@ -67,7 +71,7 @@ def bound(state, params, x, y, work):
     if rule != FINE:
         return lose(tally, notes, rule, chi)
     chi /= r
-    left = chi / (1.0 + chi)  # xᵀΣx after this row, unless rounding prevents it
+    left = chi / (1.0 + chi)  # what xᵀΣx is after this row, but for rounding
     if 0.0 < left <= rounding_of(S, x):
         return lose(tally, notes, DOMAIN, left)
     if t[0] % reset_every == 0.0:
@@ -82,7 +86,7 @@ def _begin(d: int, b: float) -> tuple[np.ndarray, ...]:
 def _excesses(params: BoundParams, path: Path) -> np.ndarray:
     """Return by how much F_t(u_t) is above its minimum in each round, (u_t − w_t)ᵀΣ_t⁻¹(u_t − w_t).
 
-    Σ_t is taken before a reset, so that the recursion runs without resets, which are made here.
+    Σ_t is the matrix before a reset. So the recursion runs without resets; they are made here.
     """
     d = path.X.shape[1]
     state, work = _begin(d, params.b), bound.work(d)

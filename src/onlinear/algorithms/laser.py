@@ -172,9 +172,10 @@ def bound(state, params, x, y, work):
 
 
 def widened(shrink: float, clip: float, chi: str, share: str) -> str:
-    """Return in words what a bound adds to the comparator, or multiplies it with.
+    """Return in words what a bound adds to the comparator's cost, or multiplies it by.
 
-    ``chi`` and ``share`` are the words for χ/r and χ/(r + χ), where r is the noise variance.
+    ``chi`` and ``share`` are the words for χ/r and χ/(r + χ), where r is the forgetting factor or
+    the noise variance.
     """
     if shrink:
         return f"+ Σ y²·{share}"

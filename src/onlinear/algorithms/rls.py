@@ -115,8 +115,8 @@ class RLS(SecondOrder):
     b : float, default 1.0
         Precision of the prior, b > 0; the prior is forgotten like a row.
     shrink : bool, default False
-        Predict r·xᵀw/(r + χ), where r is ``forgetting``: the discounted forward algorithm. Its
-        regret bound has no factor.
+        Predict r·xᵀw/(r + χ), where r is ``forgetting`` and χ = xᵀΣx. This is the discounted
+        forward algorithm, whose bound does not multiply the comparator's cost by a factor.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
