@@ -106,9 +106,9 @@ STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², 
 
 @kernel(inline="always")
 def _count(tally, notes, params, x, y, gain, w):
-    """Add to the bound a row that raises the least penalised loss of any u by ``gain``.
+    """Add a row that raises the minimum over all u of γε/2·‖u‖² + L(u) by ``gain`` to the bound.
 
-    w is the vector u that has this least loss after the row.
+    Here, w is not ONS's weight vector, but the u with this minimum, the row included.
     """
     gamma, epsilon, radius = params
     length = norm(x)
