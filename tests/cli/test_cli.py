@@ -254,3 +254,24 @@ def test_ctrl_c_while_the_package_is_loaded_is_one_line(delay):
     _, said = process.communicate()
     assert process.returncode in (1, 130)  # 1: it was faster
     assert len(said.splitlines()) == 1, said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to ignore")
+def test_ctrl_c_that_the_shell_ignores_ends_nothing(tmp_path):
+    rows = "".join(f"{i % 7},{i % 5}\n" for i in range(20_000))
+    (tmp_path / "d.csv").write_text("a,y\n" + rows)
+    command = "import onlinear_command as c; print(1, flush=True); c.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command, "run", tmp_path / "d.csv", "-t", "y", "-m", "laser"],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # as by trap '' INT
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.readline()
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    said, wrong = process.communicate()
+    assert process.returncode == 0, wrong
+    assert "learnt 20,000" in said + wrong

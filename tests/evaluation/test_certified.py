@@ -275,3 +275,18 @@ def test_frames_are_taken_and_their_names_checked():
     watched.replay(frame, y)
     with pytest.raises(ValueError, match="feature names"):
         watched.replay(frame[list("edcba")], y)
+
+
+@pytest.mark.parametrize("kind", [ol.RLS, ol.CRRLS])
+def test_a_certificate_begun_before_its_learner_had_a_bound_goes_on_without_one(kind, monkeypatch):
+    X, y = stream(30)
+    with monkeypatch.context() as before:
+        before.setattr(kind, "_guarantee", lambda self, search=True: self._earlier_guarantee())
+        certified = ol.Certified(kind())
+        certified.replay(X, y)
+        certified.save("early.onl")
+    again = ol.Certified.load("early.onl")
+    assert again.loss == certified.loss
+    assert "before version 0.14" in again.failed
+    again.learn_one(X[0], y[0])
+    assert again.rounds_ == 31
