@@ -47,8 +47,9 @@ __all__ = [
     "Bulk",
     "Space",
     "bulk",
-    "grain",
+    "long_blocks",
     "no_drift",
+    "short_blocks",
     "space",
 ]
 
@@ -93,6 +94,19 @@ def no_turn(params, k, chi):
     return 0.0, 1.0, True
 
 
+def short_blocks(d: int) -> int:
+    """Return the number of rows that timings showed to be best: the default of ``Bulk.longest``."""
+    return 24 if d < 192 else long_blocks(d)
+
+
+def long_blocks(d: int) -> int:
+    """Return the number of rows that timings showed to be best if the end of a block costs much.
+
+    It costs much if ``accept`` or ``close`` of a learner changes all of Σ.
+    """
+    return 64 if d < 384 else 96 if d < 768 else 128
+
+
 class Bulk(NamedTuple):
     """How a learner describes its rounds, so that they can be run in bulk.
 
@@ -123,6 +137,8 @@ class Bulk(NamedTuple):
     ``turn_other(params, k, chi)``
         For the k-th of these matrices, A, given χ = xᵀAx, return h and σ of the update
         A ← A + σ·h·Ax xᵀA, and whether the row can be part of the block.
+    ``longest(d)``
+        Return how many rows with d columns a block has, unless it ends early.
     """
 
     turn: Callable[..., Any]
@@ -133,6 +149,7 @@ class Bulk(NamedTuple):
     close: Callable[..., Any] = nothing
     others: Callable[..., Any] = none_beside
     turn_other: Callable[..., Any] = no_turn
+    longest: Callable[[int], int] = short_blocks
     crossover: int = 64  # from this many columns on, rounds in bulk are faster
 
 
@@ -148,14 +165,11 @@ class Space(NamedTuple):
     wings: tuple[tuple[np.ndarray, ...], ...]
 
 
-def grain(d: int) -> int:
-    """Return how many rows to put into a block of d columns; the numbers come from timings."""
-    return 24 if d < 96 else 32 if d < 192 else 64 if d < 384 else 96 if d < 768 else 128
+def space(rows: int, d: int) -> Space:
+    """Return scratch memory for blocks of at most ``rows`` rows with d columns.
 
-
-def space(d: int) -> Space:
-    """Return scratch memory for blocks of rows with d columns, for Σ and one more matrix."""
-    rows = grain(d)
+    There is memory for Σ and for one more matrix.
+    """
     return Space(
         X=aligned(rows, d),
         W=aligned(rows, rows),
@@ -187,10 +201,10 @@ def bulk(state, params, X, y, work, labelled, out, start, stop):
     table, space, pace = X
     _, _, S = belief(state)
     matrices, count = others(state, params)
-    grain, end = space[0].shape[0], table.shape[0] if labelled else stop
+    longest, end = space[0].shape[0], table.shape[0] if labelled else stop
     i = start
     while i < stop:
-        rows = min(grain, end - i, pace[2])
+        rows = min(longest, end - i, pace[2])
         planned = 0
         if labelled and pace[0] == 0 and usual_numbers(params) and usual_state(belief(state)):
             planned = plan(state, params, table, y, i, rows)

@@ -185,7 +185,7 @@ class CompiledStep:
         blas.load()
         names = self.in_bulk._asdict()
         names["drift_of"] = names.pop("drift")
-        del names["crossover"]
+        del names["longest"], names["crossover"]
         if self.in_bulk.others is bulk.none_beside:
             names["others"] = bound(bulk.none_beside, belief=self.in_bulk.belief)
         names["keep"] = self._keep

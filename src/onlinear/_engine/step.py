@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from onlinear._engine import loops
-from onlinear._engine.bulk import SHORTEST, grain, space
+from onlinear._engine.bulk import SHORTEST, space
 from onlinear._engine.compiled_step import CompiledStep
 from onlinear._engine.status import BAD_INPUT, BAD_LABEL, DOMAIN, FINE, FULL, OVERFLOW, Outcome
 from onlinear._engine.tables import Rows, to_read
@@ -65,7 +65,8 @@ class Step(CompiledStep):
         if isinstance(X, np.ndarray):
             X = to_read(X)
             if in_bulk and self.in_bulk is not None:
-                room = space(X.shape[1])
+                d = X.shape[1]
+                room = space(self.in_bulk.longest(d), d)
                 return self.bulk, (X, tuple(room), np.array([0, SHORTEST, len(room.X)]))
             return self.chunk, X
         rows, d = X.shape
@@ -86,7 +87,7 @@ class Step(CompiledStep):
                 raise ValueError(f'{owner} cannot learn {rows} in bulk: use engine="auto"')
             return False
         rows, d = X.shape
-        pays = d >= self.in_bulk.crossover and rows >= grain(d)
+        pays = d >= self.in_bulk.crossover and rows >= self.in_bulk.longest(d)
         return engine == "bulk" or (engine == "auto" and pays)
 
     def outcomes(self, state: tuple[np.ndarray, ...], rows: int) -> np.ndarray:

@@ -169,26 +169,34 @@ def rounding_of(S, x):
     """Return a bound on the rounding error of xᵀΣx, proportional to the sum of all x_i²·Σ_ii.
 
     The bound is infinite if some Σ_ii is below 1e-290: were Σ to shrink further, it would
-    underflow. (The function writes to the diagonal of Σ, but leaves its values as they are.)
+    underflow.
     """
     return shift_and_round(0.0, S, x)
 
 
 @short
 def shift_and_round(a, S, x):
-    """S ← S + a·I, and return :func:`rounding_of` the new S, in one pass over the diagonal."""
+    """S ← S + a·I, and return :func:`rounding_of` the new S, in one pass over the diagonal.
+
+    If a is 0, S is not written to: a later read of the diagonal, as part of a vector, would have to
+    wait for the write.
+    """
     n = x.size
     s0 = s1 = 0.0
-    low = 0  # how many diagonal entries are too small
+    least = math.inf  # the smallest diagonal entry
     whole = n - n % 2
     for i in range(0, whole, 2):
-        S[i, i] += a
-        S[i + 1, i + 1] += a
-        low += (S[i, i] < LEAST_VARIANCE) + (S[i + 1, i + 1] < LEAST_VARIANCE)
-        s0 += x[i] * x[i] * S[i, i]
-        s1 += x[i + 1] * x[i + 1] * S[i + 1, i + 1]
+        if a != 0.0:
+            S[i, i] += a
+            S[i + 1, i + 1] += a
+        p, q = S[i, i], S[i + 1, i + 1]
+        least = p if p < least else least
+        least = q if q < least else least
+        s0 += x[i] * x[i] * p
+        s1 += x[i + 1] * x[i + 1] * q
     for i in range(whole, n):
-        S[i, i] += a
-        low += S[i, i] < LEAST_VARIANCE
+        if a != 0.0:
+            S[i, i] += a
+        least = S[i, i] if S[i, i] < least else least
         s0 += x[i] * x[i] * S[i, i]
-    return ROUNDING * (3 + n) * (s0 + s1) if low == 0 else math.inf
+    return math.inf if least < LEAST_VARIANCE else ROUNDING * (3 + n) * (s0 + s1)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._engine.bulk import LEAVE, RENEW, TAKE, Bulk
+from onlinear._engine.bulk import LEAVE, RENEW, TAKE, Bulk, long_blocks
 from onlinear._engine.step import FINE, InTurn, Tally
 from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
@@ -115,6 +115,7 @@ COUNT_IN_BULK = Bulk(
     close=close,
     others=others,
     turn_other=turn_other,
+    longest=long_blocks,
 )
 
 

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine.bulk import LEAVE, Bulk
+from onlinear._engine.bulk import LEAVE, Bulk, long_blocks
 from onlinear._engine.step import FINE, Step
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm
@@ -111,7 +111,15 @@ def accept(state, params, x, y, m, beside):
     return fate(state, params, dot(x, x), beside)
 
 
-IN_BULK = Bulk(turn, plan=plan, accept=accept, close=close, others=others, turn_other=turn_other)
+IN_BULK = Bulk(
+    turn,
+    plan=plan,
+    accept=accept,
+    close=close,
+    others=others,
+    turn_other=turn_other,
+    longest=long_blocks,
+)
 
 
 @Step.with_scratch(lambda d: d + SCRATCH, IN_BULK)

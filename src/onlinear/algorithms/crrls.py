@@ -13,7 +13,7 @@ Salgado, Goodwin & Middleton 1988; Chen & Yen 1999; Moroshko, thesis Table 5.1.
 import math
 from typing import Any, NamedTuple
 
-from onlinear._engine.bulk import Bulk
+from onlinear._engine.bulk import Bulk, long_blocks
 from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
@@ -71,7 +71,7 @@ def close(state, params, X, start, rows):
 
 
 @Step.checked_per_block(limited)
-@Step.with_bulk(Bulk(turn, plan=plan, close=close))
+@Step.with_bulk(Bulk(turn, plan=plan, close=close, longest=long_blocks))
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     t, w, S, _ = state
