@@ -15,6 +15,7 @@ from onlinear import (
     filtering,
     hindsight,
     kernels,
+    losses,
     scaling,
     streams,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "hindsight",
     "kernels",
     "load",
+    "losses",
     "merge",
     "regret_plot",
     "replay",

@@ -12,13 +12,13 @@ compiled.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from onlinear._numerics.linalg import dot, kernel
-from onlinear._state_files.model_codec import plain as plain_number
+from onlinear._state_files import named_values
 from onlinear._validation.checks import number, whole
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial", "RowKernel", "register"]
@@ -213,8 +213,7 @@ def register(function: RowKernel) -> RowKernel:
 def plain(given: Any) -> dict[str, Any]:
     """Return a kernel as a dict for a state file; refuse a function that is not registered."""
     if type(given) in BUILT_IN.values():
-        numbers = {field.name: plain_number(getattr(given, field.name)) for field in fields(given)}
-        return {"name": type(given).__name__, **numbers}
+        return named_values.plain(given)
     for name, function in _registered.items():
         if function is given:
             return {"registered": name}
@@ -227,8 +226,7 @@ def plain(given: Any) -> dict[str, Any]:
 def rebuilt(described: dict[str, Any]) -> Kernel | RowKernel:
     """Return the kernel that a state file describes; a custom one must be registered already."""
     if "name" in described:
-        parameters = {key: value for key, value in described.items() if key != "name"}
-        return BUILT_IN[described["name"]](**parameters)
+        return named_values.rebuilt(described, BUILT_IN)  # type: ignore[no-any-return]
     name = described["registered"]
     if name not in _registered:
         raise ValueError(

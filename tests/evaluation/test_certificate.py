@@ -112,7 +112,7 @@ def test_a_learner_without_a_theorem_has_its_regret_and_says_so(model, words):
         (ol.AAR(clip=1.0), {"y": -2.0}, "|y| ≤ clip", "2"),
         (ol.Ridge(clip=1.0), {"y": 3.0}, "|y| ≤ clip", "3"),
         (ol.OSLOG(clip=1.0), {"y": 3.0}, "|y| ≤ clip", "3"),
-        (ol.GD(eta=0.25), {"x": 1.9}, "η‖x‖² < 3/4", "0.9025"),
+        (ol.GD(eta=0.25, radius=9.0), {"x": 2.2}, "η·‖x‖² < 1", "1.21"),
         (ol.EG(eta=2.0, X=5.0), {"x": 2.0}, "η·range² < 8/3", "8"),
         (ol.EGPM(eta=0.5, X=5.0), {"x": 2.0}, "< 10/3", "8"),
         (ol.EGU(eta=0.3, X=5.0), {"x": 2.0}, "3η·x_i·Y ≤ 1", "1.8"),

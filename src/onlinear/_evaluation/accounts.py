@@ -26,6 +26,7 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import states
+from onlinear.losses import charged
 
 __all__ = ["Accounts", "check_totals"]
 
@@ -35,6 +36,7 @@ class Accounts:
 
     def __init__(self, guarantee: Guarantee) -> None:
         self.guarantee = guarantee
+        self._loss = guarantee.loss.numbers()
         self.ledger = Ledger(guarantee.account)
         self.loss = 0.0
         self.power = 0.0  # the sum of the squared labels
@@ -94,7 +96,7 @@ class Accounts:
         self.ledger.add_one(x, y)
         if intact and not self.intact:
             self.ended = self.seen
-        self.loss += (y - prediction) * (y - prediction)  # infinite on overflow; ** would raise
+        self.loss += charged(*self._loss, prediction, y)
         self.power += y * y
 
     def certificate(

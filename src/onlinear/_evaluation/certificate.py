@@ -26,7 +26,7 @@ class Certificate:
     Attributes
     ----------
     loss : array
-        Cumulative squared loss of the learner.
+        Cumulative loss of the learner: the squared error, unless the learner has another loss.
     comparator : array
         Cumulative loss of the comparator, which ``against`` describes. By default the comparator is
         the best predictor in hindsight, and the theorem's penalty is included in its loss. For a
@@ -133,10 +133,14 @@ def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
 
 
 def given(
-    comparator: Any, X: np.ndarray, y: np.ndarray, names: list[str] | None, owner: str
+    comparator: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    names: list[str] | None,
+    guarantee: Guarantee,
 ) -> Path:
     """Return the user's comparator as a ``Path``: one weight vector, or one for each round."""
-    shape = np.shape(comparator)
+    owner, shape = guarantee.account.owner, np.shape(comparator)
     if len(shape) == 1:
         u = checks.row(comparator, None, names, what="comparator")[None]
     else:
@@ -155,4 +159,4 @@ def given(
             f"{owner}'s comparator needs finite weights, got {u[row, column]} in row {row}, "
             f"column {column}"
         )
-    return Path(X, y, u)
+    return Path(X, y, u, guarantee.measure)

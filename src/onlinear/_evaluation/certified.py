@@ -171,11 +171,10 @@ class Certified(GuardedBy):
         """Replay a stream; call ``rounds``, if given, to run the learner, else :func:`replay`."""
         self._check_untouched()
         table, names = checks.table(X)
-        path = None
+        accounts, path = self._accounts, None
         if comparator is not None:
             labels = checks.labels(y, len(table))
-            path = given(comparator, table, labels, names, type(self.model).__name__)
-        accounts = self._accounts
+            path = given(comparator, table, labels, names, accounts.guarantee)
         with all_or_nothing(self):
             before = accounts.comparator, accounts.ceiling
             first = accounts.rounds if accounts.intact else None

@@ -61,7 +61,9 @@ def replay(
     if isinstance(model, Bank):
         with bar("replay") as advance:
             columns, labels, skipped = model._run(X, y, learn=True, progress=advance, engine=engine)
-        return BankReplay(columns, labels.copy(), skipped, tuple(map(repr, model._models)))
+        models = model._models
+        loss = tuple(each._loss for each in models)
+        return BankReplay(columns, labels.copy(), skipped, tuple(map(repr, models)), loss)
     if not isinstance(model, (Learner, Mapped)):
         own = "; it has a replay of its own" if hasattr(model, "replay") else ""
         if isinstance(model, (list, tuple)):
@@ -69,4 +71,4 @@ def replay(
         raise TypeError(f"replay needs a learner, got {checks.described(model)}{own}")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)
-    return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp))
+    return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp), model._loss)

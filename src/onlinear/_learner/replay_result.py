@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from onlinear._learner import measures, notebook
+from onlinear.losses import SQUARED, Loss
 
 __all__ = ["BankReplay", "Replay"]
 
@@ -32,6 +33,8 @@ class Replay:
         The labels.
     bad_rows : array of int
         Rows that were skipped (only with ``on_bad="skip"``).
+    loss : onlinear.losses.Loss
+        The learner's loss; :attr:`losses` are in terms of it, the other measures are not.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Replay:
     predictions: np.ndarray
     labels: np.ndarray
     bad_rows: np.ndarray
+    loss: Loss = SQUARED
 
     def __len__(self) -> int:
         return int(self.predictions.size)
@@ -56,7 +60,8 @@ class Replay:
         rows = _several(rows, "rows, as in run[100:]; run.predictions[i] is one prediction")
         skipped = np.zeros(len(self), dtype=bool)
         skipped[self.bad_rows] = True
-        return Replay(self.predictions[rows], self.labels[rows], np.flatnonzero(skipped[rows]))
+        bad = np.flatnonzero(skipped[rows])
+        return Replay(self.predictions[rows], self.labels[rows], bad, self.loss)
 
     @cached_property
     def _scored(self) -> tuple[np.ndarray, np.ndarray]:
@@ -69,9 +74,12 @@ class Replay:
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """Squared error of each row; NaN where a bad row was skipped."""
+        """Loss of each row, by default the squared error; NaN where a bad row was skipped."""
         with np.errstate(over="ignore", invalid="ignore"):
-            losses = np.asarray((self.labels - self.predictions) ** 2)
+            if self.loss == SQUARED:
+                losses = np.asarray((self.labels - self.predictions) ** 2)
+            else:
+                losses = self.loss.of_predictions(self.predictions, self.labels)
         losses[self.bad_rows] = np.nan
         return losses
 
@@ -80,6 +88,12 @@ class Replay:
         """Sum of the losses up to and including each row; skipped rows count as 0."""
         with np.errstate(over="ignore"):
             return np.cumsum(np.nan_to_num(self.losses, nan=0.0, posinf=np.inf))
+
+    @cached_property
+    def mean_loss(self) -> float:
+        """Mean of :attr:`losses` over the rows that were not skipped."""
+        known = self.losses[~np.isnan(self.losses)]
+        return float(known.mean()) if known.size else float("nan")
 
     @cached_property
     def mse(self) -> float:
@@ -123,11 +137,14 @@ class Replay:
         return measures.quartiles_of_error(*self._scored)
 
     def __repr__(self) -> str:
-        """Show the number of rows and the mean squared error."""
+        """Show the number of rows and the mean squared error, or the mean of another loss."""
         skipped = self.bad_rows.size
         note = f", {skipped} skipped" if skipped else ""
-        mean = "of no row" if np.isnan(self.mse) else f"{self.mse:.6g}"
-        return f"<Replay of {len(self)} rows{note}: mean squared error {mean}>"
+        square = self.loss == SQUARED
+        value = self.mse if square else self.mean_loss
+        mean = "of no row" if np.isnan(value) else f"{value:.6g}"
+        name = "mean squared error" if square else f"mean loss by {self.loss!r}"
+        return f"<Replay of {len(self)} rows{note}: {name} {mean}>"
 
     def _repr_html_(self) -> str:
         """Show the measures and the error over time, in a notebook."""
@@ -165,6 +182,8 @@ class BankReplay:
         True where a learner with ``on_bad="skip"`` skipped a row; one column per learner.
     learners : tuple of str
         The learners with their parameters, as text.
+    loss : tuple of onlinear.losses.Loss
+        The learners' losses; empty if each of them is the square loss.
 
     Examples
     --------
@@ -182,6 +201,7 @@ class BankReplay:
     labels: np.ndarray
     skipped: np.ndarray
     learners: tuple[str, ...] = ()
+    loss: tuple[Loss, ...] = ()
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -196,24 +216,28 @@ class BankReplay:
         except TypeError:
             some = _several(some, "learners, as in run[:, 1:3]")
             names = np.array(self.learners, dtype=object)
+            chosen = np.arange(self.predictions.shape[1])[some]
             return BankReplay(
                 self.predictions[rows][:, some],
                 self.labels[rows],
                 self.skipped[rows][:, some],
                 tuple(names[some]) if self.learners else (),
+                tuple(self.loss[k] for k in chosen) if self.loss else (),
             )
         return self.learner(one)[rows]
 
     def learner(self, k: int) -> Replay:
         """Return the replay of learner k, as if it had been replayed alone."""
-        return Replay(self.predictions[:, k], self.labels, np.flatnonzero(self.skipped[:, k]))
+        loss = self.loss[k] if self.loss else SQUARED
+        bad = np.flatnonzero(self.skipped[:, k])
+        return Replay(self.predictions[:, k], self.labels, bad, loss)
 
     def _each(self, what: Callable[[Replay], Any]) -> list[Any]:
         return [what(self.learner(k)) for k in range(self.predictions.shape[1])]
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """Squared error of each row, one column per learner; NaN where a bad row was skipped."""
+        """Loss of each row, one column per learner; NaN where a bad row was skipped."""
         return np.column_stack(self._each(lambda run: run.losses))
 
     @cached_property

@@ -14,6 +14,7 @@ from onlinear._learner.sklearn_api import Estimator
 from onlinear._numerics.jit import PLAIN
 from onlinear._updates.rescaling import Follows
 from onlinear._validation import checks, states
+from onlinear.losses import SQUARED, Loss
 
 __all__ = ["Algorithm", "LearnerState", "full_name"]
 
@@ -113,6 +114,11 @@ class LearnerState(Estimator):
     @property
     def _step(self) -> Step:
         return self.algorithm.step
+
+    @property
+    def _loss(self) -> Loss:
+        """The loss by which the learner's predictions are measured."""
+        return SQUARED
 
     def _matrices(self) -> int:
         """Return how many d × d matrices the state and the step's scratch memory hold."""

@@ -18,7 +18,8 @@ from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._numerics.linalg import dot
 from onlinear._updates.gaussian import Weights, weights
 from onlinear._validation.checks import choice, number
-from onlinear.algorithms.gd import TOO_LONG, GDParams, descend, guarantee
+from onlinear.algorithms.gd import TOO_LONG, descend, guarantee
+from onlinear.losses import SQUARED
 
 __all__ = ["OGD"]
 
@@ -46,7 +47,7 @@ def step(state, params, x, y, work):
         return m, FINE
     if falls:
         eta /= math.sqrt(t[0] + 1.0)
-    return descend(state, eta, math.inf, x, y, m)
+    return descend(state, eta, math.inf, 2.0 * (m - y), 1.0, x, m)
 
 
 class OGD(Learner):
@@ -93,4 +94,4 @@ class OGD(Learner):
         eta, falls = self._params()
         if falls:
             return unknown("OGD", "OGD with a falling rate and no radius")
-        return guarantee("OGD", GDParams(eta, math.inf), search)
+        return guarantee("OGD", eta, math.inf, SQUARED, search)

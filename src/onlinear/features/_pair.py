@@ -14,6 +14,7 @@ from onlinear._learner.sklearn_api import Estimator
 from onlinear._state_files import file_format, model_codec
 from onlinear._validation import checks
 from onlinear.features._map import FeatureMap
+from onlinear.losses import Loss
 
 __all__ = ["Pair"]
 
@@ -53,6 +54,11 @@ class Pair(GuardedBy, Nested, Estimator):
         if features._undo is not None:
             mend(features)
         return features, learner
+
+    @property
+    def _loss(self) -> Loss:
+        """The loss by which the predictions are measured, that of the learner."""
+        return self.learner._loss
 
     @property
     def _guard(self) -> Guarded:

@@ -185,7 +185,8 @@ class Recorder(GuardedBy):
                     begin = place - seen
                 if begin < rows:
                     bad += piece(begin, rows, advance)
-            return Replay(predictions, y.copy(), np.array(bad, dtype=np.intp))
+            loss = self.model._loss
+            return Replay(predictions, y.copy(), np.array(bad, dtype=np.intp), loss)
 
         return run
 

@@ -17,8 +17,6 @@ on.
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +25,7 @@ from onlinear._engine.bulk import TAKE, Bulk, no_drift
 from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
 from onlinear._engine.step import Tally
 from onlinear._learner.bounds.ledger import Account
+from onlinear._learner.bounds.path import Path
 from onlinear._numerics.linalg import (
     axpy,
     dot,
@@ -38,6 +37,7 @@ from onlinear._numerics.linalg import (
     subtract_square,
 )
 from onlinear._updates.gaussian import gaussian, look, moves
+from onlinear.losses import SQUARED, Loss
 
 __all__ = [
     "COMPARATOR",
@@ -80,63 +80,6 @@ STAYS = "one u for all rounds"
 LARGEST = sys.float_info.max
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Comparators u_t given by the user (one per round, or one for all rounds), rows and labels.
-
-    The properties of a path are arrays with one entry per round, or a single entry for all rounds.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    u: np.ndarray
-
-    @cached_property
-    def losses(self) -> np.ndarray:
-        """The squared error (y − uᵀx)² of the comparator in each round."""
-        if self.u.shape[0] == 1:
-            return np.asarray((self.y - self.X @ self.u[0]) ** 2)
-        return np.asarray((self.y - np.einsum("ij,ij->i", self.X, self.u)) ** 2)
-
-    @cached_property
-    def loss(self) -> np.ndarray:
-        """The sum of the comparator's losses up to and including each round."""
-        return np.cumsum(self.losses)
-
-    @property
-    def squares(self) -> np.ndarray:
-        """The squared norm ‖u_t‖² of each comparator."""
-        return np.asarray(np.einsum("ij,ij->i", self.u, self.u))
-
-    def drift(self, norm: int, price: Any = 1.0, power: int = 1) -> np.ndarray:
-        """Return Σ price_s·‖u_{s+1} − u_s‖^power up to each round; the price may vary by round."""
-        if self.u.shape[0] == 1:
-            return np.zeros(1)
-        steps = np.diff(self.u, axis=0)
-        if norm == 1:
-            moves = np.abs(steps, out=steps).sum(axis=1)
-        else:
-            moves = np.einsum("ij,ij->i", steps, steps)
-            moves = moves if power == 2 else np.sqrt(moves, out=moves)
-        price = np.broadcast_to(price, self.y.shape)[:-1]
-        costs = np.zeros(moves.size)
-        np.multiply(moves, price, out=costs, where=moves > 0)  # drift 0 costs 0, even at price ∞
-        return np.concatenate([[0.0], np.cumsum(costs)])
-
-    def of(self, rows: np.ndarray) -> "Path":
-        """Return the comparators, rows and labels of some of the rounds only."""
-        return Path(self.X[rows], self.y[rows], self.u if len(self.u) == 1 else self.u[rows])
-
-    def ever(self, outside: np.ndarray) -> np.ndarray:
-        """Return for each round whether ``outside`` was true in any round so far."""
-        return np.asarray(np.logical_or.accumulate(outside))
-
-    @property
-    def moved(self) -> np.ndarray:
-        """For each round, whether the comparator u has changed so far."""
-        return self.drift(2) > 0
-
-
 class Guarantee(NamedTuple):
     """A proven bound: its statement, how to compute it, and the bound for a user's comparators.
 
@@ -155,6 +98,8 @@ class Guarantee(NamedTuple):
     hypotheses: tuple[str, ...] = ()
     paths: str = STAYS
     known: bool = True
+    loss: Loss = SQUARED  # of the learner
+    measure: Loss = SQUARED  # of the user's comparators
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:

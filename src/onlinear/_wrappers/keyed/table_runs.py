@@ -98,7 +98,8 @@ class TableRuns:
                 table = self._learn_first(keys, X, y, names, advance)
             else:
                 table = self._learn(models.store, keys, X, y, advance)
-        return Replay(table.out, y.copy(), np.flatnonzero(table.bad))
+        loss = models.initial._loss
+        return Replay(table.out, y.copy(), np.flatnonzero(table.bad), loss)
 
     def _learn_first(
         self,
