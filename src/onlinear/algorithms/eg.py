@@ -1,65 +1,71 @@
 """EG and C-EG: exponentiated gradient on the simplex; C-EG has a lower limit on every weight.
 
-    ŷ  = xᵀw,  w₁ = 1/n
-    w_i ← w_i exp(−2η (xᵀw − y) x_i) / Z       normalised to Σw_i = 1
+    a  = xᵀw,  w₁ = 1/n                        predict the link of a
+    w_i ← w_i exp(−η g x_i) / Z                g the slope of the loss at a, given y; Σw_i = 1
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
+
+For the square loss, the prediction is a, and the slope is 2(a − y).
 
 The state holds ln w, shifted so that its maximum is 0. With ln w stored, no weight can underflow to
 zero and remain zero. Misprint resolved: the update in Figure 1 of Herbster & Warmuth rightly has
 the factor 2 of the gradient, which their Lemma 13 lacks. The learner checks that max_i x_i − min_i
 x_i ≤ X in each row, as Lemma 13 requires.
 
-Herbster & Warmuth's Theorem 16 bounds the loss for the learning rate η = 2/(3X²). By Hoeffding's
-lemma, there is such a bound for every η with ηX² < 8/3; its factor depends on η.
+Herbster & Warmuth's Theorem 16 bounds the square loss for the learning rate η = 2/(3X²). By
+Hoeffding's lemma, there is a bound for every loss, and for the square loss if ηX² < 4
+(:mod:`onlinear._learner.bounds.any_loss`). Theorem 16 needs comparators with every weight at α/n or
+above. For a sequence of comparators with smaller weights, each projection costs up to
+ln(1/(1 − α(1 − 1/n))) more: with Pw the projection of w, and every u of the simplex,
+D(u, w) − D(u, Pw) ≥ ln(1 − α(1 − 1/n)), because Pw raises at most n − 1 weights to α/n and scales
+the others by at least 1 − α(1 − 1/n).
 
 Herbster & Warmuth, JMLR 2001, Figure 1 and Theorem 16; Kivinen & Warmuth 1997.
 """
 
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm, Learner
-from onlinear._learner.bounds.best_in_class import add_row, improve_on_simplex, loss_of
-from onlinear._learner.bounds.guarantee import (
-    FACTOR,
-    Guarantee,
-    Path,
-    broke,
-    enter,
-    lose,
-    surprise,
-    surprises,
-    tallied,
+from onlinear._learner.bounds import any_loss
+from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._learner.first_order import (
+    FirstOrder,
+    rate_for_horizon,
+    rate_for_loss,
+    rate_for_range,
 )
-from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, extremes, finite, kernel
-from onlinear._validation.checks import number
+from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range, check_simplex
+from onlinear.algorithms._simplex_bound import SPARSE, EGAccount, account, on_simplex, price
+from onlinear.algorithms.gd import NOT_A_LABEL
 from onlinear.bregman import lift_simplex
+from onlinear.losses import SQUARED, Loss, allowed, linked, slope
 
 __all__ = [
     "EG",
-    "EGAccount",
     "EGState",
-    "account",
+    "check_weights",
     "exponentiate",
-    "price",
+    "rate",
     "share",
+    "share_for_drift",
     "share_out",
     "theorems_rate",
 ]
 
 
 class EGParams(NamedTuple):
-    """Parameters of a step: learning rate, α (0 for none), and limit X on max x_i − min x_i."""
+    """Parameters of a step: learning rate, α (0 for none), limit on max x_i − min x_i, loss."""
 
     eta: float
     alpha: float
     X: float
+    loss: float
+    shape: float
 
 
 class EGState(NamedTuple):
@@ -102,110 +108,25 @@ def exponentiate(log_w, w, alpha, trial):
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
-    eta, alpha, X = params
-    m = dot(w, x)
+    eta, alpha, X, loss, shape = params
+    a = dot(w, x)
+    m = linked(loss, a)
     low, high = extremes(x)
     spread = high - low
     if not spread <= X:
         return spread, DOMAIN
     if math.isnan(y):
         return m, FINE
+    if not allowed(loss, y):
+        return y, DOMAIN + 1
     trial = work[0]
+    pace = eta * slope(loss, shape, a, y)
     for i in range(x.size):
-        trial[i] = log_w[i] - 2.0 * eta * (m - y) * x[i]
+        trial[i] = log_w[i] - pace * x[i]
     rule = exponentiate(log_w, w, alpha, trial)
     if rule == FINE:
         t[0] += 1
     return m, rule
-
-
-class EGAccount(NamedTuple):
-    """Parameters of the bound: η, α (0: none), U of EG± (1 for EG), k, whether to seek a good u."""
-
-    eta: float
-    alpha: float
-    U: float
-    k: float
-    search: float
-
-
-SPREAD, SQUARES = 3, 4  # in the tally: the largest range of a row, Σy²
-# EG±'s bound is given up if √Σy² is below this share of (number of weights)·(largest range of a
-# row): predictions near 0 are then differences w⁺ − w⁻ that have too few correct digits
-FAINT = 1e-13
-
-
-@Tally.with_scratch(3)
-def bound(state, params, x, y, work):
-    """Add a row to the bound on the loss L against comparators u_t of loss L(u).
-
-        L ≤ (L(u) + k/η·(ln m + Σ u ln u + ½ ln(m/α) Σ‖u_{t+1} − u_t‖₁)) / (k(2 − k − s))
-
-    In this bound, s = η·(largest range of a row)²/2, the range of a row is max x_i − min x_i, and m
-    is the number of weights. Hoeffding's lemma gives
-    η(2 − k − s)·ℓ(w) − η/k·ℓ(u) ≤ D(u, w) − D(u, w') for every k, where ℓ is the squared error in a
-    round, D the relative entropy, and w' the weights after the step. With k = 2/3 and EG's
-    η = 2/(3X²), the factor of L(u) is 3/2 as in Herbster & Warmuth's Theorem 16. With k = 1/3 and
-    EG±'s η = 1/(3U²X²), the factor of L(u) is 3. EG± has weights for x and
-    for −x, so the range of its rows is 2U max|x_i|.
-    """
-    tally, notes, A, b, p = state
-    eta, alpha, U, k, search = params
-    low, high = extremes(x)
-    m = p.size
-    spread = high - low if m == x.size else 2.0 * U * max(high, -low)
-    tally[SPREAD] = max(tally[SPREAD], spread)
-    s = 0.5 * eta * tally[SPREAD] * tally[SPREAD]
-    if s >= 2.0 - k:
-        broke(notes, 0, eta * tally[SPREAD] * tally[SPREAD])
-    comparator = 0.0
-    shift = low if m == x.size else 0.0  # Σu = 1: shifting x and y does not change y − uᵀx
-    tally[SQUARES] += (y - shift) * (y - shift)
-    if m > x.size and 0.0 < tally[SQUARES] < (FAINT * m * tally[SPREAD]) ** 2:
-        return lose(tally, notes, DOMAIN + 1, y)
-    if search:
-        u, g, row = work[0], work[1], work[2]
-        for i in range(x.size):
-            row[i] = x[i] - shift
-        add_row(row, y - shift, A, b)
-        improve_on_simplex(p, U, alpha / m, A, b, u, g)
-        comparator = loss_of(u, A, b, tally[SQUARES], g) + k / eta * surprise(p, 1.0 / m)
-    return enter(tally, notes, comparator, 1.0 / (k * (2.0 - k - s)), 0.0)
-
-
-def account(owner: str, params: EGAccount, copies: int) -> Account:
-    """Return how to compute the bound; ``copies`` is 1, or 2 for EG± (weights for x and −x)."""
-
-    def begin(d: int) -> tuple[np.ndarray, ...]:
-        p = np.full(copies * d, 1.0 / (copies * d))
-        size = d if params.search else 0
-        return tallied(np.zeros((size, size)), np.zeros(size), p, extra=2)
-
-    return Account(owner, begin, bound, tuple(params))
-
-
-def price(
-    params: EGAccount, loss: np.ndarray, path: Path, tally: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bound against comparators u_t on the simplex, and where it does not hold.
-
-    The second array says for each round whether the theorem does not apply to the u_t so far.
-    ``loss`` is the cumulative loss of the u_t after each round. For m weights, all entries of every
-    u_t must be in [α/m, 1]; without α, the u_t must be the same in all rounds.
-    """
-    eta, alpha, _, k, _ = params
-    m = path.u.shape[1]
-    drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
-    nats = np.empty(path.u.shape[0])
-    surprises(np.ascontiguousarray(path.u), 1.0 / m, nats)
-    off = (np.abs(path.u.sum(axis=1) - 1) > 1e-9) | np.any(path.u < alpha / m - 1e-12, axis=1)
-    return tally[FACTOR] * (loss + k / eta * (nats + drift)), path.ever(off) | np.isinf(drift)
-
-
-def _on_simplex(path: Path) -> Path:
-    """Rescale comparators whose entries sum to one up to rounding, so that the sum is one."""
-    sums = path.u.sum(axis=1, keepdims=True)
-    return replace(path, u=path.u / np.where(np.abs(sums - 1) <= 1e-9, sums, 1.0))
 
 
 def share_out(state: EGState) -> None:
@@ -234,12 +155,29 @@ def theorems_rate(owner: Learner, numerator: float, square: float) -> float:
     return numerator / square
 
 
+def rate(owner: FirstOrder, numerator: float, square: float, R2: float) -> float:
+    """Return η; if it is None, numerator/square for the square loss, else the rate for R²."""
+    if owner.eta is not None:  # type: ignore[attr-defined]
+        return number(owner, "eta", above=0)
+    if owner._loss == SQUARED:
+        return theorems_rate(owner, numerator, square)
+    return rate_for_range(type(owner).__name__, owner._loss, R2, math.sqrt(R2))
+
+
+def share_for_drift(owner: str, T: int, V: float, n: int) -> float | None:
+    """Return the α that minimises the bound against sequences on the simplex of n weights."""
+    known = asked(owner, T=T, V=V, n=n)
+    rounds, V = whole(known, "T", least=2), number(known, "V", least=0)
+    rest = 1 - 1 / whole(known, "n", least=2)
+    return min(V / (rest * (2 * (rounds - 1) + V)), 1.0) if V > 0 else None
+
+
 def share(owner: Learner) -> float:
     """Return the learner's parameter α after a check; 0 if it is None."""
     return 0.0 if owner.alpha is None else number(owner, "alpha", above=0, most=1)  # type: ignore[attr-defined]
 
 
-class EG(Learner):
+class EG(FirstOrder):
     """Exponentiated gradient: weights on the simplex, for many inputs few of which matter.
 
     With ``alpha`` the learner is C-EG, which tracks a shifting target: no weight falls below
@@ -249,11 +187,15 @@ class EG(Learner):
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None means 2/(3X²), the rate in Herbster & Warmuth's theorem.
+        Learning rate, eta > 0; None means 2/(3X²), the rate in Herbster & Warmuth's theorem, or
+        4/(κX²) for another loss whose slope g satisfies g² ≤ κ·loss.
     alpha : float or None, default None
         Keep every weight at alpha/n or above, 0 < alpha ≤ 1.
     X : float, default 1.0
         Largest range of a row, X > 0: a row with max x_i − min x_i > X is refused.
+    loss : onlinear.losses.Loss, default Square()
+        The loss whose gradient the learner follows, such as ``onlinear.losses.Logistic()``; the
+        prediction is the link of xᵀw, a probability for ``Logistic``.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -277,7 +219,7 @@ class EG(Learner):
     algorithm = Algorithm(
         init,
         step,
-        ("needs max x_i − min x_i ≤ X = {X:g} (declare a larger X), got {value:g}",),
+        ("needs max x_i − min x_i ≤ X = {X:g} (declare a larger X), got {value:g}", NOT_A_LABEL),
     )
     _poor_score = True
 
@@ -290,37 +232,82 @@ class EG(Learner):
 
     def _params(self) -> EGParams:
         X = number(self, "X", above=0)
-        eta = (
-            theorems_rate(self, 2, 3 * X * X) if self.eta is None else number(self, "eta", above=0)
-        )
-        return EGParams(eta, share(self), X)
+        return EGParams(rate(self, 2, 3 * X * X, X * X / 4), share(self), X, *self._loss.numbers())
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        eta, alpha, _ = self._params()
-        params = EGAccount(eta, alpha, 1.0, 2 / 3, float(search))
-        factor = "· 9/(8 − 3η·range²) (Herbster & Warmuth, Theorem 16, any rate)"
-        penalty = f"{2 / (3 * eta):g}·(ln n + Σ u ln u"
+        eta, alpha, *_ = self._params()
+        loss = self._loss
+        params = EGAccount(eta, alpha, 1.0, *loss.numbers(), float(search))
+        words, hypotheses = any_loss.words(loss, "range²/4")
+        penalty = f"p = {1 / eta:g}·(ln n + Σ u ln u"
         drift = f" + ½ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁" if alpha else ""
         floor = f", u ≥ {alpha:g}/n" if alpha else ""
         return Guarantee(
-            f"loss ≤ comparator {factor}",
-            f"loss of u + {penalty}), u a good point of the simplex{floor}",
+            f"loss ≤ {words} (Herbster & Warmuth, Theorem 16, any rate and loss)",
+            f"L + p, L = loss of u, {penalty}), u a good point of the simplex{floor}",
             account("EG", params, copies=1),
-            f"loss ≤ (loss of u + {penalty}{drift})) {factor}",
-            lambda path, tally: price(params, _on_simplex(path).loss, path, tally),
-            ("η·range² < 8/3",),
-            f"u_t on the simplex{floor}" if alpha else "one u of the simplex for all rounds",
+            f"loss ≤ {words}, L = loss of u, {penalty}{drift}){SPARSE if alpha else ''}",
+            lambda path, tally: price(params, loss, on_simplex(path).loss, path),
+            hypotheses,
+            "u_t on the simplex" if alpha else "one u of the simplex for all rounds",
+            loss=loss,
+            measure=any_loss.comparators_loss(loss),
         )
 
     @classmethod
-    def from_range(cls, X: float, alpha: float | None = None) -> "EG":
+    def from_range(cls, X: float, alpha: float | None = None, *, loss: Loss = SQUARED) -> "EG":
         """Return EG with Herbster & Warmuth's rate 2/(3X²), for rows with max x_i − min x_i ≤ X.
+
+        For another loss, whose slope g satisfies g² ≤ κ·loss, the rate is 4/(κX²).
 
         >>> import onlinear as ol
         >>> ol.EG.from_range(X=2.0)
         EG(eta=0.16666666666666666, X=2.0)
         """
-        width = number(cls(X=X), "X", above=0)
-        model = cls(2 / (3 * width**2), alpha, X)
-        model._params()
+        model = cls(None, alpha, X, loss=loss)
+        model.eta = model._params().eta
         return model
+
+    @classmethod
+    def from_drift(cls, T: int, V: float, X: float, n: int, *, loss: Loss = SQUARED) -> "EG":
+        """Return the C-EG for at most T rounds, n inputs and a drift Σ‖u_{t+1} − u_t‖₁ ≤ V.
+
+        The u_t may have weights that are 0: ``alpha`` minimises the bound against such sequences.
+
+        >>> import onlinear as ol
+        >>> ol.EG.from_drift(T=101, V=2.0, X=1.0, n=2)
+        EG(eta=0.6666666666666666, alpha=0.019801980198019802)
+        """
+        return cls.from_range(X, share_for_drift("EG.from_drift", T, V, n), loss=loss)
+
+    @classmethod
+    def from_loss(cls, X: float, K: float, n: int, *, loss: Loss = SQUARED) -> "EG":
+        """Return EG with the best rate against a fixed u of loss at most K, for n inputs.
+
+        For rows with max x_i − min x_i ≤ X, the square loss of the learner is at most
+        K + 2√(αK) + α, with α = ½X² ln n.
+
+        >>> import onlinear as ol
+        >>> ol.EG.from_loss(X=1.0, K=0.0, n=2)
+        EG(eta=2.0)
+        """
+        known = asked("EG.from_loss", X=X, n=n)
+        width, price = number(known, "X", above=0), math.log(whole(known, "n", least=2))
+        return cls(rate_for_loss("EG.from_loss", loss, width * width / 4, price, K), X=X, loss=loss)
+
+    @classmethod
+    def from_horizon(cls, T: int, X: float, n: int, *, loss: Loss) -> "EG":
+        """Return EG with the best rate for T rounds of a loss with a bounded slope, for n inputs.
+
+        For rows with max x_i − min x_i ≤ X, the regret is at most G·X·√(½T ln n), if no slope of
+        the loss exceeds G.
+
+        >>> import onlinear as ol
+        >>> model = ol.EG.from_horizon(T=100, X=1.0, n=4, loss=ol.losses.Absolute())
+        >>> round(model.eta, 3)
+        0.333
+        """
+        known = asked("EG.from_horizon", X=X, n=n)
+        width, price = number(known, "X", above=0), math.log(whole(known, "n", least=2))
+        eta = rate_for_horizon("EG.from_horizon", loss, width * width / 4, price, T)
+        return cls(eta, X=X, loss=loss)

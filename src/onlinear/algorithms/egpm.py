@@ -3,13 +3,13 @@
 For rows x of n inputs, EG± is EG (exponentiated gradient on the simplex) with the 2n inputs
 (Ux, −Ux):
 
-    ŷ  = U xᵀ(w⁺ − w⁻),  w₁ = 1/(2n)
-    w^±_i ← w^±_i exp(∓2η (ŷ − y) U x_i) / Z
+    a  = U xᵀ(w⁺ − w⁻),  w₁ = 1/(2n)           predict the link of a
+    w^±_i ← w^±_i exp(∓η g U x_i) / Z           g the slope of the loss at a, given y
     the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
 
-Here η is the learning rate, and Z makes the 2n weights w⁺ and w⁻ sum to one. The weights
-u = U(w⁺ − w⁻) can be any vector with ‖u‖₁ ≤ U. The bound of EG± is the bound of EG on the 2n inputs
-(Ux, −Ux).
+For the square loss, the prediction is a, and g = 2(a − y). Here η is the learning rate, and Z makes
+the 2n weights w⁺ and w⁻ sum to one. The weights u = U(w⁺ − w⁻) can be any vector with ‖u‖₁ ≤ U. The
+bound of EG± is the bound of EG on the 2n inputs (Ux, −Ux).
 
 Kivinen & Warmuth, Information and Computation 1997; Herbster & Warmuth, JMLR 2001.
 """
@@ -22,31 +22,36 @@ import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, Step
 from onlinear._engine.transaction import atomic
-from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.base import Algorithm
+from onlinear._learner.bounds import any_loss
 from onlinear._learner.bounds.guarantee import Guarantee, Path
+from onlinear._learner.first_order import FirstOrder, rate_for_horizon, rate_for_loss
 from onlinear._numerics.linalg import dot, extremes
-from onlinear._validation.checks import number
+from onlinear._validation.checks import asked, number, whole
+from onlinear.algorithms._simplex_bound import SPARSE, EGAccount, account, price
 from onlinear.algorithms.eg import (
-    EGAccount,
-    account,
     check_weights,
     exponentiate,
-    price,
+    rate,
     share,
+    share_for_drift,
     share_out,
-    theorems_rate,
 )
+from onlinear.algorithms.gd import NOT_A_LABEL
+from onlinear.losses import SQUARED, Loss, allowed, linked, slope
 
 __all__ = ["EGPM"]
 
 
 class EGPMParams(NamedTuple):
-    """Parameters of a step: the largest ‖u‖₁, the learning rate, α (0 for none), max |x_i|."""
+    """Parameters of a step: the largest ‖u‖₁, the learning rate, α (0: none), max |x_i|, loss."""
 
     U: float
     eta: float
     alpha: float
     X: float
+    loss: float
+    shape: float
 
 
 class EGPMState(NamedTuple):
@@ -67,15 +72,18 @@ def init(params: EGPMParams, d: int) -> EGPMState:
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
-    U, eta, alpha, X = params
-    m = U * (dot(w[0], x) - dot(w[1], x))
+    U, eta, alpha, X, loss, shape = params
+    a = U * (dot(w[0], x) - dot(w[1], x))
+    m = linked(loss, a)
     low, high = extremes(x)
     largest = max(high, -low)
     if not largest <= X:
         return largest, DOMAIN
     if math.isnan(y):
         return m, FINE
-    pace = 2.0 * eta * (m - y) * U
+    if not allowed(loss, y):
+        return y, DOMAIN + 1
+    pace = eta * slope(loss, shape, a, y) * U
     for i in range(x.size):
         work[0, i] = log_w[0, i] - pace * x[i]
         work[1, i] = log_w[1, i] + pace * x[i]
@@ -85,7 +93,7 @@ def step(state, params, x, y, work):
     return m, rule
 
 
-class EGPM(Learner):
+class EGPM(FirstOrder):
     """Exponentiated gradient for weights u of either sign with ‖u‖₁ ≤ U.
 
     Costs O(n) per round for n inputs.
@@ -95,12 +103,16 @@ class EGPM(Learner):
     U : float, default 1.0
         The largest ‖u‖₁ that the weights u can reach, U > 0.
     eta : float or None, default None
-        Learning rate, eta > 0; None means 1/(3U²X²), the rate in Kivinen & Warmuth's theorem.
+        Learning rate, eta > 0; None means 1/(3U²X²), the rate in Kivinen & Warmuth's theorem, or
+        1/(κU²X²) for another loss whose slope g satisfies g² ≤ κ·loss.
     alpha : float or None, default None
         Keep each of the 2n weights w⁺ and w⁻, whose difference gives u, at alpha/(2n) or above,
         0 < alpha ≤ 1; None sets no such limit.
     X : float, default 1.0
         Largest |x_i| allowed, X > 0: a row with some |x_i| > X is refused.
+    loss : onlinear.losses.Loss, default Square()
+        The loss whose gradient the learner follows, such as ``onlinear.losses.Logistic()``; the
+        prediction is the link of xᵀw, a probability for ``Logistic``.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -121,7 +133,9 @@ class EGPM(Learner):
     X: float = 1.0
 
     algorithm = Algorithm(
-        init, step, ("needs |x_i| ≤ X = {X:g} (declare a larger X), got x_i = ±{value:g}",)
+        init,
+        step,
+        ("needs |x_i| ≤ X = {X:g} (declare a larger X), got x_i = ±{value:g}", NOT_A_LABEL),
     )
     _poor_score = True
 
@@ -134,15 +148,13 @@ class EGPM(Learner):
 
     def _params(self) -> EGPMParams:
         U, X = number(self, "U", above=0), number(self, "X", above=0)
-        if self.eta is None:
-            eta = theorems_rate(self, 1, 3 * U * U * X * X)
-        else:
-            eta = number(self, "eta", above=0)
-        return EGPMParams(U, eta, share(self), X)
+        eta = rate(self, 1, 3 * U * U * X * X, U * U * X * X)
+        return EGPMParams(U, eta, share(self), X, *self._loss.numbers())
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        U, eta, alpha, _ = self._params()
-        params = EGAccount(eta, alpha, U, 1 / 3, float(search))
+        U, eta, alpha, *_ = self._params()
+        loss = self._loss
+        params = EGAccount(eta, alpha, U, *loss.numbers(), float(search))
 
         def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return :func:`price` for the comparators u_t as weights of the 2n inputs (Ux, −Ux).
@@ -151,35 +163,96 @@ class EGPM(Learner):
             """
             spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
             halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
-            return price(params, path.loss, replace(path, u=halves), tally)
+            return price(params, loss, path.loss, replace(path, u=halves))
 
-        factor = "· 9/(5 − 6η·U²·max x²) (Kivinen & Warmuth, any rate)"
-        penalty = f"{1 / (3 * eta):g}·(ln 2n + Σ p ln p"
+        words, hypotheses = any_loss.words(loss, "(U·max|x_i|)²")
+        penalty = f"p = {1 / eta:g}·(ln 2n + Σ p ln p"
         drift = f" + ½ln(2n/{alpha:g})·Σ‖p_t+1 − p_t‖₁" if alpha else ""
         pairs = f"u = {U:g}·(p⁺ − p⁻)"
         return Guarantee(
-            f"loss ≤ comparator {factor}",
-            f"loss of u + {penalty}), {pairs} a good point of that form",
+            f"loss ≤ {words} (Kivinen & Warmuth, any rate and loss)",
+            f"L + p, L = loss of u, {penalty}), {pairs} a good point of that form",
             account("EGPM", params, copies=2),
-            f"loss ≤ (loss of u + {penalty}{drift})) {factor}, {pairs}",
+            f"loss ≤ {words}, L = loss of u, {penalty}{drift}){SPARSE if alpha else ''}, {pairs}",
             priced,
-            ("η·(2U·max|x_i|)² < 10/3",),
-            "u_t with ‖u_t‖₁ ≤ U·(1 − alpha)" if alpha else "one u with ‖u‖₁ ≤ U for all rounds",
+            hypotheses,
+            "u_t with ‖u_t‖₁ ≤ U" if alpha else "one u with ‖u‖₁ ≤ U for all rounds",
+            loss=loss,
+            measure=any_loss.comparators_loss(loss),
         )
 
     @classmethod
-    def from_range(cls, X: float, U: float = 1.0, alpha: float | None = None) -> "EGPM":
+    def from_range(
+        cls, X: float, U: float = 1.0, alpha: float | None = None, *, loss: Loss = SQUARED
+    ) -> "EGPM":
         """Return EG± with Kivinen & Warmuth's rate 1/(3U²X²), for rows with |x_i| ≤ X.
+
+        For another loss, whose slope g satisfies g² ≤ κ·loss, the rate is 1/(κU²X²).
 
         >>> import onlinear as ol
         >>> ol.EGPM.from_range(X=0.5, U=2.0)
         EGPM(U=2.0, eta=0.3333333333333333, X=0.5)
         """
-        asked = cls(U=U, X=X)
-        width = number(asked, "U", above=0) * number(asked, "X", above=0)
-        model = cls(U, theorems_rate(asked, 1, 3 * width**2), alpha, X)
-        model._params()
+        model = cls(U, None, alpha, X, loss=loss)
+        model.eta = model._params().eta
         return model
+
+    @classmethod
+    def from_drift(
+        cls, T: int, V: float, X: float, n: int, U: float = 1.0, *, loss: Loss = SQUARED
+    ) -> "EGPM":
+        """Return EG± for at most T rounds, n inputs and a drift of at most V.
+
+        The comparators are u_t = U(p_t⁺ − p_t⁻) with 2n weights p_t on the simplex, some of which
+        may be 0, and their drift is Σ‖p_{t+1} − p_t‖₁. ``alpha`` minimises the bound.
+
+        >>> import onlinear as ol
+        >>> ol.EGPM.from_drift(T=101, V=1.5, X=1.0, n=2).alpha
+        0.009925558312655087
+        """
+        alpha = share_for_drift(
+            "EGPM.from_drift", T, V, 2 * whole(asked("EGPM", n=n), "n", least=1)
+        )
+        return cls.from_range(X, U, alpha, loss=loss)
+
+    @classmethod
+    def from_loss(
+        cls, X: float, K: float, n: int, U: float = 1.0, *, loss: Loss = SQUARED
+    ) -> "EGPM":
+        """Return EG± with the best rate against a fixed u of loss at most K, for n inputs.
+
+        For rows with |x_i| ≤ X and ‖u‖₁ ≤ U, the square loss of the learner is at most
+        K + 2√(αK) + α, with α = 2U²X² ln 2n.
+
+        >>> import onlinear as ol
+        >>> ol.EGPM.from_loss(X=1.0, K=0.0, n=2)
+        EGPM(eta=0.5)
+        """
+        square, price = cls._sizes("EGPM.from_loss", X, U, n)
+        return cls(U, rate_for_loss("EGPM.from_loss", loss, square, price, K), None, X, loss=loss)
+
+    @classmethod
+    def from_horizon(cls, T: int, X: float, n: int, U: float = 1.0, *, loss: Loss) -> "EGPM":
+        """Return EG± with the best rate for T rounds of a loss with a bounded slope, for n inputs.
+
+        For rows with |x_i| ≤ X and ‖u‖₁ ≤ U, the regret is at most G·U·X·√(2T ln 2n), if no slope
+        of the loss exceeds G.
+
+        >>> import onlinear as ol
+        >>> model = ol.EGPM.from_horizon(T=100, X=1.0, n=2, loss=ol.losses.Absolute())
+        >>> round(model.eta, 3)
+        0.167
+        """
+        square, price = cls._sizes("EGPM.from_horizon", X, U, n)
+        eta = rate_for_horizon("EGPM.from_horizon", loss, square, price, T)
+        return cls(U, eta, None, X, loss=loss)
+
+    @staticmethod
+    def _sizes(owner: str, X: float, U: float, n: int) -> tuple[float, float]:
+        """Return U²X² and ln 2n, after a check."""
+        known = asked(owner, X=X, U=U, n=n)
+        width = number(known, "X", above=0) * number(known, "U", above=0)
+        return width * width, math.log(2 * whole(known, "n", least=1))
 
     @property
     @atomic

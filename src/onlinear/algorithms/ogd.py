@@ -18,7 +18,8 @@ from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._numerics.linalg import dot
 from onlinear._updates.gaussian import Weights, weights
 from onlinear._validation.checks import choice, number
-from onlinear.algorithms.gd import TOO_LONG, descend, guarantee
+from onlinear.algorithms._gradient_bound import guarantee
+from onlinear.algorithms.gd import TOO_LONG, descend
 from onlinear.losses import SQUARED
 
 __all__ = ["OGD"]

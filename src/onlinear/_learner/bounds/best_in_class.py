@@ -7,7 +7,7 @@ improved at every row, in O(n²) for n weights.
 
 from onlinear._numerics.linalg import add_square, axpy, dot, kernel, symv
 
-__all__ = ["add_row", "improve_in_box", "improve_on_simplex", "loss_of"]
+__all__ = ["add_row", "improve_in_box", "improve_on_simplex", "loss_of", "sum_of_atoms"]
 
 
 MOVES = 4  # moves of weight between two atoms per row
@@ -33,7 +33,7 @@ def loss_of(u, A, b, squares, g):
 
 
 @kernel
-def _sum_of_atoms(p, U, u):
+def sum_of_atoms(p, U, u):
     """Write the sum of the atoms of :func:`improve_on_simplex`, weighted by p, to u."""
     n = u.size
     for i in range(n):
@@ -53,7 +53,7 @@ def improve_on_simplex(p, U, low, A, b, u, g):
     A and b are those of :func:`add_row`; g is scratch.
     """
     n = u.size
-    _sum_of_atoms(p, U, u)
+    sum_of_atoms(p, U, u)
     symv(A, u, g)
     axpy(-1.0, b, g)  # half the gradient, Au − b
     for _ in range(MOVES):
@@ -82,7 +82,7 @@ def improve_on_simplex(p, U, low, A, b, u, g):
         u[j] -= t * amount
         axpy(s * amount, A[i], g)
         axpy(-t * amount, A[j], g)
-    _sum_of_atoms(p, U, u)  # computed anew: u must not have a move that p lost to rounding
+    sum_of_atoms(p, U, u)  # computed anew: u must not have a move that p lost to rounding
 
 
 @kernel
