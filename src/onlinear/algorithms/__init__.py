@@ -21,6 +21,7 @@ from onlinear.algorithms.nlms import NLMS
 from onlinear.algorithms.ogd import OGD
 from onlinear.algorithms.ons import ONS
 from onlinear.algorithms.oslog import OSLOG
+from onlinear.algorithms.pnorm import PNorm
 from onlinear.algorithms.ridge import Ridge
 from onlinear.algorithms.rls import RLS
 from onlinear.algorithms.wemm import WEMM
@@ -49,6 +50,7 @@ __all__ = [
     "KernelGD",
     "KernelLASER",
     "KernelWEMM",
+    "PNorm",
     "Ridge",
 ]
 

@@ -1,4 +1,4 @@
-"""The bound of gradient descent for any loss, with or without a radius: of GD and of OGD."""
+"""The bound of gradient descent for any loss, with or without a radius: of GD, OGD and PNorm."""
 
 import math
 from typing import NamedTuple
@@ -14,21 +14,23 @@ from onlinear._learner.bounds.guarantee import (
     compete,
     competitor,
     cut_to,
-    inside_ball,
     lose,
+    scaled_down,
 )
 from onlinear._learner.bounds.ledger import Account
-from onlinear._numerics.linalg import dot, norm, scale, short
+from onlinear._numerics.linalg import dot, scale, short
+from onlinear._updates.p_norms import exponent, p_norm
 from onlinear.losses import SQUARE, Loss
 
 __all__ = ["guarantee"]
 
 
 class GDAccount(NamedTuple):
-    """Parameters of the bound: η, the radius γ, the loss, its parameter, whether to find a u."""
+    """Parameters of the bound: η, the radius γ, p (2 for GD), the loss, whether to find a u."""
 
     eta: float
     radius: float
+    p: float
     loss: float
     shape: float
     search: float
@@ -42,38 +44,43 @@ REACH, SQUARES, LEAST, PLUS, OVER, MISSES = range(6)
 
 @Tally.with_scratch(3)
 def bound(state, params, x, y, work):
-    """Add a row to the bound of :mod:`onlinear._learner.bounds.any_loss`, with R² = ‖x‖².
+    """Add a row to the bound of :mod:`onlinear._learner.bounds.any_loss`, R² = (p − 1)‖x‖_p².
 
-    Against comparators u_t with ‖u_t‖ ≤ γ, the price is ½‖u_T‖² + γ Σ‖u_{t+1} − u_t‖. The
-    comparator found here is a fixed u: the minimiser of its penalty and of parabolas that are
-    nowhere below its losses, cut to the ball.
+    Against comparators u_t with ‖u_t‖_q ≤ γ, where 1/p + 1/q = 1, the price is
+    ½‖u_T‖_q² + γ Σ‖u_{t+1} − u_t‖_q. For GD, p = q = 2. The comparator found here is a fixed u: the
+    minimiser of a multiple of ‖u‖₂² and of parabolas that are nowhere below its losses, scaled down
+    to the ball.
     """
     tally, notes, t, w, S, sums = state
-    eta, radius, loss, shape, search = params
-    R2 = dot(x, x)
-    top = radius * math.sqrt(R2) if R2 > 0.0 else 0.0
+    eta, radius, p, loss, shape, search = params
+    p = exponent(p, x.size)
+    size = p_norm(x, p)
+    R2 = dot(x, x) if p == 2.0 else (p - 1.0) * size * size
+    top = radius * size if R2 > 0.0 else 0.0
     reach, plus = any_loss.growth(loss, shape, eta, R2, top, y)
     sums[REACH] = max(sums[REACH], reach)
-    if loss != SQUARE:
-        sums[PLUS] += plus
-    if search:
-        if loss == SQUARE:
-            gain, _, rule = compete((t, w, S), math.inf, x, y, work)
-            sums[SQUARES] += y * y
-        else:
-            gain, rule = _follow((t, w, S), loss, shape, x, y, top, sums, work)
-        if rule != FINE:
-            return lose(tally, notes, rule, gain)
-        sums[LEAST] += gain
-    share = 0.5 if loss == SQUARE else 1.0
-    length = min(norm(w), radius) if search else 0.0
-    price = length * length / (2.0 * eta)
-    least = inside_ball(sums[LEAST], sums[SQUARES], w, radius) if search else 0.0
-    L = max(0.0, least - share * price)
     added = 0.0
     if loss != SQUARE:
-        L += sums[OVER]
+        sums[PLUS] += plus
         added = sums[PLUS]
+    if search == 0.0:
+        return any_loss.enter_ceiling(tally, notes, loss, sums[REACH], added, 0.0, 0.0)
+    if loss == SQUARE:
+        gain, _, rule = compete((t, w, S), math.inf, x, y, work)
+        sums[SQUARES] += y * y
+    else:
+        gain, rule = _follow((t, w, S), loss, shape, x, y, top, sums, work)
+    if rule != FINE:
+        return lose(tally, notes, rule, gain)
+    sums[LEAST] += gain
+    length = p_norm(w, p / (p - 1.0))
+    s = radius / length if length > radius else 1.0
+    share = 0.5 if loss == SQUARE else 1.0
+    counted = share * s * s * dot(w, w) / (2.0 * eta)  # the penalty that the search counts
+    L = max(0.0, scaled_down(sums[LEAST], sums[SQUARES], s) - counted)
+    if loss != SQUARE:
+        L += sums[OVER]
+    price = s * s * length * length / (2.0 * eta)
     return any_loss.enter_ceiling(tally, notes, loss, sums[REACH], added, L, price)
 
 
@@ -94,9 +101,9 @@ def _follow(state, loss, shape, x, y, top, sums, work):
 
 
 def guarantee(
-    owner: str, eta: float, radius: float, loss: Loss, search: bool, R2: str = "‖x‖²"
+    owner: str, eta: float, radius: float, loss: Loss, search: bool, p: float = 2.0
 ) -> Guarantee:
-    """Return the bound of gradient descent, with or without a radius."""
+    """Return the bound of gradient descent, with or without a radius; p is that of ``PNorm``."""
     square = loss.numbers()[0] == SQUARE
     sums = 3 if square else 6
 
@@ -105,26 +112,33 @@ def guarantee(
         return *competitor(d if search else 0, b), np.zeros(sums)
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        drift = path.drift(2, radius / eta)
-        outside = np.isinf(drift) | path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
-        lengths = np.einsum("ij,ij->i", path.X, path.X)
-        tops = radius * np.sqrt(lengths) if radius < math.inf else np.full(lengths.shape, math.inf)
-        prices = path.squares / (2 * eta) + drift
-        ceilings = any_loss.ceilings(loss, eta, lengths, tops, path.y, path.loss, prices)
+        power = exponent(p, path.X.shape[1])
+        q = power / (power - 1)
+        sizes = np.linalg.norm(path.u, ord=q, axis=1)
+        drift = path.drift(q, radius / eta)
+        outside = np.isinf(drift) | path.ever(sizes > radius * (1 + 1e-12))
+        lengths = np.linalg.norm(path.X, ord=power, axis=1)
+        tops = np.where(lengths > 0, lengths, 1.0) * radius
+        R2 = (power - 1) * lengths * lengths
+        prices = sizes * sizes / (2 * eta) + drift
+        ceilings = any_loss.ceilings(loss, eta, R2, tops, path.y, path.loss, prices)
         return np.where(np.isinf(ceilings), math.nan, ceilings), outside
 
     bounded = radius < math.inf
-    bound_words, hypotheses = any_loss.words(loss, R2)
-    p = f"p = {1 / (2 * eta):g}·‖u‖²"
-    drift = f" + {radius / eta:g}·Σ‖u_t+1 − u_t‖" if bounded else ""
+    plain = p == 2.0
+    words, hypotheses = any_loss.words(loss, "‖x‖²" if plain else "(p − 1)‖x‖_p²")
+    u = "‖u‖" if plain else "‖u‖_q"
+    price_words = f"p = {1 / (2 * eta):g}·{u}²"
+    drift = f" + {radius / eta:g}·Σ‖u_t+1 − u_t‖{u[3:]}" if bounded else ""
+    source = "Herbster & Warmuth, Theorem 14, any rate and loss" if plain else "Gentile, any loss"
     return Guarantee(
-        f"loss ≤ {bound_words} (Herbster & Warmuth, Theorem 14, any rate and loss)",
-        f"L + p, L = loss of u, {p}, {cut_to(radius)}",
-        Account(owner, init, bound, GDAccount(eta, radius, *loss.numbers(), float(search))),
-        f"loss ≤ {bound_words}, L = loss of u, {p.replace('‖u‖²', '‖u_T‖²')}{drift}",
+        f"loss ≤ {words} ({source})",
+        f"L + p, L = loss of u, {price_words}, {cut_to(radius)}",
+        Account(owner, init, bound, GDAccount(eta, radius, p, *loss.numbers(), float(search))),
+        f"loss ≤ {words}, L = loss of u, {price_words.replace('‖u‖', '‖u_T‖')}{drift}",
         price,
         hypotheses,
-        "u_t with ‖u_t‖ ≤ radius" if bounded else STAYS,
+        f"u_t with {u.replace('u', 'u_t')} ≤ radius" if bounded else STAYS,
         loss=loss,
         measure=any_loss.comparators_loss(loss),
     )

@@ -56,6 +56,7 @@ __all__ = [
     "inside_ball",
     "lose",
     "regret",
+    "scaled_down",
     "surprise",
     "surprises",
     "take_in",
@@ -219,10 +220,13 @@ def inside_ball(least, squares, w, radius):
     ``squares``, the penalised loss of s·w is Σy² − (2s − s²)(Σy² − least).
     """
     length = norm(w)
-    if length <= radius:
-        return least
-    s = radius / length
-    return squares - (2.0 * s - s * s) * (squares - least)
+    return least if length <= radius else scaled_down(least, squares, radius / length)
+
+
+@kernel(inline="always")
+def scaled_down(least, squares, s):
+    """Return the penalised loss of s·w, as :func:`inside_ball` does, for a number s ≤ 1."""
+    return squares - (2.0 * s - s * s) * (squares - least) if s < 1.0 else least
 
 
 def cut_to(radius: float) -> str:

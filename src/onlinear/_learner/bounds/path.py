@@ -44,13 +44,15 @@ class Path:
         """The squared norm ‖u_t‖² of each comparator."""
         return np.asarray(np.einsum("ij,ij->i", self.u, self.u))
 
-    def drift(self, norm: int, price: Any = 1.0, power: int = 1) -> np.ndarray:
+    def drift(self, norm: float, price: Any = 1.0, power: int = 1) -> np.ndarray:
         """Return Σ price_s·‖u_{s+1} − u_s‖^power up to each round; the price may vary by round."""
         if self.u.shape[0] == 1:
             return np.zeros(1)
         steps = np.diff(self.u, axis=0)
         if norm == 1:
             moves = np.abs(steps, out=steps).sum(axis=1)
+        elif norm != 2:
+            moves = np.linalg.norm(steps, ord=norm, axis=1)
         else:
             moves = np.einsum("ij,ij->i", steps, steps)
             moves = moves if power == 2 else np.sqrt(moves, out=moves)
