@@ -127,7 +127,7 @@ def price(
     nats = np.empty(path.u.shape[0])
     surprises(np.ascontiguousarray(path.u), 1.0 / m, nats)
     off = (np.abs(path.u.sum(axis=1) - 1) > 1e-9) | np.any(path.u < -1e-12, axis=1)
-    below = path.moved & path.ever(np.any(path.u < alpha / m - 1e-12, axis=1))
+    below = path.ever(np.any(path.u < alpha / m - 1e-12, axis=1))
     waste = -math.log1p(-alpha * (1 - 1 / m)) * np.arange(path.y.size) * below
     if m == path.X.shape[1]:
         half, tops = np.ptp(path.X, axis=1) / 2, path.X.max(axis=1)

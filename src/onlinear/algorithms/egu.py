@@ -4,6 +4,8 @@
     w_i ← w_i exp(−2η (ŷ − y) x_i)
     w_i ← w_i clipped to [α/n, n/α], if an α is given
 
+For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y).
+
 Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
 their Lemma 12 lacks. Lemma 12 is false when xᵀw > Y, so the prediction is clipped to Y in the loss
 and in the update. Rows need entries x_i ≥ 0 and labels 0 ≤ y ≤ Y. The last terms of the bounds
@@ -13,6 +15,10 @@ underflow to zero and stay there.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The learning
 rate of Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
+
+The bound for the quantile loss of level τ follows from
+D(u, w) − D(u, w') ≥ a(1 − e^(−hX))/X − hb, with the slope g, h = ηg, activations a = wᵀx and
+b = uᵀx, and weights w' after the round, because e^(−hx) ≤ 1 − (1 − e^(−hX))x/X for 0 ≤ x ≤ X.
 """
 
 import math
@@ -21,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
-from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.base import Algorithm
+from onlinear._learner.bounds.any_loss import parabola
 from onlinear._learner.bounds.best_in_class import add_row, improve_in_box, loss_of
 from onlinear._learner.bounds.guarantee import (
     Guarantee,
@@ -33,21 +40,25 @@ from onlinear._learner.bounds.guarantee import (
     tallied,
 )
 from onlinear._learner.bounds.ledger import Account
-from onlinear._numerics.linalg import dot, extremes
+from onlinear._learner.first_order import FirstOrder
+from onlinear._numerics.linalg import dot, extremes, kernel, scale
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range
 from onlinear.algorithms.eg import share, theorems_rate
+from onlinear.losses import QUANTILE, SQUARE, slope
 
 __all__ = ["EGU"]
 
 
 class EGUParams(NamedTuple):
-    """Parameters of a step: the learning rate, α (0 for none), the largest label, largest x_i."""
+    """Parameters of a step: η, α (0 for none), largest label, largest x_i, loss, its parameter."""
 
     eta: float
     alpha: float
     Y: float
     X: float
+    loss: float
+    shape: float
 
 
 class EGUState(NamedTuple):
@@ -68,13 +79,15 @@ def init(params: EGUParams, d: int) -> EGUState:
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
-    eta, alpha, Y, X = params
+    eta, alpha, Y, X, loss, shape = params
     lowest, highest = extremes(x)
     if lowest < 0.0:
         return lowest, DOMAIN
     if highest > X:
         return highest, DOMAIN + 1
-    prediction = min(dot(w, x), Y)
+    prediction = dot(w, x)
+    if loss == SQUARE:
+        prediction = min(prediction, Y)
     if math.isnan(y):
         return prediction, FINE
     if not 0.0 <= y <= Y:
@@ -83,8 +96,9 @@ def step(state, params, x, y, work):
     bound = math.log(n / alpha) if alpha > 0.0 else math.inf
     trial = work[0]
     total = 0.0
+    pace = eta * slope(loss, shape, prediction, y)
     for i in range(n):
-        moved = log_w[i] - 2.0 * eta * (prediction - y) * x[i]
+        moved = log_w[i] - pace * x[i]
         trial[i] = min(max(moved, -bound), bound)  # α/n ≤ w_i ≤ n/α
         total += math.exp(trial[i]) + abs(trial[i])
     if not math.isfinite(total):
@@ -96,16 +110,35 @@ def step(state, params, x, y, work):
     return prediction, FINE
 
 
+LAMBDAS = (
+    "λ₊ = (1 − e^(−s))/s for s = η(1 − τ)·max x_i, λ₋ = (e^s − 1)/s for s = ητ·max x_i, τ the level"
+)
+
+
 class EGUAccount(NamedTuple):
-    """Parameters of the bound: η, α (0 for none), Y, and whether to look for a good u."""
+    """Parameters of the bound: η, α (0 for none), Y, the loss, whether to look for a good u."""
 
     eta: float
     alpha: float
     Y: float
+    loss: float
+    tau: float
     search: float
 
 
-SQUARES = 3  # in the tally: Σy²
+# in the tally: Σh·z², where h(b − z)² + k are the parabolas above the losses of u (Σy² for the
+# square loss); for the quantile loss, also Σk, Σ|a − y| for the activations a = uᵀx, Σy, the
+# number of rows and the largest x_i
+SQUARES, OVER, MISSES, LABELS, COUNT, WIDEST = range(3, 9)
+
+
+@kernel
+def quantile_factors(eta, tau, X):
+    """Return the factors of L(u) + P/η and of Σy in the bound on the quantile loss, for x_i ≤ X."""
+    up, down = eta * (1.0 - tau) * X, eta * tau * X
+    less = -math.expm1(-up) / up if up > 0.0 else 1.0  # λ₊
+    more = math.expm1(down) / down if down > 0.0 else 1.0  # λ₋
+    return 1.0 / less, max((1.0 - less) * (1.0 - tau), (more - 1.0) * tau) / less
 
 
 @Tally
@@ -115,26 +148,48 @@ def bound(state, params, x, y, work):
       L ≤ 3 L(u) + (‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T) + ln(n/α) Σ‖u_{t+1} − u_t‖₁ + α(T−1)) / η
 
     The bound holds for 0 ≤ u_t ≤ n/α, if 3η·x_i·Y ≤ 1. The term α(T−1) is needed only if some
-    u_{t,i} < α/n (Theorem 18); otherwise it is left out (Theorem 15). H is the entropy.
+    u_{t,i} < α/n (Theorem 18); otherwise it is left out (Theorem 15). H is the entropy. For the
+    quantile loss of level τ, with P the bracket above, X = max x_i, λ₊ = (1 − e^(−s))/s for
+    s = η(1−τ)X, and λ₋ = (e^s − 1)/s for s = ητX,
+
+      L ≤ (L(u) + P/η + max((1 − λ₊)(1 − τ), (λ₋ − 1)τ)·Σy) / λ₊
     """
     tally, notes, A, b, u = state
-    eta, alpha, Y, search = params
+    eta, alpha, Y, loss, tau, search = params
     n = x.size
     _, highest = extremes(x)
-    if 3.0 * eta * highest * Y > 1.0 + 1e-12:
+    share = 1.0 / 3.0 if loss == SQUARE else 1.0  # of P/η in the comparator
+    factor, extra = 3.0, 0.0
+    if loss != SQUARE:
+        tally[LABELS] += y
+        tally[COUNT] += 1.0
+        tally[WIDEST] = max(tally[WIDEST], highest)
+        factor, times = quantile_factors(eta, tau, tally[WIDEST])
+        extra = times * tally[LABELS]
+    elif 3.0 * eta * highest * Y > 1.0 + 1e-12:
         broke(notes, 0, 3.0 * eta * highest * Y)
     comparator = 0.0
     if search:
         low, high = (alpha / n, n / alpha) if alpha > 0.0 else (0.0, math.inf)
-        tally[SQUARES] += y * y
-        add_row(x, y, A, b)
-        g = work[0]
-        improve_in_box(u, low, high, math.log(n) / (3.0 * eta), A, b, g)
-        comparator = loss_of(u, A, b, tally[SQUARES], g) + surprise(u, 1.0 / n) / (3.0 * eta)
-    return enter(tally, notes, comparator, 3.0, 0.0)
+        h, z = 1.0, y
+        g, row = work[0], work[1]
+        if loss != SQUARE:
+            a = dot(u, x)
+            tally[MISSES] += abs(a - y)
+            h, z, k = parabola(loss, tau, a, y, math.inf, tally[MISSES] / tally[COUNT])
+            tally[OVER] += k
+        tally[SQUARES] += h * z * z
+        root = math.sqrt(h)
+        scale(root, x, row)
+        add_row(row, root * z, A, b)
+        improve_in_box(u, low, high, math.log(n) * share / eta, A, b, g)
+        comparator = loss_of(u, A, b, tally[SQUARES], g) + surprise(u, 1.0 / n) * share / eta
+        if loss != SQUARE:
+            comparator += tally[OVER]
+    return enter(tally, notes, comparator, factor, extra)
 
 
-class EGU(Learner):
+class EGU(FirstOrder):
     """Exponentiated gradient for non-negative weights of any size.
 
     With ``alpha`` the learner is C-EGU, which tracks a shifting target. Costs O(n) per round for n
@@ -143,13 +198,18 @@ class EGU(Learner):
     Parameters
     ----------
     eta : float or None, default None
-        Learning rate, eta > 0; None means 1/(3XY), the rate in Herbster & Warmuth's theorem.
+        Learning rate, eta > 0; None means 1/(3XY), the rate in Herbster & Warmuth's theorem. The
+        quantile loss needs a rate: the smaller eta, the nearer the factor of the comparator's loss
+        in the bound is to 1.
     alpha : float or None, default None
         Keep every weight in [alpha/n, n/alpha], 0 < alpha ≤ 1.
     Y : float, default 1.0
-        Largest label, Y > 0: labels outside [0, Y] are refused, predictions clipped to Y.
+        Largest label, Y > 0: labels outside [0, Y] are refused. Predictions for the square loss
+        are clipped to Y.
     X : float, default 1.0
         Largest input, X > 0: rows with an entry outside [0, X] are refused.
+    loss : onlinear.losses.Square or onlinear.losses.Quantile, default Square()
+        The loss whose gradient the learner follows. ``Quantile(0.5)`` is half the absolute loss.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -189,20 +249,31 @@ class EGU(Learner):
 
     def _params(self) -> EGUParams:
         Y, X = number(self, "Y", above=0), number(self, "X", above=0)
-        eta = (
-            theorems_rate(self, 1, 3 * X * Y) if self.eta is None else number(self, "eta", above=0)
-        )
-        return EGUParams(eta, share(self), Y, X)
+        loss = self._loss
+        if loss.kind not in (SQUARE, QUANTILE):
+            raise ValueError(
+                "EGU needs loss=Square() or loss=Quantile(tau), since its predictions are at least "
+                f"0 and its bound needs one of these losses, got loss={loss!r}"
+            )
+        if self.eta is None and loss.kind == SQUARE:
+            eta = theorems_rate(self, 1, 3 * X * Y)
+        else:
+            eta = number(self, "eta", above=0)
+        return EGUParams(eta, share(self), Y, X, *loss.numbers())
 
     def _local(self) -> bool:
         return self.alpha is None  # the limits on a weight depend on the number of inputs
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        eta, alpha, Y, _ = self._params()
+        eta, alpha, Y, *_ = self._params()
+        loss = self._loss
+        square = loss.kind == SQUARE
+        part = 1 / 3 if square else 1.0  # of the price in the comparator
 
         def begin(d: int) -> tuple[np.ndarray, ...]:
             size = d if search else 0
-            return tallied(np.zeros((size, size)), np.zeros(size), np.full(size, 1 / d), extra=1)
+            sums = np.zeros((size, size)), np.zeros(size), np.full(size, 1 / d)
+            return tallied(*sums, extra=1 if square else 6)
 
         def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             n = path.u.shape[1]
@@ -214,23 +285,31 @@ class EGU(Learner):
             sparse = path.ever(np.any(path.u < low - 1e-12, axis=1))
             waste = alpha * np.arange(path.y.size) * sparse
             off = np.any((path.u < 0) | (path.u > high * (1 + 1e-12)), axis=1)
-            ceiling = 3 * path.loss + (nats + waste) / eta
-            return ceiling, path.ever(off) | np.isinf(drift)
+            outside = path.ever(off) | np.isinf(drift)
+            if square:
+                return 3 * path.loss + (nats + waste) / eta, outside
+            widest = np.maximum.accumulate(path.X.max(axis=1))
+            factors = [quantile_factors(eta, params.tau, each) for each in widest]
+            factor, times = np.array(factors).T
+            return factor * (path.loss + (nats + waste) / eta) + times * np.cumsum(path.y), outside
 
-        params = EGUAccount(eta, alpha, Y, float(search))
-        source = "(Herbster & Warmuth, Theorems 15 and 18, corrected)"
+        params = EGUAccount(eta, alpha, Y, *loss.numbers(), float(search))
+        factor, rest = "3", " (Herbster & Warmuth, Theorems 15 and 18, corrected)"
+        if not square:
+            factor, rest = "1/λ₊", f" + max((1 − λ₊)(1 − τ), (λ₋ − 1)τ)/λ₊·Σy, {LAMBDAS}"
         within = f", {alpha:g}/n ≤ u ≤ n/{alpha:g}" if alpha else ""
         drift = f" + ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁ + {alpha:g}·(T − 1)" if alpha else ""
         tail = "‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T)"
         return Guarantee(
-            f"loss ≤ comparator · 3 {source}",
-            f"loss of u + {1 / (3 * eta):g}·(‖u‖₁ ln n + 1 − ‖u‖₁ − H(u)), "
-            f"u ≥ 0 a good point{within}",
+            f"loss ≤ comparator · {factor}{rest}",
+            f"loss of u + {part / eta:g}·(‖u‖₁ ln n + 1 − ‖u‖₁ − H(u)), u ≥ 0 a good point{within}",
             Account("EGU", begin, bound, tuple(params)),
-            f"loss ≤ 3·loss of u + {1 / eta:g}·({tail}{drift}) {source}",
+            f"loss ≤ {factor}·(loss of u + {part / eta:g}·({tail}{drift})){rest}",
             price,
-            ("3η·x_i·Y ≤ 1",),
+            ("3η·x_i·Y ≤ 1",) if square else (),
             f"u_t with 0 ≤ u_t ≤ n/{alpha:g}" if alpha else "one u ≥ 0 for all rounds",
+            loss=loss,
+            measure=loss,
         )
 
     @classmethod
