@@ -1,4 +1,4 @@
-"""Try to break every certificate, on a thousand hostile streams per learner.
+"""Try to break every certificate, on a thousand hostile streams per learner and loss.
 
     python benchmarks/hostile_streams.py [--streams 1000] [LEARNER ...]
 
@@ -26,12 +26,12 @@ import onlinear as ol
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("learners", nargs="*", default=hostile.CERTIFIED)
+    parser.add_argument("learners", nargs="*", default=[*hostile.CERTIFIED, *hostile.WITH_LOSS])
     parser.add_argument("--streams", type=int, default=1000)
     arguments = parser.parse_args()
     errors = Console(stderr=True)
     total = 0
-    print(f"{'learner':10}{'streams':>10}{'broken':>10}{'ended':>10}{'nearest':>10}")
+    print(f"{'learner':20}{'streams':>10}{'broken':>10}{'ended':>10}{'nearest':>10}")
     for name in arguments.learners:
         wrong, ended, nearest = [], 0, 0.0
         seeds = range(arguments.streams)
@@ -44,7 +44,7 @@ def main() -> None:
             ended += hostile.ended(proof)
             ceiling = proof.ceiling[proof.ceiling > 0]
             nearest = max(nearest, *(proof.loss[proof.ceiling > 0] / ceiling), 0.0)
-        print(f"{name:10}{arguments.streams:10}{len(wrong):10}{ended:10}{nearest:10.4f}")
+        print(f"{name:20}{arguments.streams:10}{len(wrong):10}{ended:10}{nearest:10.4f}")
         total += len(wrong)
         for each in wrong[:5]:
             print("  ", each)

@@ -13,7 +13,8 @@
 
 Here σ(a) = 1/(1 + e^−a), and H(y) = −y ln y − (1 − y) ln(1 − y), which is 0 for labels 0 and 1. The
 prediction is the *link* of the activation: σ(a), e^a, or a itself. Probabilities are kept 2^−53
-away from 0 and 1, so that the loss of a prediction is finite. A learner's gradient step uses the
+away from 0 and 1, so that the loss of a prediction is finite, and above ½ they are rounded down: a
+prediction then loses at most 2^−52 more than its activation. A learner's gradient step uses the
 *slope*, the derivative of the loss with respect to a. The slope of ``Mistakes``, whose derivative
 is useless, is −y after a mistake and otherwise 0 (Rosenblatt's perceptron).
 
@@ -288,10 +289,22 @@ def _exp(a):
 def linked(kind, a):
     """Return the prediction for an activation."""
     if kind == LOGISTIC:
-        return min(max(sigmoid(a), EDGE), 1.0 - EDGE)
+        rest = sigmoid(-abs(a))
+        if a < 0.0:
+            return max(rest, EDGE)
+        p = 1.0 - rest
+        if 1.0 - p < rest:  # rounded up
+            p -= EDGE
+        return min(p, 1.0 - EDGE)
     if kind == POISSON:
         return max(_exp(a), LEAST_MEAN)
     return a
+
+
+@kernel
+def rounding(kind):
+    """Return the most by which a prediction's loss exceeds its activation's, through rounding."""
+    return 2.0 * EDGE if kind == LOGISTIC else 0.0
 
 
 @kernel

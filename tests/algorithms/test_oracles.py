@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from small_streams import STREAMS, as_given, positive, within_unit_ball, within_unit_box
 
 import onlinear as ol
+from onlinear import losses
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear.kernels import RBF, Linear, Polynomial
 
@@ -64,7 +65,25 @@ CASES = {
     "DriftNetwork": (as_given, [{}, {"C": 1, "r": 0.2}, {"C": 6, "radius": 0.7}]),
     "ONS": (as_given, [{}, {"gamma": 2.0, "epsilon": 0.3}, {"epsilon": 5.0, "radius": 0.5}]),
     "NLMS": (as_given, [{}, {"eta": 1.9}, {"eta": 1.0, "epsilon": 0.7}]),
-    "GD": (within_unit_ball, [{}, {"eta": 0.99}, {"eta": 0.25, "radius": 0.4}]),
+    "GD": (
+        within_unit_ball,
+        [
+            {},
+            {"eta": 0.99},
+            {"eta": 0.25, "radius": 0.4},
+            {"eta": 0.5, "radius": 0.4, "loss": losses.Huber(0.2)},
+            {"eta": 0.3, "loss": losses.Quantile(0.7)},
+        ],
+    ),
+    "PNorm": (
+        within_unit_ball,
+        [
+            {},
+            {"p": 2.0, "eta": 0.9},
+            {"p": 3.0, "eta": 0.3, "radius": 0.4},
+            {"p": 8.0, "eta": 0.1, "radius": 0.5, "loss": losses.Absolute()},
+        ],
+    ),
     "OGD": (within_unit_ball, [{}, {"eta": 0.9}, {"eta": 1.0, "schedule": "sqrt"}]),
     "EGU": (
         positive,
@@ -75,8 +94,25 @@ CASES = {
             {"eta": 0.9, "alpha": 1.0, "Y": 2.0, "X": 3.0},
         ],
     ),
-    "EG": (within_unit_box, [{}, {"alpha": 0.3}, {"eta": 2.0, "alpha": 0.9, "X": 1.5}, {"X": 3.0}]),
-    "EGPM": (within_unit_box, [{}, {"U": 3.0, "alpha": 0.2}, {"eta": 1.0, "X": 2.0}]),
+    "EG": (
+        within_unit_box,
+        [
+            {},
+            {"alpha": 0.3},
+            {"eta": 2.0, "alpha": 0.9, "X": 1.5},
+            {"X": 3.0},
+            {"eta": 1.0, "alpha": 0.2, "loss": losses.Absolute()},
+        ],
+    ),
+    "EGPM": (
+        within_unit_box,
+        [
+            {},
+            {"U": 3.0, "alpha": 0.2},
+            {"eta": 1.0, "X": 2.0},
+            {"eta": 0.5, "U": 2.0, "loss": losses.Insensitive(0.1)},
+        ],
+    ),
     "CIRR": (as_given, [{}, {"a": 0.5, "floor": 0.0}, {"a": 8.0, "floor": 1e-3, "w0": 0.5}]),
     "OSLOG": (
         as_given,

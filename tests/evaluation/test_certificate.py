@@ -113,8 +113,14 @@ def test_a_learner_without_a_theorem_has_its_regret_and_says_so(model, words):
         (ol.Ridge(clip=1.0), {"y": 3.0}, "|y| ≤ clip", "3"),
         (ol.OSLOG(clip=1.0), {"y": 3.0}, "|y| ≤ clip", "3"),
         (ol.GD(eta=0.25, radius=9.0), {"x": 2.2}, "η·‖x‖² < 1", "1.21"),
-        (ol.EG(eta=2.0, X=5.0), {"x": 2.0}, "η·range² < 8/3", "8"),
-        (ol.EGPM(eta=0.5, X=5.0), {"x": 2.0}, "< 10/3", "8"),
+        (ol.EG(eta=2.0, X=5.0), {"x": 2.0}, "η·range²/4 < 1", "2"),
+        (ol.EGPM(eta=0.5, X=5.0), {"x": 2.0}, "η·(U·max|x_i|)² < 1", "2"),
+        (
+            ol.GD(eta=0.4, radius=9.0, loss=ol.losses.SquaredHinge()),
+            {"x": 1.2},
+            "½κη·‖x‖² < 1",
+            "1.152",
+        ),
         (ol.EGU(eta=0.3, X=5.0), {"x": 2.0}, "3η·x_i·Y ≤ 1", "1.8"),
         (ol.ONS(gamma=0.1, radius=1.0), {"y": 3.0}, "2γ(radius·‖x‖ + |y|)² ≤ 1", "3.2"),
     ],
@@ -124,6 +130,8 @@ def test_a_hypothesis_that_fails_is_named_with_its_row_and_value(model, spoil, r
     X, y = np.eye(3)[np.arange(30) % 3], np.full(30, 0.5)
     X[17, 17 % 3] = spoil.get("x", 1.0)
     y[17] = spoil.get("y", 0.5)
+    if model._loss == ol.losses.SquaredHinge():
+        y = np.sign(y)
     proof = ol.certificate(model, X, y)
     assert rule in proof.failed
     assert f"row 17 has {value}," in proof.failed

@@ -6,6 +6,7 @@ Everything is drawn from one generator, so that a seed determines a case.
 import math
 
 import numpy as np
+from slow_losses import LOSSES, labels_for
 
 import onlinear as ol
 
@@ -25,9 +26,15 @@ CERTIFIED = (
     "OGD",
     "ONS",
     "OSLOG",
+    "PNorm",
     "RLS",
     "Ridge",
     "WEMM",
+)
+# first-order learners with other losses, as "learner loss"
+WITH_LOSS = (
+    *(f"{name} {loss}" for name in ("GD", "EG", "EGPM", "PNorm") for loss in list(LOSSES)[1:]),
+    "EGU Quantile",
 )
 
 
@@ -136,9 +143,16 @@ def setting(name, rng, X, y):
         return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3]))}
     if name == "OSLOG":
         return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3])), "clip": clip}
+    if name == "PNorm":
+        p = [None, 2.0, 3.0, 8.0][rng.integers(4)]
+        power = max(2.0, 2.0 * math.log(X.shape[1])) if p is None else p
+        size = (power - 1) * float(np.max(np.linalg.norm(X, ord=power, axis=1))) ** 2
+        radius = float(10 ** rng.uniform(-1, 1)) if maybe else None
+        eta = float(rng.choice([0.02, 0.25, 0.9])) / (size + 1e-9)
+        return {"p": p, "eta": eta, "radius": radius}
     if name == "GD":
         radius = float(10 ** rng.uniform(-1, 1)) if maybe else None
-        return {"eta": float(rng.choice([0.02, 0.25, 0.7])) / (longest + 1e-9), "radius": radius}
+        return {"eta": float(rng.choice([0.02, 0.25, 0.95])) / (longest + 1e-9), "radius": radius}
     if name == "OGD":
         return {"eta": float(rng.choice([0.02, 0.25, 0.7])) / (longest + 1e-9)}
     if name == "NLMS":
@@ -156,7 +170,7 @@ def setting(name, rng, X, y):
         eta = (
             None
             if rng.choice([True, False])
-            else float(rng.choice([0.1, 2.6])) / (spread**2 + 1e-9)
+            else float(rng.choice([0.1, 3.9])) / (spread**2 + 1e-9)
         )
         return {"X": spread + 1e-9, "alpha": alpha, "eta": eta}
     if name == "EGPM":
@@ -164,7 +178,7 @@ def setting(name, rng, X, y):
         eta = (
             None
             if rng.choice([True, False])
-            else float(rng.choice([0.05, 0.8])) / (U * reach + 1e-9) ** 2
+            else float(rng.choice([0.05, 0.95])) / (U * reach + 1e-9) ** 2
         )
         return {"U": U, "X": reach + 1e-9, "alpha": alpha, "eta": eta}
     Y = largest + 1e-9
@@ -172,17 +186,50 @@ def setting(name, rng, X, y):
     return {"X": reach + 1e-9, "Y": Y, "alpha": alpha, "eta": eta}
 
 
+def with_loss(params, name, loss, rng, X, y):
+    """Return parameters of a first-order learner for a loss; rates are those its bound allows."""
+    R2 = {  # of a row
+        "GD": lambda: float(np.max(np.sum(X * X, axis=1))),
+        "EG": lambda: float(np.max(np.ptp(X, axis=1))) ** 2 / 4,
+        "EGPM": lambda: (params["U"] * float(np.abs(X).max())) ** 2,
+        "PNorm": lambda: 0.95 / setting_rate(params, X),
+        "EGU": lambda: float(X.max()),
+    }[name]()
+    most = {"SquaredHinge": 0.5, "Mistakes": 2.0}.get(loss, 5.0)  # the largest ηR²
+    if loss == "Poisson":
+        params["radius"] = float(10 ** rng.uniform(-1, 0)) / (math.sqrt(R2) + 1e-9)
+        top = {"EG": float(np.abs(X).max()), "EGPM": math.sqrt(R2)}.get(name, 1.0)
+        most = 1 / max(math.exp(top), float(y.max()))
+        if name in ("EG", "EGPM"):
+            del params["radius"]
+    rate = float(rng.choice([0.02, 0.3, 0.95])) * most / (R2 + 1e-9)
+    return {**params, "eta": rate, "loss": LOSSES[loss]}
+
+
+def setting_rate(params, X):
+    """Return .95/R² for PNorm, where R² = (p − 1) max‖x‖_p²."""
+    p = max(2.0, 2.0 * math.log(X.shape[1])) if params["p"] is None else params["p"]
+    return 0.95 / ((p - 1) * float(np.max(np.linalg.norm(X, ord=p, axis=1))) ** 2 + 1e-9)
+
+
 def case(name, seed):
     """Return a function that makes the learner, and a hostile stream for it."""
     rng = np.random.default_rng([seed, sum(map(ord, name))])
+    name, _, loss = name.partition(" ")
     rows, d = int(rng.integers(2, 120)), int(rng.integers(1, 7))
     X, y = KINDS[seed % len(KINDS)](rng, rows, d)
     if name == "EGU":
         X, y = np.abs(X), np.abs(y)
     if seed % 3 == 0:  # other units
         X, y = X * 10 ** rng.uniform(-4, 4), y * 10 ** rng.uniform(-4, 4)
+    if loss == "Poisson" and name in ("EG", "EGPM"):
+        X = X / max(1.0, float(np.abs(X).max()))  # a limit on the activation is needed
+    if loss:
+        y = labels_for(loss, y, rng)
     X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
     params = setting(name, rng, X, y)
+    if loss:
+        params = with_loss(params, name, loss, rng, X, y)
 
     def make():
         return ol.LEARNERS[name](**params)
@@ -195,6 +242,7 @@ def case(name, seed):
 def path(name, model, X, y, rng):
     """Return a sequence u_t inside the class the learner's bound is against, or None."""
     rows, d = X.shape
+    name = name.partition(" ")[0]
     params = model.get_params()
     segments = np.sort(rng.integers(0, 3, size=rows))
     if name in ("CIRR", "DriftNetwork", "OSLOG"):
@@ -203,19 +251,25 @@ def path(name, model, X, y, rng):
         return ol.hindsight.drifting_path(X, y, params["b"], params["c"])
     if name == "CRRLS" or (name == "RLS" and params["forgetting"] < 1):
         return (rng.normal(size=(3, d)) * 10 ** rng.uniform(-1, 2))[segments]
-    if name in ("GD", "ARCOR"):
+    if name in ("GD", "ARCOR", "PNorm"):
         u = rng.normal(size=(3, d))
         if params["radius"] is None:
             return u[np.zeros(rows, dtype=int)]
-        u *= params["radius"] / np.maximum(params["radius"], np.linalg.norm(u, axis=1))[:, None]
+        q = 2.0
+        if name == "PNorm":
+            p = max(2.0, 2.0 * math.log(d)) if params["p"] is None else params["p"]
+            q = p / (p - 1)
+        sizes = np.linalg.norm(u, ord=q, axis=1)
+        u *= params["radius"] / np.maximum(params["radius"], sizes)[:, None]
         return u[segments]
     if name in ("EG", "EGU", "EGPM"):
         alpha = params["alpha"]
         p = rng.dirichlet(np.full(d, 0.3), size=3)
+        mixed = (alpha or 0.0) * rng.integers(2)  # if 0, some weights may be below alpha/n
         if name == "EGPM":
-            u = params["U"] * p * rng.choice([-1, 1], size=p.shape) * (1 - (alpha or 0.0))
+            u = params["U"] * p * rng.choice([-1, 1], size=p.shape) * (1 - mixed)
         elif name == "EG":
-            u = (1 - (alpha or 0.0)) * p + (alpha or 0.0) / d
+            u = (1 - mixed) * p + mixed / d
         else:
             u = p
         return u[segments if alpha else np.zeros(rows, dtype=int)]

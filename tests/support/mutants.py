@@ -10,7 +10,7 @@ import onlinear as ol
 from onlinear._engine import loops
 from onlinear._engine.step import Step
 from onlinear._numerics import linalg
-from onlinear._updates import ball_projection, gaussian
+from onlinear._updates import ball_projection, gaussian, p_norms
 from onlinear.algorithms import _forgetting, cirr, driftnetwork, eg, gd
 
 
@@ -138,6 +138,11 @@ def tenfold_norm(a):
     return 10.0 * linalg.norm(a)
 
 
+def tenfold_p_norm(a, p):
+    """Like :func:`tenfold_norm`."""
+    return 10.0 * p_norms.p_norm(a, p)
+
+
 def level(w, alpha):
     """Project on the middle of the simplex."""
     w[:] = 1.0 / w.size
@@ -171,7 +176,7 @@ SIGN = {
     },
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
-    **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "WEMM")},
+    **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "PNorm", "WEMM")},
     **{
         name: mutant(L[name], descend=rebound(gd.descend, axpy=backwards)) for name in ("GD", "OGD")
     },
@@ -197,6 +202,7 @@ PROJECTION = {
     "ARCOR": mutant(L["ARCOR"], project_ellipsoid=project_too_far),
     "ONS": mutant(L["ONS"], project_ellipsoid=project_too_far),
     "GD": mutant(L["GD"], descend=rebound(gd.descend, norm=tenfold_norm)),
+    "PNorm": mutant(L["PNorm"], p_norm=tenfold_p_norm),
     **{
         name: mutant(L[name], exponentiate=rebound(eg.exponentiate, lift_simplex=level))
         for name in ("EG", "EGPM")

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 from auto_oracle import auto
-from first_order_oracles import Run, eg, egpm, egu, gd, nlms, ogd
+from first_order_oracles import Run, eg, egpm, egu, gd, nlms, ogd, pnorm
 from kernel_oracles import in_feature_space
 from slow_projections import project_ellipsoid
 
@@ -230,6 +230,7 @@ ORACLES = {
     "OGD": ogd,
     "ONS": ons,
     "OSLOG": oslog,
+    "PNorm": pnorm,
     "RLS": rls,
     "Ridge": ridge,
     "WEMM": wemm,

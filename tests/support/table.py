@@ -3,6 +3,7 @@
 import numpy as np
 
 import onlinear as ol
+from onlinear import losses
 from onlinear.kernels import RBF, Linear, Polynomial, register
 
 
@@ -37,6 +38,7 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     "OGD": ({}, {"eta": 0.3, "schedule": "sqrt"}),
     "ONS": ({}, {"gamma": 0.2, "epsilon": 3.0, "radius": 0.5}),
     "OSLOG": ({}, {"a": 0.3, "floor": 0.0, "first": "w0", "clip": 0.8}),
+    "PNorm": ({}, {"p": 3.0, "eta": 0.2, "radius": 0.6, "loss": losses.Huber(0.2)}),
     "RLS": ({}, {"forgetting": 0.9, "b": 0.2}),
     "Ridge": ({}, {"b": 0.05, "clip": 0.8}),
     "Standardized": (
@@ -45,8 +47,19 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     ),
     "WEMM": ({}, {"b": 1.3}),
 }
-CASES = [(name, params) for name, both in SETTINGS.items() for params in both]
+# more settings, with losses for which the labels of the stream below are labels
+WITH_LOSS: list[tuple[str, dict]] = [
+    ("GD", {"eta": 0.3, "loss": losses.Logistic()}),
+    ("GD", {"eta": 0.2, "radius": 0.8, "loss": losses.Poisson()}),
+    ("GD", {"eta": 0.2, "loss": losses.Insensitive(0.05)}),
+    ("EG", {"eta": 0.4, "loss": losses.Quantile(0.8)}),
+    ("EGPM", {"U": 2.0, "eta": 0.2, "alpha": 0.3, "loss": losses.Absolute()}),
+    ("EGU", {"eta": 0.2, "alpha": 0.6, "loss": losses.Quantile(0.7)}),
+    ("PNorm", {"eta": 0.1, "loss": losses.Logistic()}),
+]
+CASES = [(name, params) for name, both in SETTINGS.items() for params in both] + WITH_LOSS
 IDS = [f"{name}-{kind}" for name in SETTINGS for kind in ("default", "other")]
+IDS += [f"{name}-{params['loss']}" for name, params in WITH_LOSS]
 
 
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:
@@ -90,6 +103,7 @@ NAMES = {  # the names that occur in a learner's repr
     "Linear": Linear,
     "Polynomial": Polynomial,
     "manhattan": manhattan,
+    **losses.BUILT_IN,
     **ol.LEARNERS,
     "Standardized": ol.Standardized,
 }

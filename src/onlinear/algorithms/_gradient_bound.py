@@ -20,7 +20,7 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, scale, short
 from onlinear._updates.p_norms import exponent, p_norm
-from onlinear.losses import SQUARE, Loss
+from onlinear.losses import SQUARE, Loss, rounding
 
 __all__ = ["guarantee"]
 
@@ -96,7 +96,7 @@ def _follow(state, loss, shape, x, y, top, sums, work):
     scale(root, x, row)
     gain, _, rule = compete(state, math.inf, row, root * z, work)
     sums[SQUARES] += h * z * z
-    sums[OVER] += k
+    sums[OVER] += k + rounding(loss)
     return gain, rule
 
 

@@ -17,7 +17,7 @@ from onlinear._learner.bounds.best_in_class import (
 from onlinear._learner.bounds.guarantee import Path, lose, surprise, surprises, tallied
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, extremes
-from onlinear.losses import ABSOLUTE, HUBER, INSENSITIVE, QUANTILE, SQUARE, Loss
+from onlinear.losses import ABSOLUTE, HUBER, INSENSITIVE, QUANTILE, SQUARE, Loss, rounding
 
 __all__ = ["SPARSE", "EGAccount", "account", "on_simplex", "price"]
 
@@ -83,7 +83,7 @@ def bound(state, params, x, y, work):
         a = dot(work[0], x)
         tally[MISSES] += abs(a - y)
         h, z, k = any_loss.parabola(loss, shape, a, y, top, tally[MISSES] / tally[COUNT])
-        tally[OVER] += k
+        tally[OVER] += k + rounding(loss)
     tally[SQUARES] += h * (z - shift) * (z - shift)
     if search:
         u, g, row = work[0], work[1], work[2]

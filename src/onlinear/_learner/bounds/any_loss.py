@@ -40,6 +40,7 @@ from onlinear.losses import (
     SQUARED_HINGE,
     Hinge,
     Loss,
+    rounding,
     slope,
     value,
 )
@@ -160,6 +161,7 @@ def ceilings(
     ``tops`` have R² and the largest activation of each row.
     """
     out = np.empty(y.size)
+    losses = losses + rounding(loss.kind) * np.arange(1, y.size + 1)
     rows = [np.ascontiguousarray(np.broadcast_to(each, y.shape)) for each in (R2, tops, prices)]
     _fill(*loss.numbers(), eta, rows[0], rows[1], y, losses, rows[2], out)
     return out
