@@ -48,6 +48,12 @@ def workload() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield other.__name__, other
 
 
+RANGES: dict[str, dict[str, Any]] = {  # of rates for a known loss or number of rows
+    "EG": {"X": 1.0, "n": WIDTH},
+    "EGPM": {"X": 1.0, "n": WIDTH},
+    "GD": {"X": 1.0, "radius": 1.0},
+    "PNorm": {"X": 1.0, "p": 3.0, "radius": 1.0},
+}
 SETTINGS: dict[str, list[dict[str, Any]]] = {  # settings that change types, besides the defaults
     "ARCOR": [{"radius": 0.6, "thresholds": [0.4, 0.2]}],
     "Auto": [{"lags": 0}, {"units": "given"}],
@@ -184,8 +190,21 @@ def _hindsight() -> None:
 
 def _comparators() -> None:
     X, y = _stream(ROWS)
-    for make in (ol.EG, ol.EGU, ol.EGPM, ol.GD, ol.RLS, ol.CRRLS):
+    for make in (ol.EG, ol.EGU, ol.EGPM, ol.GD, ol.PNorm, ol.RLS, ol.CRRLS):
         ol.certificate(make(), X, y, comparator=np.full((ROWS, WIDTH), 1 / WIDTH))
+
+
+def _losses() -> None:
+    X, y = _stream(ROWS)
+    loss = ol.losses.Logistic()
+    loss(y, y)
+    loss.link(y)
+    model = ol.GD(loss=loss).fit(X, y)
+    model.decision_function(X)
+    ol.certificate(ol.EGU(eta=0.1, loss=ol.losses.Quantile(0.5)), X, y, comparator=np.ones(WIDTH))
+    for kind in (ol.GD, ol.EG, ol.EGPM, ol.PNorm):
+        kind.from_loss(**RANGES[kind.__name__], K=1.0, loss=loss)
+        kind.from_horizon(**RANGES[kind.__name__], T=10, loss=ol.losses.Hinge())
 
 
 def _features() -> None:
@@ -260,6 +279,7 @@ def _kernels_called_from_python() -> None:
 OTHERS = [
     _hindsight,
     _comparators,
+    _losses,
     _features,
     _filters,
     _bregman,

@@ -31,7 +31,7 @@ def test_losses_and_slopes_are_those_of_the_textbook(name):
     for a, y in pairs(name):
         if name == "Logistic" and abs(a) == 30.0:
             continue  # the textbook's 1 − p has no digits left
-        assert_allclose(loss.loss(a, y), value(a, y), rtol=1e-12, atol=1e-14)
+        assert_allclose(loss(a, y), value(a, y), rtol=1e-12, atol=1e-14)
         assert losses.slope(*loss.numbers(), a, y) == pytest.approx(slope(a, y), rel=1e-13)
 
 
@@ -41,8 +41,8 @@ def test_the_slope_is_the_derivative_where_there_is_one(name):
     for a, y in pairs(name):
         if abs(a) == 30.0:
             continue
-        left, right = loss.loss(a - h, y), loss.loss(a + h, y)
-        middle = loss.loss(a, y)
+        left, right = loss(a - h, y), loss(a + h, y)
+        middle = loss(a, y)
         if abs((right - middle) - (middle - left)) < 1e-7 * h**0.5:  # no kink
             slope = losses.slope(*loss.numbers(), a, y)
             assert_allclose((right - left) / (2 * h), slope, rtol=1e-4, atol=1e-6)
@@ -54,11 +54,9 @@ def test_a_prediction_has_the_loss_of_its_activation(name):
     for a, y in pairs(name):
         assert_allclose(loss.link(a), link(loss, a), rtol=1e-13)
         prediction = loss.link(a)
-        assert_allclose(loss.of_predictions(prediction, y), loss.loss(a, y), rtol=1e-3, atol=1e-12)
+        assert_allclose(loss.of_predictions(prediction, y), loss(a, y), rtol=1e-3, atol=1e-12)
         if abs(a) < 10:
-            assert_allclose(
-                loss.of_predictions(prediction, y), loss.loss(a, y), rtol=1e-10, atol=1e-14
-            )
+            assert_allclose(loss.of_predictions(prediction, y), loss(a, y), rtol=1e-10, atol=1e-14)
 
 
 def test_probabilities_never_reach_0_or_1_so_that_every_loss_is_finite():
@@ -67,17 +65,15 @@ def test_probabilities_never_reach_0_or_1_so_that_every_loss_is_finite():
     assert (p > 0).all()
     assert (p < 1).all()
     assert np.isfinite(loss.of_predictions(p, [1.0, 1.0, 0.0, 0.0])).all()
-    assert_allclose(loss.loss([-800.0, 800.0], [1.0, 0.0]), 800.0)  # of an activation, exactly
+    assert_allclose(loss([-800.0, 800.0], [1.0, 0.0]), 800.0)  # of an activation, exactly
 
 
 def test_the_rounding_of_a_probability_costs_at_most_2_to_the_minus_52():
     a, loss = np.linspace(-60.0, 60.0, 100_001), losses.Logistic()
     p = loss.link(a)
     for y in (0.0, 1.0):
-        excess = loss.of_predictions(p, y) - loss.loss(a, y)
-        assert (
-            excess.max() <= losses.rounding(loss.kind) * 1.01 + 1e-14 * loss.loss(a, y).max() / 60
-        )
+        excess = loss.of_predictions(p, y) - loss(a, y)
+        assert excess.max() <= losses.rounding(loss.kind) * 1.01 + 1e-14 * loss(a, y).max() / 60
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,7 +93,7 @@ def test_the_constants_are_the_least():
     """With slightly smaller ones, the inequalities above fail somewhere."""
     hard = losses.Logistic()
     a = np.linspace(-5, 5, 100_001)
-    g, value = 1 / (1 + np.exp(-a)), hard.loss(a, 0.0)
+    g, value = 1 / (1 + np.exp(-a)), hard(a, 0.0)
     assert np.max(g * g / value) == pytest.approx(any_loss.HARD, rel=1e-4)
     for name, kappa in (("Square", 4), ("SquaredHinge", 4), ("Huber", 2)):
         loss = LOSSES[name]
@@ -121,7 +117,7 @@ def test_parabolas_are_nowhere_below_the_loss(name, miss):
         if name == "Poisson" and a > top:
             continue
         h, z, k = any_loss.parabola(kind, p, a, y, top, miss)
-        below = h * (b - z) ** 2 + k - loss.loss(b, y)
+        below = h * (b - z) ** 2 + k - loss(b, y)
         assert below.min() >= -1e-9 * max(1.0, h * 1600)
 
 
@@ -136,7 +132,7 @@ def test_parabolas_touch_the_loss_where_the_error_is_not_small(name):
         if abs(error) < 0.5 or abs(a) == 30.0:
             continue
         h, z, k = any_loss.parabola(kind, p, a, y, 5.0, 0.1)
-        assert_allclose(h * (a - z) ** 2 + k, loss.loss(a, y), rtol=1e-9, atol=1e-9)
+        assert_allclose(h * (a - z) ** 2 + k, loss(a, y), rtol=1e-9, atol=1e-9)
 
 
 # --- the best k of the square loss --------------------------------------------------------------
@@ -188,7 +184,7 @@ def test_from_loss_has_the_promised_bound_for_other_losses(name):
     """L ≤ K + 2β + 2√(β² + Kβ), with β = ½κR²P."""
     X, y, u = unit_stream(400, 5, np.random.default_rng(7))
     y, loss = labels_for(name, y), LOSSES[name]
-    K = float(loss.loss(X @ u, y).sum())
+    K = float(loss(X @ u, y).sum())
     kappa = any_loss.bend(loss.kind, 0.0, 0.5)
     beta = 0.25 * kappa
     promised = K + 2 * beta + 2 * math.sqrt(beta**2 + K * beta)
@@ -204,7 +200,7 @@ def test_from_horizon_has_the_promised_regret(name):
     y, loss = labels_for(name, y), LOSSES[name]
     G = any_loss.limits(*loss.numbers())
     model = ol.GD.from_horizon(T=400, X=1.0, radius=1.0, loss=loss)
-    regret = ol.replay(model, X, y).cumulative_loss[-1] - float(loss.loss(X @ u, y).sum())
+    regret = ol.replay(model, X, y).cumulative_loss[-1] - float(loss(X @ u, y).sum())
     assert regret <= G * math.sqrt(400)
     assert 0.5 / model.eta + 0.5 * model.eta * G * G * 400 == pytest.approx(G * 20, rel=1e-9)
 
@@ -314,6 +310,8 @@ def test_the_decision_function_is_the_activation():
     assert_allclose(model.decision_function(X), X @ model.coef_, rtol=1e-13)
     assert_allclose(model.predict(X), 1 / (1 + np.exp(-X @ model.coef_)), rtol=1e-13)
     assert_allclose(model.decision_function(1e3 * X), 1e3 * X @ model.coef_, rtol=1e-13)
+    with pytest.raises(AttributeError, match="use predict"):
+        _ = ol.GD(loss=losses.Huber()).decision_function
 
 
 def test_learners_of_a_bank_keep_their_losses():

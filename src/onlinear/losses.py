@@ -69,13 +69,13 @@ class Loss:
     """A loss function; its parameters are checked at first use."""
 
     kind: ClassVar[int]
-    labels: ClassVar[str] = "labels"  # the labels that the loss allows, in words
+    labels: ClassVar[str] = "finite labels"  # which labels the loss allows, in words
 
     def numbers(self) -> tuple[float, float]:
         """Return the loss as two numbers for compiled code: its kind and its parameter."""
         return float(self.kind), 0.0
 
-    def loss(self, a: Any, y: Any) -> np.ndarray:
+    def __call__(self, a: Any, y: Any) -> np.ndarray:
         """Return the loss of each activation, given its label."""
         a, y = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(y, dtype=float))
         out = np.empty(a.shape)
@@ -102,7 +102,7 @@ class Square(Loss):
     """The square loss (a − y)².
 
     >>> from onlinear.losses import Square
-    >>> Square().loss(3.0, 1.0)
+    >>> Square()(3.0, 1.0)
     array(4.)
     """
 
@@ -119,7 +119,7 @@ class Logistic(Loss):
     For labels 0 and 1, the loss is −ln of the probability predicted for the label.
 
     >>> from onlinear.losses import Logistic
-    >>> Logistic().loss([0.0, 2.0], [1.0, 1.0]).round(3)
+    >>> Logistic()([0.0, 2.0], [1.0, 1.0]).round(3)
     array([0.693, 0.127])
     >>> Logistic().link(0.0)
     array(0.5)
@@ -134,7 +134,7 @@ class Hinge(Loss):
     """The hinge loss max(0, 1 − ya), for labels −1 and 1.
 
     >>> from onlinear.losses import Hinge
-    >>> Hinge().loss([0.5, 2.0], [1.0, 1.0])
+    >>> Hinge()([0.5, 2.0], [1.0, 1.0])
     array([0.5, 0. ])
     """
 
@@ -147,7 +147,7 @@ class SquaredHinge(Loss):
     """The squared hinge loss max(0, 1 − ya)², for labels −1 and 1.
 
     >>> from onlinear.losses import SquaredHinge
-    >>> SquaredHinge().loss([0.5, 2.0], [1.0, 1.0])
+    >>> SquaredHinge()([0.5, 2.0], [1.0, 1.0])
     array([0.25, 0.  ])
     """
 
@@ -160,7 +160,7 @@ class Mistakes(Loss):
     """The number of mistakes: 1 if a does not have the sign of the label, which is −1 or 1.
 
     >>> from onlinear.losses import Mistakes
-    >>> Mistakes().loss([0.5, -2.0, 0.0], [1.0, 1.0, 1.0])
+    >>> Mistakes()([0.5, -2.0, 0.0], [1.0, 1.0, 1.0])
     array([0., 1., 1.])
     """
 
@@ -173,7 +173,7 @@ class Absolute(Loss):
     """The absolute loss |a − y|.
 
     >>> from onlinear.losses import Absolute
-    >>> Absolute().loss(3.0, 1.0)
+    >>> Absolute()(3.0, 1.0)
     array(2.)
     """
 
@@ -192,7 +192,7 @@ class Insensitive(Loss):
     Examples
     --------
     >>> from onlinear.losses import Insensitive
-    >>> Insensitive(0.5).loss([1.2, 3.0], [1.0, 1.0])
+    >>> Insensitive(0.5)([1.2, 3.0], [1.0, 1.0])
     array([0. , 1.5])
     """
 
@@ -216,7 +216,7 @@ class Huber(Loss):
     Examples
     --------
     >>> from onlinear.losses import Huber
-    >>> Huber(1.0).loss([1.5, 4.0], [1.0, 1.0])
+    >>> Huber(1.0)([1.5, 4.0], [1.0, 1.0])
     array([0.125, 2.5  ])
     """
 
@@ -240,7 +240,7 @@ class Quantile(Loss):
     Examples
     --------
     >>> from onlinear.losses import Quantile
-    >>> Quantile(0.9).loss([0.0, 2.0], [1.0, 1.0]).round(3)
+    >>> Quantile(0.9)([0.0, 2.0], [1.0, 1.0]).round(3)
     array([0.9, 0.1])
     """
 
@@ -257,7 +257,7 @@ class Poisson(Loss):
     """The loss of counts y ≥ 0 with the predicted mean e^a: half of Poisson's deviance.
 
     >>> from onlinear.losses import Poisson
-    >>> Poisson().loss([0.0, 0.0], [1.0, 0.0])
+    >>> Poisson()([0.0, 0.0], [1.0, 0.0])
     array([0., 1.])
     >>> Poisson().link(0.0)
     array(1.)

@@ -23,6 +23,7 @@ DOMAIN = {
     "EGU": {"X": 1e3, "Y": 1e3},
     "GD": {"eta": 1e-5},
     "OGD": {"eta": 1e-5},
+    "PNorm": {"eta": 1e-6},
     "WEMM": {"b": 1e6},
 }
 OTHER = {
@@ -32,6 +33,7 @@ OTHER = {
     "EGPM": {"U": 2.0, "eta": 1e-6, "alpha": 0.3, "X": 1e3},
     "EGU": {"eta": 1e-6, "alpha": 0.6, "X": 1e3, "Y": 1e3},
     "OGD": {"eta": 1e-5, "schedule": "sqrt"},
+    "PNorm": {"p": 3.0, "eta": 1e-6, "loss": ol.losses.Huber(1e3)},
     "WEMM": {"b": 1e7},
 }
 # With clip = 0.5 or a radius of 0.5 or 0.6 a learner cannot reach the scale of the checks' labels.

@@ -24,7 +24,17 @@ GROUPS = {
     "Many models, delayed labels": ("Bank", "Keyed", "KeyStatistics", "Late", "LateCounts"),
 }
 MODULES = (
-    *("bregman", "extend", "features", "filtering", "hindsight", "kernels", "papers", "river"),
+    *(
+        "bregman",
+        "extend",
+        "features",
+        "filtering",
+        "hindsight",
+        "kernels",
+        "losses",
+        "papers",
+        "river",
+    ),
     *("scaling", "spark", "streams", "text"),
 )
 

@@ -136,6 +136,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "OGD": lambda: _turning(ol.OGD(eta=0.02)),
     "ONS": lambda: _still(ol.ONS(gamma=0.05, radius=1.0)),
     "OSLOG": lambda: _sparse(ol.OSLOG(a=5.0)),
+    "PNorm": lambda: _switching(ol.PNorm(p=3.0, eta=0.125, radius=1.5)),
     "RLS": lambda: _turning(ol.RLS(forgetting=0.95)),
     "Ridge": lambda: _still(ol.Ridge()),
     "Standardized": lambda: _odd_units(ol.Standardized(ol.LASER(c=30.0, shrink=False))),

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,12 @@ class FirstOrder(Learner):
             return params
         return {**params, "loss": losses.rebuilt(params["loss"])}
 
-    @atomic
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the activation xᵀw of each row of X; :meth:`predict` returns its link.
+    @property
+    def decision_function(self) -> Callable[[Any], np.ndarray]:
+        """``decision_function(X)`` returns the activation xᵀw of each row of X.
+
+        It is there for losses of classes, probabilities and counts; for the other losses, the
+        activation is what :meth:`predict` returns.
 
         >>> import onlinear as ol
         >>> model = ol.GD(eta=0.5, loss=ol.losses.Logistic())
@@ -47,6 +51,15 @@ class FirstOrder(Learner):
         >>> model.decision_function([[1.0, 2.0]]), model.predict([[0.0, 0.0]])
         (array([1.25]), array([0.5]))
         """
+        if self.loss.labels == Loss.labels:
+            raise AttributeError(
+                f"{type(self).__name__} has no decision_function with loss={self.loss!r}: use "
+                "predict, which returns the activation"
+            )
+        return self._activations
+
+    @atomic
+    def _activations(self, X: Any) -> np.ndarray:
         model = copy.copy(self._fitted())
         model.loss = SQUARED  # whose link is the identity
         return np.asarray(model._run(X, None, learn=False)[0])

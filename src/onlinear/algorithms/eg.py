@@ -1,6 +1,6 @@
 """EG and C-EG: exponentiated gradient on the simplex; C-EG has a lower limit on every weight.
 
-    a  = xᵀw,  w₁ = 1/n                        predict the link of a
+    a  = xᵀw,  w₁ = 1/n                        ŷ is the link of a
     w_i ← w_i exp(−η g x_i) / Z                g the slope of the loss at a, given y; Σw_i = 1
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
 

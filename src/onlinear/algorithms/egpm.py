@@ -3,7 +3,7 @@
 For rows x of n inputs, EG± is EG (exponentiated gradient on the simplex) with the 2n inputs
 (Ux, −Ux):
 
-    a  = U xᵀ(w⁺ − w⁻),  w₁ = 1/(2n)           predict the link of a
+    a  = U xᵀ(w⁺ − w⁻),  w₁ = 1/(2n)           ŷ is the link of a
     w^±_i ← w^±_i exp(∓η g U x_i) / Z           g the slope of the loss at a, given y
     the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
 

@@ -1,6 +1,6 @@
 """GD and C-GD: gradient descent on a loss, free or inside a ball.
 
-    a  = xᵀw,  w₁ = 0                         predict the link of a
+    a  = xᵀw,  w₁ = 0                         ŷ is the link of a
     w ← w − η g x                             g the slope of the loss at a, given y
     w ← γ w/‖w‖₂ if ‖w‖₂ > γ                  the projection on the ball, if a radius γ is given
 

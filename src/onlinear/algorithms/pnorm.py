@@ -1,6 +1,6 @@
 """PNorm: the p-norm algorithm, between gradient descent (p = 2) and EG± (large p).
 
-    a  = xᵀw,  θ₁ = 0                         predict the link of a
+    a  = xᵀw,  θ₁ = 0                         ŷ is the link of a
     θ ← θ − η g x                             g the slope of the loss at a, given y
     θ ← γ θ/‖θ‖_p if ‖θ‖_p > γ                if a radius γ is given
     w_i = sign(θ_i)·|θ_i|^(p−1)·‖θ‖_p^(2−p)   so that ‖w‖_q = ‖θ‖_p, 1/p + 1/q = 1

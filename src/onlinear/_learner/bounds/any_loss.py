@@ -29,6 +29,7 @@ import numpy as np
 from onlinear._learner.bounds.guarantee import broke, enter
 from onlinear._numerics.linalg import kernel, short
 from onlinear.losses import (
+    ABSOLUTE,
     HINGE,
     HUBER,
     INSENSITIVE,
@@ -47,9 +48,11 @@ from onlinear.losses import (
 
 __all__ = [
     "bend",
+    "bounded",
     "ceiling",
     "ceilings",
     "comparators_loss",
+    "curved",
     "enter_ceiling",
     "growth",
     "limits",
@@ -60,6 +63,18 @@ __all__ = [
 HARD = 0.40727  # max over a of σ(a)²/(−ln(1 − σ(a))) is below it: κ of labels 0 and 1
 NEAR = 0.1  # the least |error| that a parabola touches at, in mean absolute errors
 NEAREST = 1e-6  # the same, if all errors were 0 so far
+
+
+@kernel
+def curved(loss):
+    """Return whether there is a κ with g² ≤ κ·loss."""
+    return loss not in (HINGE, ABSOLUTE, INSENSITIVE, QUANTILE)
+
+
+@kernel
+def bounded(loss):
+    """Return whether there is a G with |g| ≤ G."""
+    return loss not in (SQUARE, SQUARED_HINGE, POISSON, MISTAKES)
 
 
 @kernel
@@ -81,7 +96,7 @@ def bend(loss, top, y):
 @kernel
 def limits(loss, p):
     """Return G with |g| ≤ G, infinity if there is none."""
-    if loss in (SQUARE, SQUARED_HINGE, POISSON, MISTAKES):
+    if not bounded(loss):
         return math.inf
     if loss == HUBER:
         return p
@@ -100,8 +115,13 @@ def growth(loss, p, eta, R2, top, y):
         return 0.0, 0.0
     if loss == SQUARE:
         return eta * R2, 0.0
-    G = limits(loss, p)
-    return 0.5 * bend(loss, top, y) * eta * R2, 0.5 * eta * G * G * R2
+    first = second = 0.0  # of finite numbers only
+    if curved(loss):
+        first = 0.5 * bend(loss, top, y) * eta * R2
+    if bounded(loss):
+        G = limits(loss, p)
+        second = 0.5 * eta * G * G * R2
+    return first, second
 
 
 @kernel
@@ -116,8 +136,8 @@ def ceiling(loss, reach, plus, L, p):
         if h <= 0.0:
             return math.inf
         return (L + h * p + math.sqrt(L) * math.sqrt(L + 2.0 * h * p)) / (2.0 * h * h)
-    least = L + p + plus
-    if reach < 1.0:
+    least = L + p + plus if bounded(loss) else math.inf
+    if curved(loss) and reach < 1.0:
         least = min(least, (L + p) / (1.0 - reach))
     return least
 
@@ -222,13 +242,13 @@ def words(loss: Loss, R2: str) -> tuple[str, tuple[str, ...]]:
         return bound, (f"η·{R2} < 1",)
     if kind == MISTAKES:
         return f"(L + p)/(1 − ½·max η·{R2}), L the hinge loss of u", (f"η·{R2} < 2",)
-    curved = f"(L + p)/(1 − ½·max κη·{R2})"
+    factor = f"(L + p)/(1 − ½·max κη·{R2})"
     G = limits(kind, p)
-    if math.isinf(G):
+    if not bounded(kind):
         name = "2·max(e^a, y)" if kind == POISSON else "4"
-        return f"{curved}, κ = {name}", (f"½κη·{R2} < 1",)
+        return f"{factor}, κ = {name}", (f"½κη·{R2} < 1",)
     flat = f"L + p + {0.5 * G * G:g}·η·Σ {R2}"
-    if math.isinf(bend(kind, 0.0, 0.5)):
+    if not curved(kind):
         return flat, ()
     name = "2" if kind == HUBER else "½ (.40727 if y is 0 or 1)"
-    return f"the lesser of {flat} and {curved}, κ = {name}", ()
+    return f"the lesser of {flat} and {factor}, κ = {name}", ()

@@ -32,7 +32,7 @@ class Path:
             activations = np.einsum("ij,ij->i", self.X, self.u)
         if self.measure == SQUARED:
             return np.asarray((self.y - activations) ** 2)
-        return self.measure.loss(activations, self.y)
+        return self.measure(activations, self.y)
 
     @cached_property
     def loss(self) -> np.ndarray:
