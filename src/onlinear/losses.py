@@ -286,19 +286,47 @@ def _exp(a):
 
 
 @kernel
+def _rounded(a, rest):
+    """Return σ(a), rounded as the docstring of this module says, given σ(−|a|)."""
+    if a < 0.0:
+        return max(rest, EDGE)
+    p = 1.0 - rest
+    if 1.0 - p < rest:  # rounded up
+        p -= EDGE
+    return min(p, 1.0 - EDGE)
+
+
+@kernel
+def _excess(a, rest, y):
+    """Return σ(a) − y to full precision, given σ(−|a|)."""
+    return rest - y if a < 0.0 else (1.0 - y) - rest
+
+
+@kernel
 def linked(kind, a):
     """Return the prediction for an activation."""
     if kind == LOGISTIC:
-        rest = sigmoid(-abs(a))
-        if a < 0.0:
-            return max(rest, EDGE)
-        p = 1.0 - rest
-        if 1.0 - p < rest:  # rounded up
-            p -= EDGE
-        return min(p, 1.0 - EDGE)
+        return _rounded(a, sigmoid(-abs(a)))
     if kind == POISSON:
         return max(_exp(a), LEAST_MEAN)
     return a
+
+
+@kernel
+def answered(kind, p, a, y):
+    """Return the prediction for an activation and, for its label y, the slope of the loss.
+
+    For a NaN label, which stands for no label, the slope means nothing.
+    """
+    if kind == SQUARE:
+        return a, 2.0 * (a - y)
+    if kind == LOGISTIC:
+        rest = sigmoid(-abs(a))
+        return _rounded(a, rest), _excess(a, rest, y)
+    if kind == POISSON:
+        mean = _exp(a)
+        return max(mean, LEAST_MEAN), mean - y
+    return a, slope(kind, p, a, y)
 
 
 @kernel
@@ -336,7 +364,7 @@ def slope(kind, p, a, y):
     if kind == SQUARE:
         return 2.0 * (a - y)
     if kind == LOGISTIC:
-        return sigmoid(a) - y
+        return _excess(a, sigmoid(-abs(a)), y)
     if kind == POISSON:
         return _exp(a) - y
     if kind == HINGE:

@@ -43,7 +43,7 @@ from onlinear._validation.states import check_range, check_simplex
 from onlinear.algorithms._simplex_bound import SPARSE, EGAccount, account, on_simplex, price
 from onlinear.algorithms.gd import NOT_A_LABEL
 from onlinear.bregman import lift_simplex
-from onlinear.losses import SQUARED, Loss, allowed, linked, slope
+from onlinear.losses import SQUARED, Loss, allowed, answered
 
 __all__ = [
     "EG",
@@ -110,7 +110,7 @@ def step(state, params, x, y, work):
     t, log_w, w = state
     eta, alpha, X, loss, shape = params
     a = dot(w, x)
-    m = linked(loss, a)
+    m, g = answered(loss, shape, a, y)
     low, high = extremes(x)
     spread = high - low
     if not spread <= X:
@@ -120,7 +120,7 @@ def step(state, params, x, y, work):
     if not allowed(loss, y):
         return y, DOMAIN + 1
     trial = work[0]
-    pace = eta * slope(loss, shape, a, y)
+    pace = eta * g
     for i in range(x.size):
         trial[i] = log_w[i] - pace * x[i]
     rule = exponentiate(log_w, w, alpha, trial)

@@ -38,7 +38,7 @@ from onlinear.algorithms.eg import (
     share_out,
 )
 from onlinear.algorithms.gd import NOT_A_LABEL
-from onlinear.losses import SQUARED, Loss, allowed, linked, slope
+from onlinear.losses import SQUARED, Loss, allowed, answered
 
 __all__ = ["EGPM"]
 
@@ -74,7 +74,7 @@ def step(state, params, x, y, work):
     t, log_w, w = state
     U, eta, alpha, X, loss, shape = params
     a = U * (dot(w[0], x) - dot(w[1], x))
-    m = linked(loss, a)
+    m, g = answered(loss, shape, a, y)
     low, high = extremes(x)
     largest = max(high, -low)
     if not largest <= X:
@@ -83,7 +83,7 @@ def step(state, params, x, y, work):
         return m, FINE
     if not allowed(loss, y):
         return y, DOMAIN + 1
-    pace = eta * slope(loss, shape, a, y) * U
+    pace = eta * g * U
     for i in range(x.size):
         work[0, i] = log_w[0, i] - pace * x[i]
         work[1, i] = log_w[1, i] + pace * x[i]

@@ -39,8 +39,7 @@ from onlinear.losses import (
     SQUARED_HINGE,
     Loss,
     allowed,
-    linked,
-    slope,
+    answered,
 )
 
 __all__ = ["GD", "NOT_A_LABEL", "TOO_LONG", "descend", "steepness"]
@@ -67,11 +66,14 @@ def init(params: GDParams, d: int) -> Weights:
 
 
 @short
-def steepness(loss, a, y):
-    """Return s for which a step with η‖x‖²·s > 1 overshoots; 0 if no step of the loss diverges."""
+def steepness(loss, m, y):
+    """Return s for which a step with η‖x‖²·s > 1 overshoots, given the prediction m.
+
+    0 means that no step of the loss diverges.
+    """
     if loss in (SQUARE, SQUARED_HINGE):
         return 1.0
-    return max(linked(loss, a), y) if loss == POISSON else 0.0
+    return max(m, y) if loss == POISSON else 0.0
 
 
 @short
@@ -107,13 +109,12 @@ def step(state, params, x, y, work):
     _, w = state
     eta, radius, loss, shape = params
     a = dot(w, x)
-    m = linked(loss, a)
+    m, g = answered(loss, shape, a, y)
     if math.isnan(y):
         return m, FINE
     if not allowed(loss, y):
         return y, DOMAIN + 1
-    g = slope(loss, shape, a, y)
-    return descend(state, eta, radius, g, steepness(loss, a, y), x, m)
+    return descend(state, eta, radius, g, steepness(loss, m, y), x, m)
 
 
 class GD(FirstOrder):

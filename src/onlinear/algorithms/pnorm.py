@@ -33,7 +33,7 @@ from onlinear._validation.checks import asked, limit, number
 from onlinear._validation.states import check_range
 from onlinear.algorithms._gradient_bound import guarantee
 from onlinear.algorithms.gd import NOT_A_LABEL, steady, steepness
-from onlinear.losses import SQUARED, Loss, allowed, linked, slope
+from onlinear.losses import SQUARED, Loss, allowed, answered
 
 __all__ = ["PNorm"]
 
@@ -73,15 +73,15 @@ def step(state, params, x, y, work):
     t, theta, w = state
     eta, radius, loss, shape, p = params
     a = dot(w, x)
-    m = linked(loss, a)
+    m, g = answered(loss, shape, a, y)
     if math.isnan(y):
         return m, FINE
     if not allowed(loss, y):
         return y, DOMAIN + 1
     p = exponent(p, x.size)
     size = p_norm(x, p)
-    reach = eta * (p - 1.0) * size * size * steepness(loss, a, y)
-    pace = -eta * slope(loss, shape, a, y)
+    reach = eta * (p - 1.0) * size * size * steepness(loss, m, y)
+    pace = -eta * g
     if not math.isfinite(pace * reach) or not math.isfinite(pace * size):
         return reach, OVERFLOW
     if math.isinf(radius) and reach > 1.0:
