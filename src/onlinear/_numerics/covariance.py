@@ -10,6 +10,7 @@ from onlinear._numerics.vectors import dot, scale
 __all__ = [
     "ROUNDING",
     "clear",
+    "clearly_left",
     "observe",
     "observe_given",
     "observe_later",
@@ -22,6 +23,7 @@ UNSURE = 1e7  # beyond this xᵀΣx/r, an observation may leave Σ less definite
 VAGUE = 1e10  # beyond this xᵀΣx/r, an observation may make Σ indefinite
 LEAST_PIVOT = 1e-12  # an indefinite Σ is mended with pivots of at least this share of its diagonal
 LEAST_VARIANCE = 1e-290  # Σ_ii is not made smaller than about this
+LARGEST_PRECISION = 1e270  # of a prior for which clearly_left decides
 MOST_PARTS = 200  # the most parts that observe() splits an observation into
 LEAST_PART = 1e-280  # a smaller share of an observation may underflow
 ROUNDING = 1e-15  # relative error of a sum of products per term: five to ten units in last place
@@ -172,6 +174,16 @@ def rounding_of(S, x):
     underflow.
     """
     return shift_and_round(0.0, S, x)
+
+
+@short
+def clearly_left(left, b, x):
+    """Whether ``left``, xᵀΣx after a round, exceeds :func:`rounding_of` for any Σ ⪯ 4I/b.
+
+    False means that it has to be compared with :func:`rounding_of` itself. In rounds for which this
+    is true, no Σ_ii becomes small: it would take a row with an x_i² in proportion to 1/Σ_ii.
+    """
+    return left * b > 4.0 * ROUNDING * (3 + x.size) * dot(x, x) and b < LARGEST_PRECISION
 
 
 @short

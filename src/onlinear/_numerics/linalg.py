@@ -9,6 +9,7 @@ from onlinear._numerics.cholesky import cholesky, solve_lower, solve_upper
 from onlinear._numerics.covariance import (
     ROUNDING,
     clear,
+    clearly_left,
     observe,
     observe_given,
     observe_later,
@@ -34,6 +35,7 @@ __all__ = [
     "axpy",
     "cholesky",
     "clear",
+    "clearly_left",
     "clipped",
     "dot",
     "extremes",

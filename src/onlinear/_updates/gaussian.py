@@ -38,6 +38,7 @@ __all__ = [
     "Gaussian",
     "Weights",
     "covariance_times",
+    "deferred",
     "drifted",
     "follow",
     "follow_later",
@@ -127,18 +128,26 @@ def learn_given(state, x, e, chi, r, rough, work):
     t, w, S = state
     v, u = work[0], work[1]
     if observe_later(S, x, v, chi, r, rough, u):
-        put_off(S, work)
+        put_off(u, S, work)
     axpy(e, v, w)
     t[0] += 1
     return FINE
 
 
 @kernel(inline="always")
-def put_off(S, work):
-    """Subtract uuᵀ from Σ, where u is work[1]: at once or, if Σ is large, in the next round."""
-    u, owed = work[1], work[2]
-    if u.size >= WIDE and u.size % 4 == 0:
-        owed[0] = 1.0
+def deferred(u):
+    """Whether Σ is so large that the subtraction of uuᵀ is deferred to the next round."""
+    return u.size >= WIDE and u.size % 4 == 0
+
+
+@kernel(inline="always")
+def put_off(u, S, work):
+    """Subtract uuᵀ from Σ: at once or, if it is :func:`deferred`, in the next round.
+
+    In the latter case, u must be in work[1].
+    """
+    if deferred(u):
+        work[2, 0] = 1.0
     else:
         _subtract_square(u, S)
 

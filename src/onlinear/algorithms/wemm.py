@@ -37,10 +37,11 @@ from onlinear._learner.bounds.guarantee import (
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._learner.second_order import SecondOrder
-from onlinear._numerics.linalg import axpy, dot, kernel, rounding_of, scale, symv
+from onlinear._numerics.linalg import axpy, clearly_left, dot, kernel, rounding_of, scale, symv
 from onlinear._updates.gaussian import (
     Gaussian,
     covariance_times,
+    deferred,
     gaussian,
     learn,
     moves,
@@ -86,13 +87,14 @@ def step(state, params, x, y, work):
     e = y - m
     if not math.isfinite(chi * e):
         return e, OVERFLOW
-    rough = rounding_of(S, x)
-    clear = chi * (1.0 - chi) > rough  # else the new χ is only rounding error
+    left = chi * (1.0 - chi)  # xᵀΣx after the round
+    clear = clearly_left(left, params[0], x) or left > rounding_of(S, x)
     if chi >= 1.0 or (chi > 0.5 and not clear):
         return chi, DOMAIN
     if clear:
-        scale(1.0, v, work[1])
-        put_off(S, work)  # Σ ← Σ − vvᵀ
+        if deferred(v):
+            scale(1.0, v, work[1])
+        put_off(v, S, work)  # Σ ← Σ − vvᵀ
     axpy(e, v, w)  # w ← w + ev
     t[0] += 1
     return m, FINE
