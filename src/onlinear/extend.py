@@ -37,10 +37,11 @@ predicts one row and learns its label; Numba compiles it. Such a class has ``pre
 
 The learner
     ``Algorithm`` holds ``init``, ``step`` and the rules that rows must obey. ``Learner`` is the
-    base class of learners, and ``SecondOrder`` that of learners whose state has a covariance matrix
-    S = Σ. A class with ``_poor_score = True`` may have R² < 0.5 on scikit-learn's test data. For
-    other classes, such an R² makes ``check_regressors_train`` of ``check_estimator`` fail, with an
-    ``AssertionError`` that has no text.
+    base class of learners, ``FirstOrder`` that of learners that follow the gradient of a
+    :mod:`loss <onlinear.losses>`, and ``SecondOrder`` that of learners whose state has a covariance
+    matrix S = Σ. A class with ``_poor_score = True`` may have R² < 0.5 on scikit-learn's test data.
+    For other classes, such an R² makes ``check_regressors_train`` of ``check_estimator`` fail, with
+    an ``AssertionError`` that has no text.
 The step
     ``Step`` turns a function into a step, which returns a value and ``FINE``, ``OVERFLOW``, or
     ``DOMAIN + k`` if the row breaks rule k of the ``Algorithm``. The optional ``Bulk`` describes
@@ -48,7 +49,8 @@ The step
 Checks of parameters
     ``number``, ``whole``, ``limit`` (a positive number, or None for infinity) and ``choice`` check
     a parameter and return it. With ``asked``, the same four functions also check the arguments of a
-    function.
+    function. ``rate_for_range``, ``rate_for_loss`` and ``rate_for_horizon`` compute the learning
+    rates with which the bound of a ``FirstOrder`` learner is least.
 States
     ``weights`` returns the initial state ``Weights(t, w)``, and ``gaussian`` the initial state
     ``Gaussian(t, w, S)``. ``GAUSSIAN``, as ``Algorithm(..., follows=GAUSSIAN)``, lets
@@ -96,6 +98,12 @@ from onlinear._learner.bounds.guarantee import (
     unknown,
 )
 from onlinear._learner.bounds.ledger import Account
+from onlinear._learner.first_order import (
+    FirstOrder,
+    rate_for_horizon,
+    rate_for_loss,
+    rate_for_range,
+)
 from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import (
     add_square,
@@ -144,6 +152,7 @@ __all__ = [
     "Account",
     "Algorithm",
     "Bulk",
+    "FirstOrder",
     "Gaussian",
     "Guarantee",
     "Learner",
@@ -178,6 +187,9 @@ __all__ = [
     "norm",
     "number",
     "observe",
+    "rate_for_horizon",
+    "rate_for_loss",
+    "rate_for_range",
     "reset",
     "scale",
     "settle",

@@ -8,7 +8,8 @@ An absent feature counts as 0. A feature that appears late starts with exactly t
 have had if it had been 0 from the beginning: the learner keeps a spare column that is always 0, and
 a new feature starts with a copy of that column's state. (The exponentiated-gradient learners are an
 exception: their initial weights depend on the number of inputs, which includes the spare column,
-and learners with weights on the simplex redistribute their weight over more inputs.)
+and learners with weights on the simplex redistribute their weight over more inputs. ``PNorm``
+without a given p is another: its p depends on the number of inputs.)
 """
 
 import copy

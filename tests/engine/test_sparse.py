@@ -57,7 +57,8 @@ def test_every_way_of_running_sparse_rows_gives_the_same_bits(case, tmp_path):
 def test_the_learners_that_are_local():
     local = {name for name, case in zip(IDS, CASES, strict=True) if make(case)._local()}
     assert local == {
-        "EGU-default", "GD-default", "NLMS-default", "NLMS-other", "OGD-default", "OGD-other"
+        "EGU-default", "GD-default", "GD-Logistic()", "GD-Insensitive(epsilon=0.05)",
+        "NLMS-default", "NLMS-other", "OGD-default", "OGD-other"
     }  # fmt: skip
 
 

@@ -102,8 +102,13 @@ def test_ceilings_are_those_of_the_paper_or_below():
     X, y, u = stream(gd)
     proof = ol.certificate(gd.kept(u), X, y, comparator=u)
     moves = np.linalg.norm(np.diff(u, axis=0), axis=1).sum()
-    printed = 2 * np.sum((y - np.sum(u * X, axis=1)) ** 2) + 4 * (0.5 * u[-1] @ u[-1] + moves)
-    assert proof.ceiling[-1] == pytest.approx(printed)  # (43)
+    loss, price = np.sum((y - np.sum(u * X, axis=1)) ** 2), 0.5 * u[-1] @ u[-1] + moves
+    printed = 2 * loss + 4 * price  # (43), for ‖x‖ ≤ 1 and η = ¼
+    h = 1 - 0.25 * np.max(np.sum(X * X, axis=1))
+    p = price / 0.25
+    best = (loss + h * p + np.sqrt(loss * loss + 2 * h * p * loss)) / (2 * h * h)  # of all factors
+    assert proof.ceiling[-1] == pytest.approx(best)
+    assert best <= printed
     X, y, u = stream(eg)
     proof = ol.certificate(eg.kept(u), X, y, comparator=u)
     moves = np.abs(np.diff(u, axis=0)).sum()

@@ -71,7 +71,7 @@ def rate_for_range(owner: str, loss: Loss, R2: float, top: float = 0.0, Y: float
     ``R2`` is the largest R² of a row, ``top`` the largest activation and ``Y`` the largest label
     (of these two, only the Poisson loss makes use).
     """
-    kappa = bend(loss.numbers()[0], top, Y if loss.kind == losses.POISSON else 0.5)
+    kappa = bend.py_func(loss.numbers()[0], top, Y if loss.kind == losses.POISSON else 0.5)
     if math.isinf(kappa):
         raise ValueError(
             f"{owner} needs a loss with a bound of the form loss ≤ 2·(loss of u) + …, "
@@ -91,7 +91,7 @@ def rate_for_loss(owner: str, loss: Loss, R2: float, P: float, K: float) -> floa
     if kind == SQUARE:
         alpha = 2 * R2 * P
         return _usable(owner, 0.5 * math.sqrt(alpha) / (math.sqrt(K) + math.sqrt(alpha)) / R2)
-    kappa = bend(kind, math.inf, 0.5)
+    kappa = bend.py_func(kind, math.inf, 0.5)
     if math.isinf(kappa):
         raise ValueError(
             f"{owner} needs a loss whose slope g satisfies g² ≤ κ·loss for some κ, got "
@@ -105,7 +105,7 @@ def rate_for_loss(owner: str, loss: Loss, R2: float, P: float, K: float) -> floa
 def rate_for_horizon(owner: str, loss: Loss, R2: float, P: float, T: int) -> float:
     """Return the rate √(2P/T)/(GR), with which L ≤ L(u) + GR√(2PT) after T rounds."""
     rounds = whole(asked(owner, T=T), "T", least=1)
-    G = limits(*loss.numbers())
+    G = limits.py_func(*loss.numbers())
     if math.isinf(G):
         raise ValueError(
             f"{owner} needs a loss with a bounded slope, got {loss!r}: use from_range or from_loss"

@@ -206,8 +206,8 @@ class PNorm(FirstOrder):
         G·X·radius·√((p − 1)T), if no slope of the loss exceeds G.
 
         >>> import onlinear as ol
-        >>> ol.PNorm.from_horizon(T=50, X=1.0, p=3.0, radius=1.0, loss=ol.losses.Absolute())
-        PNorm(p=3.0, eta=0.1, radius=1.0, loss=Absolute())
+        >>> ol.PNorm.from_horizon(T=8, X=1.0, p=3.0, radius=1.0, loss=ol.losses.Absolute())
+        PNorm(p=3.0, eta=0.25, radius=1.0, loss=Absolute())
         """
         _, R2 = cls._sizes("PNorm.from_horizon", X, p)
         size = number(asked("PNorm.from_horizon", radius=radius), "radius", above=0)

@@ -74,7 +74,7 @@ def curved(loss):
 @kernel
 def bounded(loss):
     """Return whether there is a G with |g| ≤ G."""
-    return loss not in (SQUARE, SQUARED_HINGE, POISSON, MISTAKES)
+    return limits(loss, 1.0) < math.inf
 
 
 @kernel
@@ -96,7 +96,7 @@ def bend(loss, top, y):
 @kernel
 def limits(loss, p):
     """Return G with |g| ≤ G, infinity if there is none."""
-    if not bounded(loss):
+    if loss in (SQUARE, SQUARED_HINGE, POISSON, MISTAKES):
         return math.inf
     if loss == HUBER:
         return p
@@ -243,12 +243,12 @@ def words(loss: Loss, R2: str) -> tuple[str, tuple[str, ...]]:
     if kind == MISTAKES:
         return f"(L + p)/(1 − ½·max η·{R2}), L the hinge loss of u", (f"η·{R2} < 2",)
     factor = f"(L + p)/(1 − ½·max κη·{R2})"
-    G = limits(kind, p)
-    if not bounded(kind):
+    G = limits.py_func(kind, p)  # not worth compiling
+    if math.isinf(G):
         name = "2·max(e^a, y)" if kind == POISSON else "4"
         return f"{factor}, κ = {name}", (f"½κη·{R2} < 1",)
     flat = f"L + p + {0.5 * G * G:g}·η·Σ {R2}"
-    if not curved(kind):
+    if not curved.py_func(kind):
         return flat, ()
     name = "2" if kind == HUBER else "½ (.40727 if y is 0 or 1)"
     return f"the lesser of {flat} and {factor}, κ = {name}", ()
