@@ -129,6 +129,63 @@ def test_the_loss_of_wemm_is_the_weighted_loss_of_the_best_comparator(b):
     assert_allclose(losses.sum(), best(X, y, 1 / (1 - chi), b), rtol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("b", "weight", "c"), [(1.2, 1.0, 500.0), (1.2, 1.5, math.inf), (2.0, 4.0, 200.0)]
+)
+def test_wemm_with_other_weights_and_drift_has_theorem_4s_account(b, weight, c):
+    """Σ ℓ_t/(1/a_t + χ_t) is the least weighted cost of a sequence; for weight = 1 it is Σ ℓ_t."""
+    X, y = within_unit_ball(*switching_truth(np.random.default_rng(0)))
+    X, y = X[::3][:60], y[::3][:60]
+    a = oracles.wemm_weights(X, b, weight, c)
+    chi = 1 - weight / a
+    proof = ol.certificate(ol.WEMM(b=b, weight=weight, c=c), X, y)
+    losses = np.diff(proof.loss, prepend=0.0)
+    least = drifting_least_squares(X, y, b, c, a)
+    assert_allclose(np.sum(losses / (1 / a + chi)), least, rtol=1e-9)
+    assert_allclose(proof.comparator[-1], least, rtol=1e-9)
+    assert_allclose(proof.ceiling[-1], np.max(1 / a + chi) * least, rtol=1e-9)
+    if weight == 1.0:
+        assert_allclose(proof.loss[-1], least, rtol=1e-9)  # exactly, as without drift
+    else:
+        assert proof.loss[-1] < proof.ceiling[-1] < least
+
+
+def test_wemms_prediction_is_last_step_minmax_for_larger_weights_and_with_drift():
+    """Case 1 of Theorem 2 of the thesis, and what its chapter 9 asks for."""
+    rng = np.random.default_rng(0)
+    X, y = within_unit_ball(*gaussian(rng))
+    X, y = X[:5], y[:5]
+    for weight, c in ((1.0, math.inf), (3.0, math.inf), (1.0, 20.0), (2.0, 20.0)):
+        a = oracles.wemm_weights(X, 3.0, weight, c)
+        said = ol.WEMM(b=3.0, weight=weight, c=c).fit(X[:4], y[:4]).predict_one(X[4])
+        labels = np.linspace(-1e3, 1e3, 41)
+        costs = [drifting_least_squares(X, np.append(y[:4], z), 3.0, c, a) for z in labels]
+
+        def worst(guess, labels=labels, costs=costs):
+            return np.max((labels - guess) ** 2 - costs)
+
+        assert worst(said) < min(worst(said - 0.5), worst(said + 0.5))
+        if weight == 1.0:  # all labels are equally bad
+            regrets = (labels - said) ** 2 - np.array(costs)
+            assert np.ptp(regrets) < 1e-6 * np.max(costs)
+
+
+def test_a_constant_weight_of_case_1_is_ridge_regression():
+    """The a = b/(b − X²) is at least 1/(1 − χ) in every round; WEMM with it is Ridge(b − X²)."""
+    X, y = within_unit_ball(*gaussian(np.random.default_rng(0)))
+    b = 1.7  # X = 1
+    a = b / (b - 1)
+    said = oracles.arowr(X, y, r=1 / a, b=b).predictions
+    assert_allclose(predictions(ol.Ridge(b=b - 1), X, y), said, rtol=1e-9)
+    A, chi = b * np.eye(X.shape[1]), []
+    for x in X:
+        chi.append(x @ np.linalg.solve(A, x))
+        A = A + a * np.outer(x, x)
+    assert np.all(a >= 1 / (1 - np.array(chi)))
+    loss = ol.replay(ol.Ridge(b=b - 1), X, y).losses.sum()
+    assert loss <= best(X, y, np.full(len(y), a), b) * (1 + 1e-12)  # Theorem 4
+
+
 @pytest.mark.parametrize("b", [0.1, 1.0, 30.0])
 def test_the_discounted_loss_of_ridge_is_the_loss_of_the_best_comparator(b):
     X, y = heavy_tails(np.random.default_rng(0))

@@ -63,6 +63,8 @@ OTHER_FORMS = [  # of the bounds, by parameters
     ("RLS", {"forgetting": 0.99, "b": 100.0, "clip": 2.0}),
     ("CRRLS", {"forgetting": 0.9, "reset_every": 50}),
     ("Ridge", {"clip": 2.0}),
+    ("WEMM", {"b": 1.1, "weight": 2.0}),
+    ("WEMM", {"b": 2.0, "c": 1e4}),
 ]
 
 

@@ -19,7 +19,17 @@ CASES = {
     "AAR": (as_given, [{}, {"b": 0.1}, {"b": 5.0, "clip": 0.3}]),
     "RLS": (as_given, [{}, {"forgetting": 0.9}, {"forgetting": 0.97, "b": 4.0}]),
     "AROWR": (as_given, [{}, {"r": 0.2, "b": 3.0}, {"r": 50.0}]),
-    "WEMM": (within_unit_ball, [{}, {"b": 1.05}, {"b": 20.0}]),
+    "WEMM": (
+        within_unit_ball,
+        [
+            {},
+            {"b": 1.05},
+            {"b": 20.0},
+            {"b": 1.5, "weight": 1.7},
+            {"b": 3.0, "c": 1e3},
+            {"c": 1e3, "weight": 4.0},
+        ],
+    ),
     "LASER": (
         as_given,
         [

@@ -27,7 +27,7 @@ SETTINGS: dict[str, list[dict]] = {
     "ONS": [{}, {"gamma": 0.2, "epsilon": 3.0, "radius": 0.5}, {"radius": 0.9}],
     "RLS": [{}, {"forgetting": 0.9, "b": 0.2}, {"forgetting": 1.0}, {"forgetting": 0.3}],
     "Ridge": [{}, {"b": 0.05, "clip": 0.8}],
-    "WEMM": [{}, {"b": 1.3}],
+    "WEMM": [{}, {"b": 1.3}, {"b": 1.5, "weight": 2.0}, {"weight": 1.5, "c": 1e5}],
 }
 CASES = [(name, params) for name, several in SETTINGS.items() for params in several]
 IDS = [f"{name}-{n}" for name, several in SETTINGS.items() for n in range(len(several))]

@@ -17,6 +17,7 @@ import onlinear as ol
 
 NONE = np.zeros(0, dtype=np.intp)
 MEASURES = ("mse", "rmse", "mae", "r2", "correlation2", "error_quartiles")
+ROW = ("rmse", "mae", "r2", "correlation2")
 numbers = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))
 
 
@@ -107,6 +108,27 @@ def test_correlation_forgives_a_shift_and_a_factor_and_r2_does_not():
     assert run.correlation2 == pytest.approx(1.0)
     assert run.r2 < 0
     assert run.correlation2 <= 1.0
+
+
+def test_all_measures_are_one_table():
+    run = some_run()
+    table = run.measures
+    assert list(table) == [*ROW, "lower_quartile", "median", "upper_quartile"]
+    assert [table[name] for name in ROW] == [getattr(run, name) for name in ROW]
+    assert list(table.values())[len(ROW) :] == run.error_quartiles.tolist()
+    bank = some_bank()
+    for name, values in bank.measures.items():
+        assert_array_equal(values, [bank[:, k].measures[name] for k in range(3)])
+
+
+def test_a_replay_may_be_made_of_any_predictions():
+    run = ol.Replay([1, 2, 4], [1, 3, 5])
+    assert_array_equal(run.losses, [0, 1, 1])
+    assert run.bad_rows.size == 0
+    assert run[1:].mse == 1.0
+    for wrong in ([1.0], np.ones((3, 1))):
+        with pytest.raises(ValueError, match="as many predictions as labels, in one dimension"):
+            ol.Replay(wrong, [1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("rows", [0, 5])

@@ -273,6 +273,48 @@ def test_the_best_predictors_themselves():
     np.testing.assert_allclose(drifting.coef_, path[-1], rtol=1e-9)
 
 
+@pytest.mark.parametrize("b", [0.0, 0.7])
+def test_an_intercept_is_a_column_of_ones_without_a_penalty(b):
+    X, y = stream(40)
+    y = y + 100.0
+    best = hindsight.BestFixed(b, intercept=True)
+    losses = best.learn_many(X, y)
+    Z = np.column_stack([X, np.ones(40)])
+    u = np.linalg.solve(Z.T @ Z + b * np.diag([1.0] * 5 + [0.0]), Z.T @ y)
+    np.testing.assert_allclose(best.coef_, u[:-1], rtol=1e-9)
+    assert best.intercept_ == pytest.approx(u[-1])
+    np.testing.assert_allclose(best.predict(X), Z @ u, rtol=1e-9)
+    assert losses[-1] == pytest.approx(np.sum((y - Z @ u) ** 2) + b * u[:-1] @ u[:-1])
+    np.testing.assert_array_equal(losses, hindsight.best_fixed(X, y, b, intercept=True))
+    single = hindsight.BestFixed(b, intercept=True)
+    rows = [single.learn_one(x, label).loss for x, label in zip(X, y, strict=True)]
+    assert np.array(rows).tobytes() == losses.tobytes()
+    other = pickle.loads(pickle.dumps(best))
+    assert (
+        repr(other)
+        == repr(best)
+        == f"<BestFixed({b:g}, intercept=True) after 40 rounds: " + (f"{best.loss:.6g}>")
+    )
+    assert other.learn_one(X[0], 1.0).loss == best.learn_one(X[0], 1.0).loss
+
+
+def test_the_best_fixed_predictor_predicts_rows_like_those_it_has_seen():
+    X, y = stream(20)
+    plain, free = hindsight.BestFixed(), hindsight.BestFixed(intercept=True)
+    with pytest.raises(ValueError, match="not seen a row"):
+        plain.predict(X)
+    for best in (plain, free):
+        best.learn_many(X, y)
+        with pytest.raises(ValueError, match="needs 5 features, as before, got 4"):
+            best.predict(X[:, :4])
+    np.testing.assert_allclose(plain.predict(X), X @ plain.coef_, rtol=1e-12)
+    assert plain.intercept_ == 0.0
+    with pytest.raises(ValueError, match="needs 5 features, as before, got 4"):
+        free.learn_many(X[:, :4], y)
+    with pytest.raises(ValueError, match="needs intercept to be True or False, got intercept=1"):
+        hindsight.BestFixed(intercept=1)
+
+
 @pytest.mark.parametrize("best", [hindsight.BestFixed, hindsight.BestDrifting])
 def test_a_bad_row_changes_nothing(best):
     X, y = stream(20)

@@ -297,7 +297,123 @@ def test_27_of_ridge_needs_predictions_cut_to_the_range_of_the_labels():
     assert cut.loss[-1] <= bound
 
 
+def test_3_and_4_need_the_euclidean_norm_and_its_square():
+    d = 10
+    X, y = np.ones((1, d)), np.ones(1)
+    loss = ol.replay(ol.GD.from_range(X=math.sqrt(d)), X, y).losses.sum()
+    assert loss == 1.0  # of every GD, since the first prediction is 0
+    assert 9 * ol.hindsight.best_fixed(X, y, b=np.abs(X).max() ** 2)[-1] == to(".818")  # (3)
+    assert 9 * ol.hindsight.best_fixed(X, y, b=np.sum(X * X))[-1] >= loss
+    R, X = 10.0, 10.0 * ones(1)
+    proof = proved(ol.GD.from_range(X=R), X, y)
+    assert proof.loss[-1] == 1.0
+    assert 2.25 * ol.hindsight.best_fixed(X, y, b=R)[-1] == to(".2045")  # (4)
+    assert 2 * ol.hindsight.best_fixed(X, y, b=R**2)[-1] == pytest.approx(1.0)  # tight
+    assert proof.ceiling[-1] <= 1.0 + 1e-12
+
+
+def test_10_must_have_one_w_for_all_rows():
+    a, w_0, x, y = 1.0, 1.0, 1.0, 1.0
+    trial = np.linspace(-1, 1, 2001)  # values of w_1
+    penalty = a * trial**2 / abs(w_0)
+    assert min(penalty + (y - w_0 * x) ** 2) == pytest.approx(0.0)  # (10): the loss of w_0
+    assert min(penalty + (y - trial * x) ** 2) == pytest.approx(0.5)
+    proof = proved(ol.CIRR(a=a, floor=0.0), [[x]], [y])
+    assert proof.comparator[-1] == pytest.approx(0.5)  # y² − b²/A, as Lemma 1 says
+
+
+def test_theorem_1_of_cirr_needs_a_cut_to_the_range_of_the_labels():
+    a, X, y = 1e-3, np.append(np.ones(16), 4.0)[:, None], np.ones(16)
+    model = ol.CIRR(a=a).fit(X[:16], y)
+    said = model.predict_one(X[16])
+    q = 16 / (a / abs(model.coef_[0]) + 32)  # xᵀA⁻¹x
+    assert said == to("1.99994")
+
+    def worst(guess, said=said):  # (19): the labels ±1 are the worst
+        return max(2 * label * (said - guess) + q + guess**2 for label in (-1.0, 1.0))
+
+    def printed(guess, said):  # (20)
+        return 2 * (said - guess) + guess**2
+
+    assert (worst(said), worst(1.0)) == (to("4.500"), to("3.500"))
+    guesses = np.linspace(-3, 3, 601)
+    for value in (said, 0.3, -0.5, -2.0):
+        assert min(guesses, key=lambda g, v=value: printed(g, v)) == pytest.approx(1.0)
+        best = min(guesses, key=lambda g, v=value: worst(g, v))
+        assert best == pytest.approx(np.clip(value, -1, 1), abs=0.01)
+
+
+def test_the_displays_of_lemma_3_and_remark_2_lack_a_square():
+    a, w = 1.0, 2.0
+    assert (a**2 * w, (a * w) ** 2) == (2.0, 4.0)  # said to be ≥
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        D, w = rng.normal(size=(3, 4)), rng.normal(size=4)
+        assert np.sum(D**2) * np.sum(w**2) >= np.sum((D @ w) ** 2)
+
+
+def test_lemma_4_of_cirr_needs_the_weights_of_the_round_before():
+    before, after = 0.5, 1.0
+    assert (after**2 / before, after**2) == (2.0, 1.0)  # said to be ≤
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        before, after = 1 + rng.exponential(size=3), rng.normal(size=3)
+        assert np.sum(after**2 / before) <= np.sum(after**2)
+
+
+LOST = ((30, "62.8", "61.9"), (60, "113.0", "113.1"), (90, "155.6", "155.7"))  # k, and the losses
+
+
+def test_no_function_of_the_best_loss_bounds_cirr_and_oslog():
+    for k, of_cirr, of_oslog in LOST:
+        X = np.array([[1.0, 0.001]] * k + [[0.0, 1.0]] * (2 * k))
+        y = np.ones(3 * k)
+        assert np.abs(y - X @ [0.999, 1.0]).max() < 1e-15  # L* = 0
+        _, C, P = path(X, y)
+        assert 0.5 <= C <= P <= 2.0
+        cirr = proved(ol.CIRR(floor=0.0), X, y)
+        oslog = proved(ol.OSLOG(floor=0.0, clip=1.0), X, y)
+        assert (cirr.loss[-1], oslog.loss[-1]) == (to(of_cirr), to(of_oslog))
+
+
 # --- Herbster & Warmuth: C-GD, C-EGU, C-EG ------------------------------------------------------
+
+
+def logistic(a):
+    return 1 / (1 + math.exp(-a))
+
+
+def non_convex(X, N):
+    """One row in N is (X, 0), the others are (1, 1): 400N rows."""
+    x, y = np.ones(400 * N), np.ones(400 * N)
+    x[::N], y[::N] = X, 0.0
+    return x, y
+
+
+def test_gradient_descent_on_the_square_of_a_logistic_has_no_bound():
+    for X, N, ratio in ((10.0, 8, "2.0"), (100.0, 50, "12.4"), (1000.0, 500, "125.")):
+        x, y = non_convex(X, N)
+        w = loss = 0.0
+        for each, label in zip(x.tolist(), y.tolist(), strict=True):
+            p = logistic(w * each)
+            loss += 0.5 * (p - label) ** 2
+            w -= (p - label) * p * (1 - p) * each / (4 * X * X)
+        of_u = sum(0.5 * (1 / (1 + np.exp(-50 * x)) - y) ** 2)
+        assert loss / of_u == to(ratio)
+        if N == 50:
+            assert (loss, of_u, w) == (to("2489.8"), to("200.0"), to("-.0087"))
+        model = ol.GD.from_range(X=X, loss=ol.losses.Logistic())
+        proof = proved(model, x[:, None], y)
+        run = ol.replay(ol.GD.from_range(X=X, loss=ol.losses.Logistic()), x[:, None], y)
+        squares = np.cumsum((run.predictions - y) ** 2)
+        assert np.all(squares <= 0.4073 * proof.loss)
+        assert np.all(proof.loss <= proof.ceiling)
+    v = np.linspace(-0.05, 0.05, 100_001)  # X = 100, N = 50
+    mean = (49 * 0.5 * (1 / (1 + np.exp(-v)) - 1) ** 2 + 0.5 / (1 + np.exp(-100 * v)) ** 2) / 50
+    least = mean.argmin()
+    assert 0 < least < v.size - 1  # a local minimum
+    assert (v[least], mean[least]) == (to("-.0087"), to(".1244"))
+    assert to(".0100") == 0.5 / 50  # the mean loss at infinity
 
 
 def test_lemma_13_and_theorem_16_fail_in_a_box_with_unequal_offsets():
@@ -424,6 +540,21 @@ def test_lemma_2_of_the_filter_holds_with_the_new_gain(old_gain):
             A, w, room = lemma_2(A, w, x, y, u, old_gain=old_gain)
             found += room < -1e-9
     assert (found > 0) == old_gain  # 18 of 2,000, and none
+
+
+def test_the_mean_margin_after_3_needs_a_sample_chosen_without_the_labels():
+    def mean(**settings):
+        margins = []
+        for labels in itertools.product((-1, 1), repeat=2):
+            model = ol.filtering.RidgeFilter(c=0.0, **settings)  # forwards if the margin is ≥ 0
+            for label in labels:
+                if model.decide([1.0]) or settings:
+                    model.feedback([1.0], label)
+            margins.append(model.margin([1.0]))
+        return np.mean(margins)
+
+    assert mean() == pytest.approx(-1 / 24)
+    assert mean(feedback="full") == pytest.approx(0.0)  # the formula, for u = 0
 
 
 def simple_fil(delta, n, rng):

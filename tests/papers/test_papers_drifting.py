@@ -118,6 +118,15 @@ def test_arcor_is_ahead_of_nlms_and_arowr_last(arcor):
     assert arcor.numbers["drifting, ARCOR, q = 3"] > 1.15 * arcor.numbers["drifting, NLMS"]
 
 
+def test_aa_and_ridge_regression_are_close_to_arowr(arcor):
+    assert arcor.claim("ridge-close").holds
+    assert arcor.claim("aa-close").holds
+    for panel in ("drifting", "drifting and switching"):
+        same = arcor.numbers[f"{panel}, ridge regression / AROWR"]
+        assert same == pytest.approx(1, rel=1e-9)  # b = r: the same learner
+        assert arcor.numbers[f"{panel}, AAR / AROWR"] == pytest.approx(1, abs=0.05)
+
+
 @pytest.mark.parametrize("name", ["laser", "arcor"])
 def test_every_panel_has_a_curve_for_each_learner(request, name):
     outcome = request.getfixturevalue(name)

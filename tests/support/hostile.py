@@ -132,7 +132,10 @@ def setting(name, rng, X, y):
         forgetting = float(rng.choice([0.3, 0.7, 0.9, 0.99, 1.0]))
         return {"forgetting": forgetting, "reset_every": int(rng.integers(1, 60))}
     if name == "WEMM":
-        return {"b": longest * float(rng.choice([1.01, 1.5, 10])) + 1e-6}
+        ratio = float(rng.choice([1.01, 1.5, 10]))
+        least = 1.1 * len(y) * longest * ratio / (ratio - 1) + 1e-6  # the c for which all χ < 1
+        c = float(least * 10 ** rng.uniform(0, 2)) if maybe else math.inf
+        return {"b": longest * ratio + 1e-6, "weight": float(rng.choice([1, 1, 1.3, 5])), "c": c}
     if name == "ARCOR":
         q = float(rng.choice([1, 1.3, 2, 4, math.inf]))
         return {"r": any_size, "radius": float(10 ** rng.uniform(-1, 1)), "q": q}

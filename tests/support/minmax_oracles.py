@@ -5,11 +5,15 @@ import math
 import numpy as np
 
 
-def drifting_least_squares(X, y, b, c):
-    """Return the least of b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ (y_s − u_sᵀx_s)² over u_1..u_T.
+def drifting_least_squares(X, y, b, c, weights=None):
+    """Return the least of b‖u_1‖² + c Σ‖u_{s+1} − u_s‖² + Σ a_s(y_s − u_sᵀx_s)² over u_1..u_T.
 
-    With c = ∞ there is one u. Solved as one stacked least-squares problem.
+    The ``weights`` a_s are 1 if they are not given. With c = ∞ there is one u. Solved as one
+    stacked least-squares problem.
     """
+    if weights is not None:
+        root = np.sqrt(weights)
+        X, y = root[:, None] * X, root * y
     T, d = X.shape
     if math.isinf(c):
         rows = np.vstack([math.sqrt(b) * np.eye(d), X])

@@ -11,7 +11,7 @@ from onlinear._engine import loops
 from onlinear._engine.step import Step
 from onlinear._numerics import linalg
 from onlinear._updates import ball_projection, gaussian, p_norms
-from onlinear.algorithms import _forgetting, cirr, driftnetwork, eg, gd
+from onlinear.algorithms import _forgetting, cirr, driftnetwork, eg, gd, wemm
 
 
 class Interpreted(Step):
@@ -176,7 +176,12 @@ SIGN = {
     },
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
-    **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "PNorm", "WEMM")},
+    **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "PNorm")},
+    "WEMM": mutant(
+        L["WEMM"],
+        axpy=backwards,
+        learn_weighted=rebound(wemm.learn_weighted, learn_given=later(learn_backwards)),
+    ),
     **{
         name: mutant(L[name], descend=rebound(gd.descend, axpy=backwards)) for name in ("GD", "OGD")
     },

@@ -72,21 +72,42 @@ def arowr(X, y, r=1.0, b=1.0):
     return Run(np.array([fit(t)[0] @ X[t] for t in _t(X)]), w, inv(A))
 
 
-def wemm_weights(X, b):
-    """Return the a_t = 1/(1 − x_tᵀA_{t−1}⁻¹x_t) of thesis (3.17)."""
+def wemm_weights(X, b, weight=1.0, c=np.inf):
+    """Return the a_t = weight/(1 − x_tᵀA_{t−1}⁻¹x_t), (3.17) of the thesis for weight = 1.
+
+    With drift, A_{t−1}⁻¹ + I/c is in the place of A_{t−1}⁻¹ from t = 2 on.
+    """
     A, weights = b * np.eye(X.shape[1]), []
-    for x in X:
-        weights.append(1 / (1 - x @ solve(A, x)))
+    for t, x in enumerate(X):
+        if t > 0 and c < np.inf:
+            A = inv(inv(A) + np.eye(x.size) / c)
+        weights.append(weight / (1 - x @ solve(A, x)))
         A = A + weights[-1] * np.outer(x, x)
     return np.array(weights)
 
 
-def wemm(X, y, b=2.0):
+def wemm(X, y, b=2.0, weight=1.0, c=np.inf):
     """Thesis Figure 3.2: ŷ = b_{t−1}ᵀA_{t−1}⁻¹x_t, a batch problem with the weights a_t."""
-    a = wemm_weights(X, b)
+    a = wemm_weights(X, b, weight, c)
+    if c < np.inf:
+        return weighted_laser(X, y, a, b, c)
     predictions = [weighted_least_squares(X[:t], y[:t], a[:t], b)[0] @ X[t] for t in _t(X)]
     w, A = weighted_least_squares(X, y, a, b)
     return Run(np.array(predictions), w, inv(A))
+
+
+def weighted_laser(X, y, a, b, c):
+    """Thesis (5.3) and (5.4) with weights a_t, predictions of the last minimiser u_{t−1}."""
+    D, e, predictions = b * np.eye(X.shape[1]), np.zeros(X.shape[1]), []
+    for t, (x, label, weight) in enumerate(zip(X, y, a, strict=True)):
+        w = solve(D, e)
+        predictions.append(w @ x)
+        if t > 0:
+            D = inv(inv(D) + np.eye(x.size) / c)
+            e = D @ w
+        D = D + weight * np.outer(x, x)
+        e = e + weight * label * x
+    return Run(np.array(predictions), solve(D, e), inv(D))
 
 
 # --- second order, drifting ---------------------------------------------------------------------

@@ -45,7 +45,7 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
         {"learner": ol.LASER()},
         {"learner": ol.ARCOR(r=0.3, radius=0.6, q=1.0), "intercept": False},
     ),
-    "WEMM": ({}, {"b": 1.3}),
+    "WEMM": ({}, {"b": 1.3, "weight": 1.5, "c": 1e5}),
 }
 # more settings, with losses for which the labels of the stream below are labels
 WITH_LOSS: list[tuple[str, dict]] = [

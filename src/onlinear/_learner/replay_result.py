@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,12 @@ from onlinear.losses import SQUARED, Loss
 __all__ = ["BankReplay", "Replay"]
 
 QUARTILES = ("lower quartile of y − ŷ", "median", "upper quartile")
+MEASURES = ("rmse", "mae", "r2", "correlation2")
+OF_ERROR = ("lower_quartile", "median", "upper_quartile")
+
+
+def _no_rows() -> np.ndarray:
+    return np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +28,8 @@ class Replay:
 
     Measures leave out bad rows that were skipped; a measure is NaN if no row is left. ``run[rows]``
     is the replay of some rows only, ``rows`` being a slice, a mask or an array of row numbers:
-    ``run[100:].rmse`` is the error after the first hundred rows.
+    ``run[100:].rmse`` is the error after the first hundred rows. ``Replay(predictions, labels)``
+    has the measures of any other predictions.
 
     Attributes
     ----------
@@ -49,8 +56,17 @@ class Replay:
 
     predictions: np.ndarray
     labels: np.ndarray
-    bad_rows: np.ndarray
+    bad_rows: np.ndarray = field(default_factory=_no_rows)
     loss: Loss = SQUARED
+
+    def __post_init__(self) -> None:
+        for name in ("predictions", "labels"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+        if self.predictions.ndim != 1 or self.predictions.shape != self.labels.shape:
+            raise ValueError(
+                "Replay needs as many predictions as labels, in one dimension, got arrays of the "
+                f"shapes {self.predictions.shape} and {self.labels.shape}"
+            )
 
     def __len__(self) -> int:
         return int(self.predictions.size)
@@ -135,6 +151,19 @@ class Replay:
         The three quartiles are the LQE, MQE and UQE of Jamil & Bouchachia's tables.
         """
         return measures.quartiles_of_error(*self._scored)
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """All measures of Jamil & Bouchachia's tables, and R², by name.
+
+        >>> import onlinear as ol
+        >>> run = ol.Replay([1.0, 2.0, 4.0], [1.0, 3.0, 5.0])
+        >>> {name: round(value, 3) for name, value in run.measures.items()}
+        {'rmse': 0.816, 'mae': 0.667, 'r2': 0.75, 'correlation2': 0.964,
+         'lower_quartile': 0.5, 'median': 1.0, 'upper_quartile': 1.0}
+        """
+        found = {name: float(getattr(self, name)) for name in MEASURES}
+        return found | dict(zip(OF_ERROR, self.error_quartiles.tolist(), strict=True))
 
     def __repr__(self) -> str:
         """Show the number of rows and the mean squared error, or the mean of another loss."""
@@ -274,6 +303,15 @@ class BankReplay:
     def error_quartiles(self) -> np.ndarray:
         """Quartiles of the errors y − ŷ, a row for each learner: lower, median, upper."""
         return np.array(self._each(lambda run: run.error_quartiles)).reshape(-1, 3)
+
+    @property
+    def measures(self) -> dict[str, np.ndarray]:
+        """All measures of Jamil & Bouchachia's tables, and R², by name: arrays over the learners.
+
+        ``pandas.DataFrame(run.measures, index=run.learners)`` is a table of them.
+        """
+        found = {name: np.asarray(getattr(self, name)) for name in MEASURES}
+        return found | dict(zip(OF_ERROR, self.error_quartiles.T, strict=True))
 
     def __repr__(self) -> str:
         """Show the numbers of rows and learners, and the least mean squared error of a learner."""

@@ -26,6 +26,10 @@ class Running:
         """Return the penalties given to the constructor."""
         raise NotImplementedError
 
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        """Return the columns that are fitted, for a row or a table."""
+        return X
+
     def __repr__(self) -> str:
         """Show the penalties and the least penalised loss so far."""
         prices = ", ".join(f"{price:g}" for price in self._prices())
@@ -53,7 +57,8 @@ class Running:
 
     def learn_one(self, x: Any, y: Any) -> Self:
         """Add one row; return the object itself."""
-        self._ledger.add_one(checks.row(x, None, self._names), checks.label(y))
+        row = checks.row(x, None, self._names)
+        self._ledger.add_one(self._columns(row), checks.label(y))
         self._names = self._names or checks.row_names(x)
         self._rounds += 1
         return self
@@ -64,7 +69,8 @@ class Running:
         X, names = checks.table(X)
         if self._names is not None and names is not None:
             checks.same_names(self._names, names)
-        optimum: np.ndarray = self._ledger.add(X, checks.labels(y, X.shape[0]), names)[0]
+        labels = checks.labels(y, X.shape[0])
+        optimum: np.ndarray = self._ledger.add(self._columns(X), labels, names)[0]
         self._names = self._names or names
         self._rounds += X.shape[0]
         return optimum

@@ -2,6 +2,9 @@
 
     min over u of  b‖u‖² + Σ (y_s − uᵀx_s)²,   b ≥ 0
 
+With an intercept, a constant is added to uᵀx_s, without a penalty: x_s gets one more entry, which
+is 1. For b = 0 and rows of full rank, u is the best linear unbiased estimator (BLUE).
+
 The triangular factor R of the QR decomposition of the rows (and of √b I), with the transformed
 labels, is updated by plane (Givens) rotations. A new row (x, y) is rotated into R entry by entry,
 and the squared remainder of y is added to the minimum. Nothing is inverted, so columns may be
@@ -69,6 +72,8 @@ class BestFixed(Running):
     ----------
     b : float, default 0.0
         Penalty on ‖u‖², b ≥ 0; 0 is plain least squares.
+    intercept : bool, default False
+        Whether predictions are uᵀx plus a constant, which has no penalty.
 
     Examples
     --------
@@ -80,43 +85,96 @@ class BestFixed(Running):
     2.0
     >>> best.coef_.round(9)
     array([2.])
+
+    ``predict`` has the predictions of the best u; a :class:`onlinear.Replay` has their errors:
+
+    >>> import onlinear as ol
+    >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 6.0]
+    >>> best = BestFixed(intercept=True)
+    >>> _ = best.learn_many(X, y)
+    >>> round(ol.Replay(best.predict(X), y).rmse, 3)
+    0.236
     """
 
-    def __init__(self, b: float = 0.0) -> None:
-        super().__init__(least_squares("BestFixed", b))
-        self.b = b
+    def __init__(self, b: float = 0.0, intercept: bool = False) -> None:
+        super().__init__(least_squares("BestFixed", b, intercept))
+        self.b, self.intercept = b, bool(intercept)
 
-    def _prices(self) -> tuple[float]:
-        return (self.b,)
+    def _prices(self) -> tuple[Any, ...]:
+        return (self.b, self.intercept) if self.intercept else (self.b,)
+
+    def __repr__(self) -> str:
+        """Show the penalty and the least penalised loss so far."""
+        price = f"{self.b:g}" + ", intercept=True" * self.intercept
+        return f"<BestFixed({price}) after {self._rounds} rounds: {self.loss:.6g}>"
+
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        if not self.intercept:
+            return X
+        if self._ledger.state is not None and X.shape[-1] != self._ledger.width - 1:
+            raise ValueError(
+                f"{type(self).__name__} needs {self._ledger.width - 1} features, as before, got "
+                f"{X.shape[-1]}"
+            )
+        return np.concatenate([X, np.ones((*X.shape[:-1], 1))], axis=-1)
+
+    def _solution(self) -> np.ndarray:
+        """Return the best fixed u and, if there is one, its constant."""
+        _, R, _ = self._state()
+        return np.asarray(np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0])
 
     @property
     def coef_(self) -> np.ndarray:
         """The best fixed u; the one of least norm if there are several."""
-        _, R, _ = self._state()
-        return np.asarray(np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0])
+        return self._solution()[: -1 if self.intercept else None]
+
+    @property
+    def intercept_(self) -> float:
+        """The constant added to uᵀx; 0 without an intercept."""
+        return float(self._solution()[-1]) if self.intercept else 0.0
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predictions of the best fixed u for the rows of a table."""
+        X, names = checks.table(X)
+        if self._names is not None and names is not None:
+            checks.same_names(self._names, names)
+        u = self._solution()
+        columns = self._columns(X)
+        if columns.shape[1] != u.size:
+            raise ValueError(f"X needs {u.size} features, as before, got {columns.shape[1]}")
+        return np.asarray(columns @ u)
 
 
-def least_squares(owner: str, b: float) -> Account:
-    """Return how to compute the least penalised loss: initial state, step and parameters."""
-    price = checks.number(checks.asked(owner, b=b), "b", least=0)
+def least_squares(owner: str, b: float, intercept: bool = False) -> Account:
+    """Return how to compute the least penalised loss: initial state, step and parameters.
+
+    With an intercept, the last column has no penalty.
+    """
+    given = checks.asked(owner, b=b, intercept=intercept)
+    price = checks.number(given, "b", least=0)
+    free = checks.choice(given, "intercept", (True, False))
 
     def init(d: int) -> tuple[np.ndarray, ...]:
+        squares = np.full(d, price)
+        if free:
+            squares[-1] = 0.0
         R = np.zeros((d, d + 1))
-        np.fill_diagonal(R, math.sqrt(price))
-        return np.zeros(1), R, np.full(d, price)
+        np.fill_diagonal(R, np.sqrt(squares))
+        return np.zeros(1), R, squares
 
     return Account(owner, init, step, ())
 
 
-def best_fixed(X: Any, y: Any, b: float = 0.0) -> np.ndarray:
+def best_fixed(X: Any, y: Any, b: float = 0.0, intercept: bool = False) -> np.ndarray:
     """Return, after each round, the least b‖u‖² + loss of any fixed predictor.
 
     The result is exact up to rounding, also with collinear columns (b = 0 is least squares). A
-    column counts as collinear if the columns before it explain all but 1e-12 of its length. Costs
-    O(d²) per round. ``BestFixed(b)`` also has the predictor itself, as ``coef_``.
+    column counts as collinear if the columns before it explain all but 1e-12 of its length. With
+    ``intercept=True``, the predictor is uᵀx plus a constant. Costs O(d²) per round.
+    ``BestFixed(b, intercept)`` also has the predictor itself, as ``coef_`` and ``intercept_``.
 
     >>> import numpy as np
     >>> best_fixed(np.ones((3, 1)), [1.0, 1.0, 1.0], b=1.0)  # at u = 1/2, 2/3, 3/4
     array([0.5       , 0.66666667, 0.75      ])
     """
-    return Running(least_squares("best_fixed", b)).learn_many(X, y)
+    return BestFixed(b, intercept).learn_many(X, y)

@@ -17,13 +17,17 @@ MODULES = {
     "laser-fig-3-1": "thesis.fig_3_1",
     "laser-table-4-1": "thesis.table_4_1",
     "laser-sec-6-1": "thesis.sec_6_1",
+    "laser-lower-bound": "thesis.lower_drift",
+    "aar-lower-bound": "thesis.lower_log",
     "laser-fig-7-1": "thesis.fig_7_1",
     "arcor-fig-2": "arcor.fig_2",
     "cirr-table-2": "cirr.table_2",
     "cirr-table-3": "cirr.table_3",
     "filtering-fig-1": "filtering.fig_1",
+    "filtering-lower-bound": "filtering.lower_bound",
     "tracking-fig-2-4": "tracking.fig_2_4",
     "tracking-theorems": "tracking.theorems",
+    "tracking-lower-bound": "tracking.lower_sparse",
 }
 NAMES = tuple(MODULES)
 

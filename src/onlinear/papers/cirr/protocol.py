@@ -50,12 +50,13 @@ class Row(NamedTuple):
 
 END = "at the end of its grid"
 MEASURES = ("RMSE", "R²", "MAE", "LQE", "MQE", "UQE")
+OURS = ("rmse", "correlation2", "mae", "lower_quartile", "median", "upper_quartile")
 
 
 def row(y: np.ndarray, predictions: np.ndarray) -> Row:
     """Return the paper's error measures; R² in the paper is the squared correlation of y and ŷ."""
-    run = _run(y, predictions)
-    return Row(run.rmse, run.correlation2, run.mae, *run.error_quartiles.tolist())
+    found = _run(y, predictions).measures
+    return Row(*(found[name] for name in OURS))
 
 
 def rmse(y: np.ndarray, predictions: np.ndarray) -> float:
@@ -67,7 +68,7 @@ def _run(y: np.ndarray, predictions: np.ndarray) -> ol.Replay:
     """Return a ``Replay``, whose error measures are all NaN if one of the predictions is NaN."""
     if np.isnan(predictions).any():  # Replay would leave this row out
         predictions = np.full(y.size, np.nan)
-    return ol.Replay(predictions, y, np.zeros(0, dtype=np.intp))
+    return ol.Replay(predictions, y)
 
 
 def apart(printed: str, value: float) -> float:
@@ -103,10 +104,9 @@ def predicted(
 
 def blue(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the in-sample predictions of BLUE, which is least squares with an intercept."""
-    Z = np.column_stack([np.ones(len(y)), X])
-    best = ol.hindsight.BestFixed()
-    best.learn_many(Z, y)
-    return np.asarray(Z @ best.coef_)
+    best = ol.hindsight.BestFixed(intercept=True)
+    best.learn_many(X, y)
+    return best.predict(X)
 
 
 def grids(X: np.ndarray, y: np.ndarray, every: int = 1) -> dict[str, list[ol.Learner]]:
