@@ -26,6 +26,7 @@ from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.report import report
 from onlinear._learner.base import Learner
 from onlinear._learner.loading import load
+from onlinear._learner.measures import Calibration
 from onlinear._learner.merging import merge
 from onlinear._learner.replay_result import BankReplay, Replay
 from onlinear._state_files.file_format import StateFileError
@@ -53,6 +54,7 @@ __all__ = [
     "AppleTasting",
     "Bank",
     "BankReplay",
+    "Calibration",
     "Certificate",
     "Certified",
     "Filter",
