@@ -257,7 +257,7 @@ def hostile(change):
         lambda h, a: h.pop("names"),
         lambda h, a: h.update(names="abcde"),
         lambda h, a: h.update(names=["a", "b", "c", "d", 5]),
-        lambda h, a: h.update(story=3),
+        lambda h, a: h.update(story=4),
         lambda h, a: h.update(story=1),
         lambda h, a: h.update(seen=-1),
         lambda h, a: h.update(seen=301),
