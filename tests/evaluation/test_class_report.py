@@ -97,7 +97,7 @@ def test_the_report_shows_accuracy_log_loss_and_calibration():
     assert np.mean(windows) == pytest.approx(run.accuracy, abs=0.02)
     over_time = drawn["Log loss over time"].traces
     assert np.mean(over_time[0]["y"]) == pytest.approx(run.log_loss, abs=0.02)
-    assert over_time[1]["name"] == "mean of y so far"
+    assert over_time[1]["name"] == "share of 1 so far"
     observed = next(t for t in drawn["Observed frequency"].traces if t["name"] == "observed")
     found = run.calibration(BINS)
     there = found.counts > 0

@@ -186,7 +186,9 @@ def _telling(
     if kept is None:
         if learner._state is not None:
             raise UsageError("--report needs a run from its first row, not a trained model")
-        return Story(learner, columns.names, columns.target)
+        classes = columns.classes.names
+        target = f"{columns.target} = {classes[1]}" if classes else columns.target
+        return Story(learner, columns.names, target)
     if kept.story is None:
         raise UsageError("--report needs a run from its first row: --force starts over")
     return Story.restored(learner, *kept.story)

@@ -1,7 +1,6 @@
 """The report's sections for a learner of classes: accuracy over time, and calibration."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,12 @@ def calibration_parts(story: Recorder) -> list[Part]:
         "showlegend": False,
     }
     charts = [
-        Chart(heading, "", drawn, _layout(drawn, axis))
+        Chart(
+            heading,
+            "",
+            drawn,
+            scaled(drawn, "predicted probability", axis, height=320, whole=False),
+        )
         for heading, axis, drawn in (
             ("Observed frequency", "observed frequency", traces),
             ("How often", "rows", [bars]),
@@ -97,9 +101,3 @@ def calibration_parts(story: Recorder) -> list[Part]:
         "predicted before its label was learnt."
     )
     return [Panels("Calibration", words, charts)]
-
-
-def _layout(traces: list[dict[str, Any]], axis: str) -> dict[str, Any]:
-    layout = scaled(traces, "predicted probability", axis, height=320, whole=False)
-    layout["xaxis"]["range"] = [0, 1]
-    return layout

@@ -1,7 +1,4 @@
-"""What a report calls a loss, its average over rows, and the running mean that it is compared with.
-
-The names of the classes stand for the labels of a classifier; without them, the labels do.
-"""
+"""What a report calls a loss, its average, and the running mean that it is compared with."""
 
 from typing import NamedTuple
 
@@ -27,7 +24,7 @@ def words_for(loss: Loss) -> LossWords:
     if loss == SQUARED:
         return LossWords("squared loss", "root mean squared error", "mean of y so far")
     if has_probabilities(loss):
-        return LossWords("log loss", "log loss", "mean of y so far")
+        return LossWords("log loss", "log loss", "share of 1 so far")
     usual = "mean of y so far" if classes_of(loss) is None else "most frequent label so far"
     return LossWords(f"loss by {loss!r}", f"mean loss by {loss!r}", usual)
 
