@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._engine.bulk import Bulk
-from onlinear._engine.step import DOMAIN, FINE, Step, Tally
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import (
     COMPARATOR,
@@ -29,19 +29,19 @@ from onlinear._learner.bounds.guarantee import (
     FACTOR,
     Guarantee,
     Path,
-    competitor,
     enter,
     lose,
-    take_in,
+    tallied,
     unknown,
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._learner.classifier import Classifier
-from onlinear._numerics.linalg import dot, kernel, symv
+from onlinear._numerics.linalg import ROUNDING, dot, kernel, rounding_of, symv
 from onlinear._updates.gaussian import (
     Gaussian,
     covariance_times,
     gaussian,
+    learn,
     learn_later,
     moves,
     settle,
@@ -106,31 +106,36 @@ def step(state, params, x, y, work):
 
 
 # in a tally, after the comparator, factor and extra: how many rows were learnt, how many of them
-# were no mistakes, and Σ (1 − (1 − ym)²/(1 + χ/r)) over the rows learnt
+# were no mistakes, and Σ (1 − (1 − ym)²·r/(r + χ)) over the rows learnt
 LEARNT, RIGHT, GAINED = range(EXTRA + 1, EXTRA + 4)
 
 
 @Tally
 def bound(state, params, x, y, work):
-    """Add a row to the bounds of AROW, which need its recursion, with Σ/r in place of Σ.
+    """Add a row to the bounds of AROW, which run its rounds again.
 
     The rows learnt are those with a margin y·m below ``margin``. Over these rows, in exact
-    arithmetic, Σ (y − m)²/(1 + χ/r) is the minimum over u of rb‖u‖² + Σ (y − uᵀx)².
+    arithmetic, Σ (y − m)²·r/(r + χ) is the minimum over u of rb‖u‖² + Σ (y − uᵀx)².
     """
     tally, notes, t, w, S = state
-    (margin,) = params
+    r, _, margin = params
     m = dot(w, x)
     gain, factor = 0.0, tally[FACTOR]
     if learns(margin, m, y):
         v = work[0]
         symv(S, x, v)
-        gain, chi, rule = take_in((t, w, S), 0.0, x, y, v, dot(x, v), work[1])
-        if rule != FINE:
-            return lose(tally, notes, rule, gain)
-        factor = max(factor, 1.0 + chi)
+        chi = dot(x, v)
+        left = chi * (r / (r + chi))  # xᵀΣx after this row, unless rounding prevents it
+        gain = (y - m) * (y - m) * (r / (r + chi))
+        factor = max(factor, 1.0 + chi / r)
+        if learn((t, w, S), x, y - m, v, chi, r, work[1]) != FINE:
+            return lose(tally, notes, OVERFLOW, gain)
+        if 0.0 < left <= rounding_of(S, x):
+            return lose(tally, notes, DOMAIN, left)
         tally[LEARNT] += 1.0
         tally[RIGHT] += 1.0 if y * m > 0.0 else 0.0
-        tally[GAINED] += 1.0 - gain
+        # Σ has an error of about ROUNDING times its largest value so far, in the direction of x
+        tally[GAINED] += min(1.0, 1.0 - gain + ROUNDING * (3 + x.size) * factor)
     return enter(tally, notes, tally[COMPARATOR] + gain, factor, 0.0)
 
 
@@ -211,6 +216,9 @@ class AROW(Classifier):
             case = "AROW with a margin below 1, unless weights to compare with are given"
             return unknown("AROW", case)._replace(loss=self._loss)
 
+        def begin(d: int) -> tuple[np.ndarray, ...]:
+            return tallied(*gaussian(d, b), extra=3)
+
         def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return price_of_mistakes(penalty, path, tally)
 
@@ -221,7 +229,7 @@ class AROW(Classifier):
         return Guarantee(
             "squared hinge loss ≤ comparator · (1 + max χ/r), over the rows learnt",
             f"min over u of {penalty:g}·‖u‖² + Σ (y − uᵀx)², over the rows learnt",
-            Account("AROW", lambda d: competitor(d, penalty, extra=3), bound, (margin,)),
+            Account("AROW", begin, bound, (r, b, margin)),
             mistakes,
             price,
             loss=SquaredHinge() if search else Mistakes(),
