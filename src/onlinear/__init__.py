@@ -25,6 +25,7 @@ from onlinear._evaluation.regret_plot import regret_plot
 from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.report import report
 from onlinear._learner.base import Learner
+from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.loading import load
 from onlinear._learner.measures import Calibration
 from onlinear._learner.merging import merge
@@ -57,6 +58,7 @@ __all__ = [
     "Calibration",
     "Certificate",
     "Certified",
+    "ClassReplay",
     "Filter",
     "FilterReplay",
     "KeyStatistics",

@@ -70,7 +70,8 @@ def model_page(model: Any) -> str:
     facts["rows learnt"] = model.rounds_ if learnt else 0
     facts["rows skipped"] = model.n_skipped_ or None
     more = []
-    if learnt and (weights := getattr(model, "coef_", None)) is not None:
+    weights = getattr(model, "coef_", None) if learnt else None
+    if weights is not None and weights.ndim == 1:  # 2 for more than two classes
         names = getattr(model, "feature_names_in_", None)
         more.append(_coefficients(weights, names, getattr(model, "intercept_", None)))
     if learnt and hasattr(model, "explain"):

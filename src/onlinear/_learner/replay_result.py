@@ -182,7 +182,7 @@ class BankReplay:
         The predictions of each row, made before its label was learnt, in one column per learner;
         NaN where a learner skipped a bad row that it could not predict.
     labels : array
-        The labels, one per row.
+        The labels, one per row; one column per learner if the learners code labels differently.
     skipped : array of bool
         True where a learner with ``on_bad="skip"`` skipped a row; one column per learner.
     learners : tuple of str
@@ -224,7 +224,7 @@ class BankReplay:
             chosen = np.arange(self.predictions.shape[1])[some]
             return BankReplay(
                 self.predictions[rows][:, some],
-                self.labels[rows],
+                self.labels[rows] if self.labels.ndim == 1 else self.labels[rows][:, some],
                 self.skipped[rows][:, some],
                 tuple(names[some]) if self.learners else (),
                 tuple(self.loss[k] for k in chosen) if self.loss else (),
@@ -235,7 +235,8 @@ class BankReplay:
         """Return the replay of learner k, as if it had been replayed alone."""
         loss = self.loss[k] if self.loss else SQUARED
         bad = np.flatnonzero(self.skipped[:, k])
-        return Replay(self.predictions[:, k], self.labels, bad, loss)
+        labels = self.labels if self.labels.ndim == 1 else self.labels[:, k]
+        return Replay(self.predictions[:, k], labels, bad, loss)
 
     def _each(self, what: Callable[[Replay], Any]) -> list[Any]:
         return [what(self.learner(k)) for k in range(self.predictions.shape[1])]

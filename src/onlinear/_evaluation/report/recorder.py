@@ -58,6 +58,7 @@ class Recorder(GuardedBy):
                 "a report begins with the first row, got "
                 f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} rows"
             )
+        model._check_one("a report")
         model._numbers()
         self.model = model
         self.names, self.target = list(names), target
@@ -141,7 +142,7 @@ class Recorder(GuardedBy):
         If a row is refused, or on Ctrl-C, the learner and the record are left unchanged.
         """
         X, _ = checks.table(X)
-        y = checks.labels(y, len(X))
+        y = self.model._labels(y, len(X))
         if X.shape[1] != len(self.names):
             raise ValueError(f"the record has {len(self.names)} columns, got {X.shape[1]}")
         if type(start) is not int or start <= self.last:
