@@ -301,7 +301,7 @@ def test_the_losses_of_a_replay_are_the_learners():
     assert_allclose(run.losses, wanted, rtol=1e-10)
     assert run.mean_loss == pytest.approx(np.mean(wanted))
     assert run[50:].mean_loss == pytest.approx(np.mean(wanted[50:]))
-    assert "mean loss by Logistic()" in repr(run)
+    assert f"log loss {run.mean_loss:.6g}" in repr(run)
 
 
 def test_the_decision_function_is_the_activation():

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from river import checks, datasets, evaluate, metrics, preprocessing
-from table import CASES, make, stream
+from table import CASES, make, stream_of
 
 import onlinear as ol
 from onlinear.kernels import RBF
@@ -60,7 +60,7 @@ GROWING = [
 @pytest.mark.parametrize("case", GROWING, ids=lambda c: c[0])
 def test_a_late_feature_is_as_if_it_had_been_zero_all_along(case):
     """Dicts with features that come and go against rows with zeros."""
-    X, y = stream(60, d=4)
+    X, y = stream_of(case, 60, d=4)
     rng = np.random.default_rng(3)
     X[rng.uniform(size=X.shape) < 0.4] = 0.0
     X[:20, 2] = 0.0

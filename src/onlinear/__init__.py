@@ -25,7 +25,9 @@ from onlinear._evaluation.regret_plot import regret_plot
 from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.report import report
 from onlinear._learner.base import Learner
+from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.loading import load
+from onlinear._learner.measures import Calibration
 from onlinear._learner.merging import merge
 from onlinear._learner.replay_result import BankReplay, Replay
 from onlinear._state_files.file_format import StateFileError
@@ -53,8 +55,10 @@ __all__ = [
     "AppleTasting",
     "Bank",
     "BankReplay",
+    "Calibration",
     "Certificate",
     "Certified",
+    "ClassReplay",
     "Filter",
     "FilterReplay",
     "KeyStatistics",

@@ -286,7 +286,7 @@ def _exp(a):
 
 
 @kernel
-def _rounded(a, rest):
+def probability(a, rest):
     """Return σ(a), rounded as the docstring of this module says, given σ(−|a|)."""
     if a < 0.0:
         return max(rest, EDGE)
@@ -297,7 +297,7 @@ def _rounded(a, rest):
 
 
 @kernel
-def _excess(a, rest, y):
+def excess(a, rest, y):
     """Return σ(a) − y to full precision, given σ(−|a|)."""
     return rest - y if a < 0.0 else (1.0 - y) - rest
 
@@ -306,7 +306,7 @@ def _excess(a, rest, y):
 def linked(kind, a):
     """Return the prediction for an activation."""
     if kind == LOGISTIC:
-        return _rounded(a, sigmoid(-abs(a)))
+        return probability(a, sigmoid(-abs(a)))
     if kind == POISSON:
         return max(_exp(a), LEAST_MEAN)
     return a
@@ -322,7 +322,7 @@ def answered(kind, p, a, y):
         return a, 2.0 * (a - y)
     if kind == LOGISTIC:
         rest = sigmoid(-abs(a))
-        return _rounded(a, rest), _excess(a, rest, y)
+        return probability(a, rest), excess(a, rest, y)
     if kind == POISSON:
         mean = _exp(a)
         return max(mean, LEAST_MEAN), mean - y
@@ -364,7 +364,7 @@ def slope(kind, p, a, y):
     if kind == SQUARE:
         return 2.0 * (a - y)
     if kind == LOGISTIC:
-        return _excess(a, sigmoid(-abs(a)), y)
+        return excess(a, sigmoid(-abs(a)), y)
     if kind == POISSON:
         return _exp(a) - y
     if kind == HINGE:

@@ -1,8 +1,11 @@
-"""Use a learner as a river regressor: rows are dicts, and features may appear and disappear.
+"""Use a learner in river: rows are dicts, and features may appear and disappear.
 
     from river import evaluate, datasets, metrics, preprocessing
     model = preprocessing.StandardScaler() | River(LASER(c=100.0))
     evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+
+A classifier, such as ``AROW``, becomes a river classifier, any other learner a river regressor. The
+classes of a classifier are those of its parameter ``classes``, or 0 and 1 (False and True).
 
 An absent feature counts as 0. A feature that appears late starts with exactly the state it would
 have had if it had been 0 from the beginning: the learner keeps a spare column that is always 0, and
@@ -26,30 +29,17 @@ except ImportError as error:
 
 from onlinear._engine.transaction import Guarded, GuardedBy, atomic
 from onlinear._learner.base import Learner
+from onlinear._learner.classifier import Classifier
+from onlinear._learner.probability_classifier import ProbabilityClassifier
 from onlinear._validation import checks
+from onlinear.algorithms.arow import AROW
 from onlinear.algorithms.laser import LASER
 
-__all__ = ["River"]
+__all__ = ["River", "RiverClassifier"]
 
 
-class River(GuardedBy, base.Regressor):
-    """Wrap any learner as a river regressor.
-
-    Parameters
-    ----------
-    model
-        The learner to wrap; it is copied, and the copy learns.
-
-    Examples
-    --------
-    >>> import onlinear as ol
-    >>> from onlinear.river import River
-    >>> model = River(ol.Ridge())
-    >>> model.learn_one({"a": 1.0}, 2.0)
-    >>> model.learn_one({"a": 1.0, "b": 1.0}, 3.0)  # b is new
-    >>> round(model.predict_one({"b": 1.0}), 6)
-    0.8
-    """
+class _Wrapper(GuardedBy):
+    """A learner whose rows are dicts."""
 
     def __init__(self, model: Learner) -> None:
         if not isinstance(model, Learner):
@@ -66,23 +56,19 @@ class River(GuardedBy, base.Regressor):
     def _guard(self) -> Guarded:
         return self.model
 
-    @classmethod
-    def _unit_test_params(cls) -> Any:
-        yield {"model": LASER()}
-
     @property
     def _raw_memory_usage(self) -> int:
         """The size of the model in bytes, without compiled code, which all models share."""
         return len(pickle.dumps((self.model, self.learner, self._columns)))
 
     @atomic
-    def predict_one(self, x: Mapping[Hashable, float]) -> float:
+    def predict_one(self, /, x: Mapping[Hashable, float], **_: Any) -> Any:
         """Predict the label of one row, without changing the model."""
         learner, columns = self._with(x)
         return learner.predict_one(_row(x, columns))
 
     @atomic
-    def learn_one(self, x: Mapping[Hashable, float], y: float) -> None:
+    def learn_one(self, x: Mapping[Hashable, float], y: Any) -> None:
         """Learn the label of one row, which may have any features, known or new."""
         learner, columns = self._with(x)
         skipped = learner.n_skipped_
@@ -105,6 +91,78 @@ class River(GuardedBy, base.Regressor):
         learner = _grown(self.learner, len(columns) + 1)
         learner._names = [*map(str, columns), "none"]  # for error messages
         return learner, columns
+
+
+class River(_Wrapper, base.Regressor):
+    """Wrap any learner for river: a classifier as a river classifier, others as regressors.
+
+    Parameters
+    ----------
+    model
+        The learner to wrap; it is copied, and the copy learns. For a classifier, the result is a
+        :class:`RiverClassifier`.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> from onlinear.river import River
+    >>> model = River(ol.Ridge())
+    >>> model.learn_one({"a": 1.0}, 2.0)
+    >>> model.learn_one({"a": 1.0, "b": 1.0}, 3.0)  # b is new
+    >>> round(model.predict_one({"b": 1.0}), 6)
+    0.8
+    """
+
+    def __new__(cls, model: Learner | None = None) -> Any:
+        """Return a :class:`RiverClassifier` if the learner is a classifier."""
+        if isinstance(model, Classifier):
+            return RiverClassifier(model)
+        return super().__new__(cls)
+
+    @classmethod
+    def _unit_test_params(cls) -> Any:
+        yield {"model": LASER()}
+
+
+class RiverClassifier(_Wrapper, base.Classifier):
+    """A classifier as a river classifier; its labels are of any type, as ``classes`` says.
+
+    Parameters
+    ----------
+    model
+        The classifier to wrap; it is copied, and the copy learns.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> from onlinear.river import River
+    >>> model = River(ol.LogisticLASER(classes=("ham", "spam")))
+    >>> model.learn_one({"money": 1.0}, "spam")
+    >>> model.predict_one({"money": 1.0, "lunch": 0.5})
+    'spam'
+    """
+
+    def predict_proba_one(self, x: Mapping[Hashable, float], **_: Any) -> dict[Any, float]:
+        """Return the probability of each class, if the learner predicts probabilities."""
+        if not isinstance(self.model, ProbabilityClassifier):
+            raise NotImplementedError(
+                f"{type(self.model).__name__} predicts margins, not probabilities: use "
+                "LogisticLASER"
+            )
+        return self._probabilities(x)
+
+    @atomic
+    def _probabilities(self, x: Mapping[Hashable, float]) -> dict[Any, float]:
+        learner, columns = self._with(x)
+        return learner.predict_proba_one(_row(x, columns))  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def _multiclass(self) -> bool:
+        return self.model._outputs() > 1
+
+    @classmethod
+    def _unit_test_params(cls) -> Any:
+        yield {"model": AROW()}
 
 
 def _row(x: Mapping[Hashable, float], columns: dict[Hashable, int]) -> np.ndarray:

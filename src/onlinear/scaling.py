@@ -11,11 +11,13 @@ from onlinear._engine.status import FINE, OVERFLOW
 from onlinear._engine.step import Step
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner, full_name
+from onlinear._learner.classifier import Classifier
 from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
 from onlinear._updates.units import check_units, copy_back, express, keep_copy, measure, move, moved
 from onlinear._validation.checks import choice, described, with_article
 from onlinear._validation.states import check_finite
+from onlinear.losses import Loss
 
 __all__ = ["Standardized"]
 
@@ -118,7 +120,9 @@ class Standardized(Nested, Learner):
     ----------
     learner : Learner
         A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
-        CIRR or OSLOG. The parameter ``on_bad`` of ``learner`` is ignored.
+        CIRR, OSLOG, AROW or LogisticLASER. With a classifier (one of the last two), predictions are
+        margins or probabilities of the second class. The parameter ``on_bad`` of ``learner`` is
+        ignored.
     intercept : bool, default True
         Whether to fit an intercept. Without an intercept, columns are not centred, and are divided
         by the root of their mean square.
@@ -152,14 +156,32 @@ class Standardized(Nested, Learner):
             got = f"learner={learner!r}" if isinstance(learner, Learner) else described(learner)
             raise ValueError(
                 "Standardized needs a second-order learner, one of Ridge, AAR, RLS, CRRLS, AROWR, "
-                f"ARCOR, WEMM, LASER, ONS, CIRR and OSLOG, got {got}"
+                f"ARCOR, WEMM, LASER, ONS, CIRR, OSLOG, AROW and LogisticLASER, got {got}"
             )
+        learner._check_one("Standardized")
         if learner._state is not None:
             raise ValueError(
                 "Standardized needs a learner that has learnt nothing, got "
                 f"{with_article(type(learner).__name__)} that has learnt {learner.rounds_} rows"
             )
         return learner
+
+    @property
+    def _loss(self) -> Loss:
+        return self._inner()._loss
+
+    def _label(self, y: Any) -> float:
+        return self._inner()._label(y)
+
+    def _labels(self, y: Any, rows: int) -> np.ndarray:
+        return self._inner()._labels(y, rows)
+
+    def _coding(self) -> Any:
+        return self._inner()._coding()
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn the label of one row, a vector or a sparse 1 × d matrix."""
+        super().learn_one(x, self._label(y) if isinstance(self.learner, Classifier) else y)
 
     def _first(self) -> int:
         return int(choice(self, "intercept", (True, False)))

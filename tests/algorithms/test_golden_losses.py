@@ -1,8 +1,10 @@
-"""First-order learners with a loss against numbers worked out once, to twelve digits.
+"""Learners with a loss, and classifiers, against numbers worked out once, to twelve digits.
 
 The stream is x_ti = cos(t·i), y_t = sin(2t) for t = 1..5 and i = 1..3, with labels made of y_t: its
 sign, (sign + 1)/2 or ⌊2 + 2y⌋.
 """
+
+import math
 
 import numpy as np
 import pytest
@@ -112,6 +114,35 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("model", "y", "wanted"), GOLDEN, ids=lambda value: f"{value!r:.40}")
 def test_predictions_are_the_golden_ones(model, y, wanted):
+    assert_allclose(ol.replay(model, X, y).predictions, wanted, rtol=1e-9, atol=1e-11)
+
+
+CLASSIFIED = [  # margins for AROW, probabilities for LogisticLASER
+    (
+        ol.AROW(r=0.5),
+        SIGN,
+        [0, -0.464424960652, 0.352731989523, -0.891652588222, 0.439073462868],
+    ),
+    (
+        ol.AROW(r=0.5, margin=0.0),
+        SIGN,
+        [0, -0.464424960652, -0.0166847119174, -0.579904746408, 0.681219157216],
+    ),
+    (
+        ol.LogisticLASER(b=0.5, c=math.inf, reach=4.0),
+        HARD,
+        [0.5, 0.444197037556, 0.541500088403, 0.363879248813, 0.571056296114],
+    ),
+    (
+        ol.LogisticLASER(b=0.5, c=2.0, reach=4.0),
+        HARD,
+        [0.5, 0.449724928858, 0.539404947958, 0.383034749803, 0.531566528786],
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "wanted"), CLASSIFIED, ids=lambda value: f"{value!r:.40}")
+def test_classifiers_have_the_golden_predictions(model, y, wanted):
     assert_allclose(ol.replay(model, X, y).predictions, wanted, rtol=1e-9, atol=1e-11)
 
 

@@ -14,6 +14,7 @@ SETTINGS = {
     "AAR": {"b": 1.0},
     "ARCOR": {"r": 5.0, "radius": 1.0, "q": 4.0},
     "DriftNetwork": {"C": 2, "r": 5.0},
+    "AROW": {"r": 1.0, "b": 0.1},
     "AROWR": {"r": 10.0, "b": 10.0},
     "CIRR": {"a": 0.1},
     "EG": {"alpha": 0.01},
@@ -21,6 +22,7 @@ SETTINGS = {
     "EGU": {"alpha": 0.01, "Y": 2.0},
     "GD": {"eta": 0.2, "radius": 1.0},
     "LASER": {"b": 1.0, "c": 50.0, "shrink": False, "clip": 2.0},
+    "LogisticLASER": {"b": 0.01, "reach": 8.0},
     "NLMS": {"eta": 0.5},
     "OGD": {"eta": 0.2},
     "ONS": {"gamma": 0.05, "epsilon": 1.0, "radius": 1.0},
@@ -45,7 +47,18 @@ def streams():
     return {"still": (X, still), "noisy": (X, still + noise), "turning": (X, turning)}
 
 
-STREAMS = streams()
+def class_streams():
+    """Return streams with labels 0 and 1 that a classifier can learn."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, 3))
+    X *= 2 / np.linalg.norm(X, axis=1, keepdims=True)
+    still = X @ CLASS_TRUTH > 0
+    noisy = still ^ (rng.uniform(size=ROWS) < 0.1)
+    return {"still": (X, still * 1.0), "noisy": (X, noisy * 1.0)}
+
+
+CLASS_TRUTH = np.array([-2.0, 2.0, 0.0])
+STREAMS, CLASS_STREAMS = streams(), class_streams()
 TRUTH = np.array([0.005, 0.99, 0.005])  # nearly, inside everybody's class
 OTHER_FORMS = [  # of the bounds, by parameters
     ("AAR", {"clip": 2.0}),
@@ -71,7 +84,8 @@ OTHER_FORMS = [  # of the bounds, by parameters
 def broken_on(make):
     """Return the streams on which a certificate that applies does not hold."""
     broken = []
-    for name, (X, y) in STREAMS.items():
+    classifier = isinstance(make(), (ol.AROW, ol.LogisticLASER))
+    for name, (X, y) in (CLASS_STREAMS if classifier else STREAMS).items():
         with np.errstate(all="ignore"):  # a mutant may run away
             proof = ol.certificate(make(), X, y)
         assert proof.failed is None
@@ -100,12 +114,14 @@ def test_a_wrong_sign_breaks_the_other_forms_of_a_bound(name, params):
     "name", [n for n in CERTIFIED if n not in ("CIRR", "DriftNetwork", "OSLOG")]
 )
 def test_a_wrong_sign_breaks_the_certificate_against_a_given_predictor(name):
-    X, y = STREAMS["still"]
-    sound = ol.certificate(ol.LEARNERS[name](**SETTINGS[name]), X, y, comparator=TRUTH)
+    classifier = name in ("AROW", "LogisticLASER")
+    X, y = (CLASS_STREAMS if classifier else STREAMS)["still"]
+    truth = CLASS_TRUTH if classifier else TRUTH
+    sound = ol.certificate(ol.LEARNERS[name](**SETTINGS[name]), X, y, comparator=truth)
     assert sound.failed is None
     assert sound.holds.all()
     with np.errstate(all="ignore"):
-        broken = ol.certificate(SIGN[name](**SETTINGS[name], on_bad="skip"), X, y, comparator=TRUTH)
+        broken = ol.certificate(SIGN[name](**SETTINGS[name], on_bad="skip"), X, y, comparator=truth)
     assert not broken.holds.all()
 
 

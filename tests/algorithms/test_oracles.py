@@ -6,7 +6,15 @@ import numpy as np
 import oracles
 import pytest
 from numpy.testing import assert_allclose
-from small_streams import STREAMS, as_given, positive, within_unit_ball, within_unit_box
+from small_streams import (
+    STREAMS,
+    as_given,
+    of_probabilities,
+    of_two_classes,
+    positive,
+    within_unit_ball,
+    within_unit_box,
+)
 
 import onlinear as ol
 from onlinear import losses
@@ -19,6 +27,14 @@ CASES = {
     "AAR": (as_given, [{}, {"b": 0.1}, {"b": 5.0, "clip": 0.3}]),
     "RLS": (as_given, [{}, {"forgetting": 0.9}, {"forgetting": 0.97, "b": 4.0}]),
     "AROWR": (as_given, [{}, {"r": 0.2, "b": 3.0}, {"r": 50.0}]),
+    "AROW": (
+        of_two_classes,
+        [{}, {"r": 0.2, "b": 3.0}, {"r": 2.0, "margin": 0.0}, {"r": 0.5, "margin": 0.3}],
+    ),
+    "LogisticLASER": (
+        of_probabilities,
+        [{}, {"b": 0.3, "c": 2.0}, {"b": 7.0, "c": 0.5, "reach": 0.0}, {"c": 10.0, "reach": 9.0}],
+    ),
     "WEMM": (
         within_unit_ball,
         [

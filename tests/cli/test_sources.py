@@ -344,7 +344,7 @@ def test_missing_and_infinite_values_are_faults_and_a_missing_label_is_none(tmp_
     [
         ({"target": "z"}, "--target z: no such column; the columns are price, x, name"),
         ({"target": "pryce"}, "did you mean 'price'?"),
-        ({"target": "name"}, "the target 'name' holds text such as 'Rome', not numbers: replace"),
+        ({"target": "name"}, "the target 'name' holds text such as 'Rome', not numbers: if it"),
         ({"target": "price", "drop": ["w"]}, "--drop w: no such column"),
         ({"target": "price", "drop": ["price"]}, "it cannot be dropped"),
         ({"target": "price", "drop": ["name"], "one_hot": ["name"]}, "both in --drop and in"),

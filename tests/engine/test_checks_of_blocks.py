@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from table import CASES, IDS, make, same_bits, state, stream
+from table import CASES, IDS, make, same_bits, state, stream_of
 
 import onlinear as ol
 from onlinear._engine.loops import BLOCK, WORTH_A_COPY
@@ -56,7 +56,7 @@ def row_by_row(model, X, y):
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_a_table_with_extreme_rows_gives_the_bits_of_single_rounds(case, family):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     rng = np.random.default_rng(1)
     at = np.sort(rng.choice(ROWS - 2, size=5, replace=False))
     at[:2] = BLOCK - 1, BLOCK + WORTH_A_COPY  # the last row of a block; within the next one

@@ -14,7 +14,7 @@ from types import CellType, FunctionType
 import numpy as np
 import pytest
 from plain_python import python
-from table import CASES, IDS, make, stream
+from table import CASES, IDS, make, stream, stream_of
 
 import onlinear as ol
 from onlinear import hindsight
@@ -464,7 +464,7 @@ def test_a_step_typed_at_a_prompt_works_without_a_cache():
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_compiled_and_plain_python_give_the_same_bits(case, monkeypatch):
     """Each kernel replaced by the Python it was compiled from, down to the last."""
-    X, y = stream(15)
+    X, y = stream_of(case, 15)
     model = make(case)
     expected = ol.replay(model, X, y).predictions
     plain = make(case)

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from table import CASES, IDS, make, same_bits, state, stream
+from table import CASES, IDS, make, same_bits, state, stream, stream_of
 
 import onlinear as ol
 
@@ -15,7 +15,7 @@ FIGURES = ("loss", "comparator", "ceiling", "bound", "slack", "holds")
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_row_by_row_in_bulk_in_parts_and_resumed_give_the_same_bits(case, tmp_path):
-    X, y = stream(60)
+    X, y = stream_of(case, 60)
     bulk = ol.certificate(make(case), X, y)
     single = ol.Certified(make(case))
     for t in range(20):
@@ -35,7 +35,7 @@ def test_row_by_row_in_bulk_in_parts_and_resumed_give_the_same_bits(case, tmp_pa
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_watching_a_learner_does_not_change_what_it_does(case):
-    X, y = stream(60)
+    X, y = stream_of(case, 60)
     alone, watched = make(case), make(case)
     run, proof = ol.replay(alone, X, y), ol.certificate(watched, X, y)
     assert state(alone) == state(watched)
@@ -166,7 +166,7 @@ def test_a_given_path_is_priced_as_the_theorem_prices_it():
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_one_vector_is_the_path_that_repeats_it(case):
-    X, y = stream(40)
+    X, y = stream_of(case, 40)
     u = np.array([0.2, 0.1, 0.3, 0.2, 0.2])
     one = ol.certificate(make(case), X, y, comparator=u)
     many = ol.certificate(make(case), X, y, comparator=np.tile(u, (40, 1)))

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from table import CASES, IDS, make, same_bits, state, stream
+from table import CASES, IDS, make, same_bits, state, stream, stream_of
 
 import onlinear as ol
 from onlinear._evaluation.accounts import Accounts
@@ -38,7 +38,7 @@ def test_a_learner_changed_from_outside_ends_the_certificate():
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_a_bad_row_changes_nothing(case):
-    X, y = stream(20)
+    X, y = stream_of(case, 20)
     watched = ol.Certified(make(case))
     watched.replay(X, y)
     before = pickle.dumps(watched)

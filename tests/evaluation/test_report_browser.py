@@ -87,6 +87,21 @@ def test_a_dark_page_draws_in_other_colours(tmp_path):
     assert f"rgb{first}" not in light
 
 
+def test_a_report_on_classes_is_drawn_light_and_dark(tmp_path):
+    X, y = ol.streams.rotating(rows=1500, d=3)
+    model = ol.GD(eta=0.1, loss=ol.losses.Logistic())
+    path = report(model, X, (y > 0) * 1.0, HOSTILE[:3], tmp_path, target=HOSTILE[5])
+    light, said = opened(path, tmp_path)
+    dark, also = opened(path, tmp_path, "--blink-settings=preferredColorScheme=0")
+    assert said == also == []
+    for page, colours in ((light, charts.LIGHT), (dark, charts.DARK)):
+        assert drawn(page) == page.count('class="chart') == page.count('class="main-svg"') // 3 > 8
+        bars = page[page.index(">How often<") : page.index(">Loss so far<")]
+        assert bars.count('class="point"') == 20
+        red, green, blue = (int(colours[0][i : i + 2], 16) for i in (1, 3, 5))
+        assert f"fill: rgb({red}, {green}, {blue})" in bars
+
+
 def test_a_comparison_is_drawn(tmp_path):
     comparison("Learners", "two streams", [contest(), contest()]).write(tmp_path / "page.html")
     page, said = opened(tmp_path / "page.html", tmp_path)

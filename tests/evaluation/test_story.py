@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from table import CASES, IDS, make, state, stream
+from table import CASES, IDS, make, state, stream, stream_of
 
 import onlinear as ol
 from onlinear import hindsight
@@ -74,7 +74,7 @@ def test_accounts_kept_in_a_thread_give_the_same_story():
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_every_learner_has_a_story_and_predicts_as_in_a_replay(case):
-    X, y = stream(40)
+    X, y = stream_of(case, 40)
     story = Story(make(case), NAMES, "y")
     run = story.replay(X, y, 0)
     alone = ol.replay(make(case), X, y, engine="rank-one")
@@ -257,7 +257,7 @@ def hostile(change):
         lambda h, a: h.pop("names"),
         lambda h, a: h.update(names="abcde"),
         lambda h, a: h.update(names=["a", "b", "c", "d", 5]),
-        lambda h, a: h.update(story=3),
+        lambda h, a: h.update(story=4),
         lambda h, a: h.update(story=1),
         lambda h, a: h.update(seen=-1),
         lambda h, a: h.update(seen=301),

@@ -6,7 +6,19 @@ import re
 
 import numpy as np
 import pytest
-from table import CASES, IDS, NAMES, SETTINGS, make, one_by_one, state, stream
+from table import (
+    CASES,
+    IDS,
+    NAMES,
+    SETTINGS,
+    make,
+    number,
+    numbers,
+    one_by_one,
+    state,
+    stream,
+    stream_of,
+)
 
 import onlinear as ol
 
@@ -20,7 +32,7 @@ def test_the_table_has_every_learner():
 
 @every_case
 def test_every_way_of_running_gives_the_same_bits(case, tmp_path):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     half = ROWS // 2
     whole = make(case)
     expected = ol.replay(whole, X, y).predictions
@@ -55,34 +67,34 @@ def test_every_way_of_running_gives_the_same_bits(case, tmp_path):
 @every_case
 def test_the_learner_learns(case):
     """The state moves, and so does the prediction: the tests here compare something."""
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     model = make(case)
     seen = set()
     for i in range(5):
         model.learn_one(X[i], y[i])
         seen.add(state(model))
     assert len(seen) == 5
-    assert len({model.predict_one(x / 2) for x in X[:5]}) == 5
+    assert len({number(model, x / 2) for x in X[:5]}) == 5
 
 
 @every_case
 def test_predicting_never_changes_the_learner(case):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     fresh = make(case)
-    assert np.isfinite(fresh.predict_one(X[0]))
+    assert np.isfinite(number(fresh, X[0]))
     assert vars(fresh) == vars(make(case))
     model = make(case).fit(X, y)
     before = state(model)
-    [model.predict_one(x) for x in X]
-    row_by_row = [model._for_tables().predict_one(x) for x in X]
-    assert row_by_row == model.predict(X).tolist()
+    [number(model, x) for x in X]
+    row_by_row = [number(model._for_tables(), x) for x in X]
+    assert row_by_row == numbers(model, X).tolist()
     model.score(X, y)
     assert state(model) == before
 
 
 @every_case
 def test_fit_forgets_and_partial_fit_goes_on(case):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     model = make(case).fit(X[:7], y[:7])
     assert state(model.fit(X, y)) == state(make(case).partial_fit(X, y))
     assert state(model.partial_fit(X, y)) != state(make(case).fit(X, y))
@@ -90,7 +102,7 @@ def test_fit_forgets_and_partial_fit_goes_on(case):
 
 @every_case
 def test_a_copy_is_independent(case):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     model = make(case).fit(X, y)
     twin, before = copy.deepcopy(model), state(model)
     twin.learn_one(X[0], y[0])
@@ -100,7 +112,7 @@ def test_a_copy_is_independent(case):
 @every_case
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_bad_number_is_named_and_changes_nothing(case, bad):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     model = make(case).fit(X[:20], y[:20])
     before = state(model)
     X_bad, y_bad = X.copy(), y.copy()
@@ -116,7 +128,7 @@ def test_a_bad_number_is_named_and_changes_nothing(case, bad):
     with pytest.raises(ValueError, match=rf"{shown} in this row"):
         model.learn_one(X[9], bad)
     with pytest.raises(ValueError, match=shown):
-        model.predict_one(X_bad[7])
+        number(model, X_bad[7])
     with pytest.raises(ValueError, match=shown):
         model.fit(X_bad, y)
     assert state(model) == before
@@ -131,7 +143,7 @@ def test_a_bad_number_is_named_and_changes_nothing(case, bad):
 
 @every_case
 def test_bad_rows_can_be_skipped_and_are_counted(case):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     X_bad, y_bad = X.copy(), y.copy()
     X_bad[[3, 30], 1] = np.nan
     y_bad[[5, 30]] = np.inf
@@ -154,7 +166,7 @@ def test_bad_rows_can_be_skipped_and_are_counted(case):
         singly.learn_one(row, label)
     assert singly.n_skipped_ == 3
     assert state(singly) == state(clean)
-    assert np.isnan(singly.predict_one(X_bad[3]))
+    assert np.isnan(number(singly, X_bad[3]))
 
 
 def test_a_replay_in_which_every_row_was_bad_has_no_error():
@@ -166,7 +178,7 @@ def test_a_replay_in_which_every_row_was_bad_has_no_error():
 @pytest.mark.parametrize("size", [1e-320, 1e-160, 1e60, 1e110, 1e150, 1e160, 1e308])
 def test_numbers_too_large_are_refused_or_stay_finite(case, size):
     """Finite input may overflow inside: then the row is refused and nothing has changed."""
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     for row, label in [(X[0] * size, y[0]), (X[0], y[0] * size), (X[0] * size, y[0] * size)]:
         model = make(case).fit(X, y)
         before = state(model)
@@ -175,7 +187,7 @@ def test_numbers_too_large_are_refused_or_stay_finite(case, size):
         except ValueError:
             assert state(model) == before
         assert np.isfinite(model._record).all()
-        assert np.isfinite(model.predict_one(X[1]))
+        assert np.isfinite(number(model, X[1]))
 
 
 def test_a_prediction_that_is_refused_undoes_nothing_learnt_meanwhile(monkeypatch):
@@ -197,7 +209,7 @@ def test_a_prediction_that_is_refused_undoes_nothing_learnt_meanwhile(monkeypatc
 def test_threads_may_predict_side_by_side(name):
     from concurrent.futures import ThreadPoolExecutor
 
-    X, y = stream(3000, d=30)
+    X, y = stream_of((name, {}), 3000, d=30)
     model = ol.LEARNERS[name]().fit(X[:50], y[:50])
     expected = model.predict(X).tobytes()
     with ThreadPoolExecutor(2) as pool:
@@ -207,7 +219,7 @@ def test_threads_may_predict_side_by_side(name):
 
 @every_case
 def test_an_interrupted_replay_leaves_the_learner_as_it_was(case, monkeypatch):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     model = make(case).fit(X, y)
     before = state(model)
     monkeypatch.setattr("onlinear._engine.step.FIRST_BLOCK", 8)
@@ -236,7 +248,7 @@ def test_the_repr_makes_the_learner_again(case):
 @every_case
 def test_permuting_the_columns_permutes_the_weights(case):
     name, params = case
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     order = np.array([3, 0, 4, 1, 2])
     shuffled = {k: np.array(v)[order].tolist() if k == "w0" else v for k, v in params.items()}
     model, other = make((name, params)), make((name, shuffled))

@@ -13,6 +13,7 @@ import onlinear as ol
 CERTIFIED = (
     "AAR",
     "ARCOR",
+    "AROW",
     "AROWR",
     "CIRR",
     "CRRLS",
@@ -22,6 +23,7 @@ CERTIFIED = (
     "EGU",
     "GD",
     "LASER",
+    "LogisticLASER",
     "NLMS",
     "OGD",
     "ONS",
@@ -104,7 +106,7 @@ def adversary(make, X, y, rng):
     chosen = np.empty_like(y)
     stubborn = rng.choice([0.0, 0.3])  # how often the label of the stream is kept
     for i, x in enumerate(X):
-        prediction = model.predict_one(x)
+        prediction = model._number_one(x)
         far = low if prediction > (low + high) / 2 else high
         chosen[i] = y[i] if rng.uniform() < stubborn else far
         model.learn_one(x, float(chosen[i]))
@@ -123,6 +125,12 @@ def setting(name, rng, X, y):
     if name == "LASER":
         c = float(10 ** rng.uniform(-2, 3))
         return {"b": any_size, "c": c, "clip": clip, "shrink": bool(rng.choice([True, False]))}
+    if name == "AROW":
+        b = float(10 ** rng.uniform(-1, 1))
+        return {"r": any_size, "b": b, "classes": (-1.0, 1.0)}
+    if name == "LogisticLASER":
+        c = float(10 ** rng.uniform(-2, 3)) if maybe else math.inf
+        return {"b": any_size, "c": c, "reach": float(rng.choice([0.3, 1.0, 4.0, 9.0]))}
     if name == "AROWR":
         return {"r": any_size, "b": float(10 ** rng.uniform(-1, 1))}
     if name == "RLS":
@@ -227,8 +235,9 @@ def case(name, seed):
         X, y = X * 10 ** rng.uniform(-4, 4), y * 10 ** rng.uniform(-4, 4)
     if loss == "Poisson" and name in ("EG", "EGPM"):
         X = X / max(1.0, float(np.abs(X).max()))  # a limit on the activation is needed
-    if loss:
-        y = labels_for(loss, y, rng)
+    classes = {"AROW": "Hinge", "LogisticLASER": "Logistic"}.get(name)
+    if loss or classes:
+        y = labels_for(loss or classes, y, rng)
     X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
     params = setting(name, rng, X, y)
     if loss:
@@ -252,6 +261,10 @@ def path(name, model, X, y, rng):
         return None
     if name == "LASER":
         return ol.hindsight.drifting_path(X, y, params["b"], params["c"])
+    if name == "LogisticLASER":
+        u = rng.normal(size=(3, d))[segments if params["c"] < math.inf else np.zeros(rows, int)]
+        far = float(np.abs(np.sum(u * X, axis=1)).max())
+        return u * (params["reach"] * rng.choice([1.0, 0.3]) / max(far, 1e-300))
     if name == "CRRLS" or (name == "RLS" and params["forgetting"] < 1):
         return (rng.normal(size=(3, d)) * 10 ** rng.uniform(-1, 2))[segments]
     if name in ("GD", "ARCOR", "PNorm"):

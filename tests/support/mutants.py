@@ -11,7 +11,7 @@ from onlinear._engine import loops
 from onlinear._engine.step import Step
 from onlinear._numerics import linalg
 from onlinear._updates import ball_projection, gaussian, p_norms
-from onlinear.algorithms import _forgetting, cirr, driftnetwork, eg, gd, wemm
+from onlinear.algorithms import _forgetting, _shrunk_activation, cirr, driftnetwork, eg, gd, wemm
 
 
 class Interpreted(Step):
@@ -100,6 +100,12 @@ def grow_certain_at_once(state, x, e, v, chi, r, u):
     return rule
 
 
+def answer_backwards(kappa, m, chi, y, bare):
+    """The weights move away from the label."""
+    prediction, h, k = _shrunk_activation.answer(kappa, m, chi, y, bare)
+    return prediction, h, -k
+
+
 def observe_too_much(S, x, v, chi, r, u):
     """Σ collapses."""
     linalg.observe(S, x, v, chi, r, u)
@@ -165,11 +171,12 @@ L = ol.LEARNERS
 SIGN = {
     **{
         name: mutant(L[name], learn_later=later(learn_backwards))
-        for name in ("AAR", "AROWR", "Ridge")
+        for name in ("AAR", "AROW", "AROWR", "Ridge")
     },
     "ARCOR": mutant(L["ARCOR"], learn=learn_backwards),
     "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_away),
     "LASER": mutant(L["LASER"], follow_later=following(learn_given=later(learn_backwards))),
+    "LogisticLASER": mutant(L["LogisticLASER"], answer=answer_backwards),
     **{
         name: mutant(L[name], forget=rebound(_forgetting.forget, learn=learn_backwards))
         for name in ("RLS", "CRRLS")
@@ -190,9 +197,11 @@ SIGN = {
 COVARIANCE = {
     "AAR": mutant(L["AAR"], learn_later=later(stay_uncertain)),
     "ARCOR": mutant(L["ARCOR"], learn=grow_certain_at_once),
+    "AROW": mutant(L["AROW"], learn_later=later(grow_certain_at_once)),
     "AROWR": mutant(L["AROWR"], learn_later=later(grow_certain_twice)),
     "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_and_freeze),
     "LASER": mutant(L["LASER"], follow_later=following(shift_and_round=drift_backwards)),
+    "LogisticLASER": mutant(L["LogisticLASER"], learn_given=later(grow_certain_at_once)),
     **{
         name: mutant(L[name], forget=rebound(_forgetting.forget, learn=grow_certain_twice))
         for name in ("RLS", "CRRLS")

@@ -10,6 +10,7 @@ import numpy as np
 from auto_oracle import auto
 from first_order_oracles import Run, eg, egpm, egu, gd, nlms, ogd, pnorm
 from kernel_oracles import in_feature_space
+from scipy.optimize import brentq
 from slow_projections import project_ellipsoid
 
 
@@ -70,6 +71,48 @@ def arowr(X, y, r=1.0, b=1.0):
 
     w, A = fit(len(y))
     return Run(np.array([fit(t)[0] @ X[t] for t in _t(X)]), w, inv(A))
+
+
+def arow(X, y, r=1.0, b=1.0, margin=1.0):
+    """AROWR on the rounds with a small margin; the labels are 0 and 1."""
+    signs, learnt, predictions = 2 * y - 1, [], []
+    for t in _t(X):
+        fit = arowr(X[learnt], signs[learnt], r, b) if learnt else None
+        predictions.append(0.0 if fit is None else float(X[t] @ fit.w))
+        m = signs[t] * predictions[-1]
+        if m < margin or m <= 0:
+            learnt.append(t)
+    fit = arowr(X[learnt], signs[learnt], r, b)
+    return Run(np.array(predictions), fit.w, fit.S)
+
+
+def shrunk(m, chi):
+    """Return the root a of a + χ·tanh(a/2) = m, found by bisection."""
+    if m == 0:
+        return 0.0
+    low, high = min(m, 0.0), max(m, 0.0)
+    return brentq(lambda a: a + chi * math.tanh(a / 2) - m, low, high, xtol=1e-15)
+
+
+def logistic_laser(X, y, b=1.0, c=math.inf, reach=4.0):
+    """Minimise quadratic costs; w minimises ½(u − w)ᵀP(u − w) + const., the cost so far.
+
+    The activation is that of the minimiser if the losses of both labels are added to the cost.
+    """
+    kappa = math.tanh(reach / 2) / (reach / 2) if reach else 1.0
+    P, w, predictions = 2 * b * np.eye(X.shape[1]), np.zeros(X.shape[1]), []
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        if t and math.isfinite(c):
+            P = inv(inv(P) + np.eye(x.size) / (2 * c))
+        m, chi = float(x @ w), float(x @ solve(P, x))
+        a = shrunk(m, chi)
+        p = 1 / (1 + math.exp(-a))
+        predictions.append(p)
+        curve = kappa * p * (1 - p)
+        P_new = P + curve * np.outer(x, x)
+        w = solve(P_new, P @ w + (curve * a - (p - label)) * x)
+        P = P_new
+    return Run(np.array(predictions), w, inv(P))
 
 
 def wemm_weights(X, b, weight=1.0, c=np.inf):
@@ -233,6 +276,7 @@ def _shrinkage(X, y, a, floor, w0):
 ORACLES = {
     "AAR": aar,
     "ARCOR": arcor,
+    "AROW": arow,
     "AROWR": arowr,
     "Auto": auto,
     "CIRR": cirr,
@@ -247,6 +291,7 @@ ORACLES = {
     "KernelLASER": in_feature_space(laser),
     "KernelWEMM": in_feature_space(wemm),
     "LASER": laser,
+    "LogisticLASER": logistic_laser,
     "NLMS": nlms,
     "OGD": ogd,
     "ONS": ons,

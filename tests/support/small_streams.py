@@ -83,6 +83,16 @@ STREAMS = {
 }
 
 
+def of_two_classes(X, y):
+    """Labels 0 and 1: whether y is positive; rows of different lengths, so that no margin is 0."""
+    return X * np.linspace(1.0, 1.3, len(X))[:, None], (y > 0).astype(float)
+
+
+def of_probabilities(X, y):
+    """Labels from 0 to 1."""
+    return X, np.clip(0.5 + y, 0.0, 1.0)
+
+
 def as_given(X, y):
     return X, y
 

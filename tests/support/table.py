@@ -17,6 +17,7 @@ def manhattan(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
 SETTINGS: dict[str, tuple[dict, dict]] = {
     "AAR": ({}, {"b": 0.1, "clip": 0.5}),
     "ARCOR": ({}, {"r": 0.3, "radius": 0.6, "thresholds": [0.4, 0.2, 0.1]}),
+    "AROW": ({}, {"r": 0.3, "b": 2.0, "margin": 0.0}),
     "AROWR": ({}, {"r": 0.3, "b": 2.0}),
     "Auto": ({}, {"lags": 1, "units": "given"}),
     "CIRR": ({}, {"a": 0.3, "floor": 1e-3, "w0": [0.5, 1.0, 2.0, 0.1, 1.0]}),
@@ -34,6 +35,7 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     ),
     "KernelWEMM": ({}, {"kernel": manhattan, "b": 1.5}),
     "LASER": ({}, {"b": 3.0, "c": 2.0, "shrink": False, "clip": 0.7}),
+    "LogisticLASER": ({}, {"b": 0.3, "c": 2.0, "reach": 2.0}),
     "NLMS": ({}, {"eta": 1.5, "epsilon": 0.1}),
     "OGD": ({}, {"eta": 0.3, "schedule": "sqrt"}),
     "ONS": ({}, {"gamma": 0.2, "epsilon": 3.0, "radius": 0.5}),
@@ -78,6 +80,22 @@ def stream(rows: int, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     return X, np.clip(y, 0.0, 1.0)
 
 
+def stream_of(case: tuple[str, dict], rows: int, d: int = 5, seed: int = 0):
+    """Return the stream, with labels that the learner of a case takes."""
+    X, y = stream(rows, d, seed)
+    return X, (y > np.median(y)).astype(float) if case[0] == "AROW" else y
+
+
+def number(model: ol.Learner, x) -> float:
+    """Return the number that a learner predicts, also where predict_one returns a class."""
+    return model._number_one(x)
+
+
+def numbers(model: ol.Learner, X) -> np.ndarray:
+    """Return the numbers that a learner predicts for a table."""
+    return model._fitted()._run(X, None, learn=False)[0]
+
+
 def state(model: ol.Learner) -> bytes:
     """Return the bits of a learner's state."""
     return b"" if model._record is None else model._record.tobytes()
@@ -87,7 +105,7 @@ def one_by_one(model, X, y):
     """Return the predictions of predict_one, each followed by learn_one."""
     predictions = np.empty(len(X))
     for i in range(len(X)):
-        predictions[i] = model.predict_one(X[i])
+        predictions[i] = getattr(model, "_number_one", model.predict_one)(X[i])
         model.learn_one(X[i], y[i])
     return predictions
 

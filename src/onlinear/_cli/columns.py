@@ -14,6 +14,7 @@ from onlinear._cli.arrow_numbers import floats
 from onlinear._cli.errors import DataError, UsageError
 from onlinear._cli.row_faults import Fault, Faults
 from onlinear._cli.source import START, Place, Source, SourceBlock
+from onlinear._cli.target_classes import NO_CLASSES, Classes, classes_in, texts
 
 __all__ = ["Columns", "LabelledRows", "choose", "encoded", "read", "split"]
 
@@ -25,7 +26,10 @@ INDEX = "__index_level_0__"  # pandas' name for an unnamed index in Parquet
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """A block of rows: features, labels (NaN if missing), and what is wrong with each bad row."""
+    """A block of rows: features, labels (NaN if missing), and what is wrong with each bad row.
+
+    The label of a class is its place in the list of classes.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -47,6 +51,7 @@ class Columns:
     categories: dict[str, tuple[str, ...]]
     truths: tuple[str, ...] = ()  # the Boolean columns, features or the target
     dropped: tuple[str, ...] = ()
+    classes: Classes = NO_CLASSES  # of the target
 
     @property
     def names(self) -> list[str]:
@@ -61,7 +66,8 @@ class Columns:
             name: pa.bool_() if name in self.truths else pa.float64()
             for name in (*self.numbers, self.target)
         }
-        return {**numbers, **dict.fromkeys(self.categories, pa.string())}
+        text = [*self.categories, *([self.target] if self.classes.text else [])]
+        return {**numbers, **dict.fromkeys(text, pa.string())}
 
     def check(self, source: Source) -> None:
         """Refuse a source whose columns differ from those the run began with."""
@@ -87,6 +93,9 @@ class Columns:
             j += len(values)
         if not np.isfinite(X).all():
             self._find_missing(X, faults)
+        if self.classes.names:
+            y = self.classes.numbers(self.target, table[self.target], faults)
+            return LabelledRows(X, y, faults)
         y = floats(table[self.target])
         for row in np.flatnonzero(np.isinf(y)):
             faults.setdefault(int(row), Fault("infinity", self.target))
@@ -98,10 +107,10 @@ class Columns:
         """Return one 0/1 column per category; a missing or unknown category makes a row bad."""
         import pyarrow.compute as pc  # slow to load
 
-        texts = _texts(column)
-        which = pc.index_in(texts, pa.array(values, pa.string())).to_numpy(zero_copy_only=False)
+        given = texts(column)
+        which = pc.index_in(given, pa.array(values, pa.string())).to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(np.isnan(which.astype(float))):
-            text = texts[int(row)].as_py()
+            text = given[int(row)].as_py()
             missing = Fault("no value", name)
             new = Fault(f"none of the {len(values)} categories", name, f"{text!r:.40}")
             faults.setdefault(int(row), missing if text is None else new)
@@ -123,19 +132,20 @@ def read(
         yield block, columns.rows(block)
 
 
-def _texts(column: pa.ChunkedArray) -> pa.Array:
-    if column.type != pa.string():
-        column = column.cast(pa.string())
-    return column.combine_chunks()
-
-
 def choose(
     source: Source,
     target: str,
     drop: Iterable[str] = (),
     one_hot: Iterable[str] = (),
+    *,
+    classify: bool = False,
+    classes: str | None = None,
 ) -> Columns:
-    """Return which columns are target, features or dropped; refuse columns that cannot be used."""
+    """Return which columns are target, features or dropped; refuse columns that cannot be used.
+
+    With ``classify``, the target holds classes: those listed in ``classes``, or else all that occur
+    in the source.
+    """
     table = source.first()
     drop, wanted = split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
     for name, option in ((target, "--target"), *((name, "--drop") for name in drop)):
@@ -146,11 +156,14 @@ def choose(
     if both:
         raise UsageError(f"{both[0]!r} is both in --drop and in --one-hot")
     inputs = [name for name in table.column_names if name not in (target, *drop, *wanted)]
-    _refuse_unclear(table, inputs, target)
+    _refuse_unclear(table, inputs, target, classify=classify)
     if not inputs and not wanted:
         raise UsageError(f"no columns are left to predict {target!r} from")
     truths = tuple(n for n in (*inputs, target) if pa.types.is_boolean(table[n].type))
-    return Columns(target, tuple(inputs), _categories(source, wanted), truths, tuple(drop))
+    encoded = _categories(source, wanted)
+    kind = table[target].type
+    found = classes_in(source, target, kind, classes) if classify else NO_CLASSES
+    return Columns(target, tuple(inputs), encoded, truths, tuple(drop), found)
 
 
 def _wanted(one_hot: Iterable[str], names: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -185,7 +198,7 @@ def _known(name: str, names: list[str], option: str) -> None:
         raise UsageError(f"{option} {name}: no such column; {has}")
 
 
-def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
+def _refuse_unclear(table: pa.Table, inputs: list[str], target: str, *, classify: bool) -> None:
     """Refuse columns that are not numeric, and say what can be done about each."""
     comma = [name for name in (target, *inputs) if _has_commas(table[name])]
     if comma:
@@ -194,9 +207,9 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str) -> None:
             "(with another delimiter than a comma); if it separates thousands, remove it"
         )
     kind = _words(table[target].type)
-    if kind != "numbers":
+    if kind != "numbers" and not (classify and kind == TEXT):
         shown = kind + _example(table[target], kind)
-        hint = ": replace it by numbers, such as 0 and 1" if kind == TEXT else ""
+        hint = ": if it holds classes, use --task classify" if kind == TEXT else ""
         raise UsageError(f"the target {target!r} holds {shown}, not numbers{hint}")
     held = {name: _words(table[name].type) for name in inputs}
     held.update(dict.fromkeys({"", INDEX}.intersection(inputs), "what seems to be an index"))
@@ -269,7 +282,7 @@ def _categories(source: Source, wanted: dict[str, list[str]]) -> dict[str, tuple
         types = dict.fromkeys(found, pa.string())
         for block in source.blocks(types):
             for name, values in found.items():
-                values.update(v for v in _texts(block.table[name]).unique().to_pylist() if v)
+                values.update(v for v in texts(block.table[name]).unique().to_pylist() if v)
                 if len(values) > MOST:
                     raise DataError(
                         f"column {name!r} has more than {MOST} categories: leave it out, --drop "

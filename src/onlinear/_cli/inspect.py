@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from onlinear._cli.class_figures import restored
 from onlinear._cli.errors import printable
-from onlinear._cli.run_figures import RunFigures
 from onlinear._evaluation.certified import Certified
 from onlinear._learner.base import Learner
 from onlinear._learner.loading import load
@@ -102,7 +102,7 @@ def _learner(model: Learner) -> dict[str, Any]:
 
 def _run(run: dict[str, Any]) -> dict[str, Any]:
     """Return what to print about the run of ``onlinear run`` that wrote a state file."""
-    tally, columns = RunFigures.restored(run["tally"]), run["columns"]
+    tally, columns = restored(run["tally"]), run["columns"]
     return {
         "files": run["paths"],
         "target": columns["target"],
@@ -111,7 +111,7 @@ def _run(run: dict[str, Any]) -> dict[str, Any]:
         "learnt": tally.learnt,
         "predicted only": tally.unlabelled,
         "skipped": tally.skipped,
-        "mean squared error": tally.error if tally.learnt else None,
+        **tally.shown(),
         "predictions": run["out"],
         "problems": {words: numbers[0] for words, numbers in tally.problems.items()},
     }

@@ -16,12 +16,14 @@ from onlinear._learner.base import Learner
 from onlinear._learner.loading import load
 from onlinear._validation.words import with_article
 from onlinear.algorithms import LEARNERS
+from onlinear.losses import BUILT_IN, Loss
 from onlinear.scaling import Standardized
 
 __all__ = ["check_data", "is_state_file", "learner", "model", "named", "readings", "specs"]
 
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 KINDS = {name.lower(): kind for name, kind in LEARNERS.items()}
+LOSSES = {name.lower(): kind for name, kind in BUILT_IN.items()}
 HINTS = {
     "on_bad": "use --on-bad",
     "lags": "only onlinear compare gives past labels to learners other than auto",
@@ -51,6 +53,8 @@ def learner(
         if param not in names:
             hint = HINTS.get(param) or _near(param, names) or f"it takes {', '.join(names)}"
             raise UsageError(f"{kind.__name__} has no parameter {param!r}; {hint}")
+    if isinstance(given.get("loss"), str):
+        given["loss"] = _loss(given["loss"])
     try:
         made: Learner = kind(**{**defaults.get(name.lower(), {}), **given})
         made._numbers()
@@ -59,6 +63,22 @@ def learner(
             made._numbers()
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from None
+    return made
+
+
+def _loss(text: str) -> Loss:
+    """Return the loss that a text such as ``logistic`` or ``quantile(0.9)`` names."""
+    name, _, parameter = text.removesuffix(")").partition("(")
+    kind = LOSSES.get(name.lower())
+    if kind is None:
+        hint = _near(name.lower(), LOSSES) or f"there are {', '.join(LOSSES)}"
+        raise UsageError(f"loss={text}: no such loss; {hint}")
+    given = [_value(parameter.rpartition("=")[2])] if parameter else []
+    try:
+        made = kind(*given)
+        made.numbers()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"loss={text}: {error}") from None
     return made
 
 
@@ -132,9 +152,14 @@ def _param(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise UsageError(f"--param {text}: write name=value, such as c=100")
-    if value.lower() in WORDS:
-        return name, WORDS[value.lower()]
+    return name, _value(value)
+
+
+def _value(text: str) -> Any:
+    """Return the value of a parameter: a word such as true, JSON such as a number, or text."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
     try:
-        return name, json.loads(value)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return name, value
+        return text

@@ -22,7 +22,7 @@ from onlinear._cli.formats import Format
 if TYPE_CHECKING:
     from onlinear._cli.source import Source
 
-__all__ = ["CompareOptions", "OnBad", "RunOptions", "source_of", "taking"]
+__all__ = ["CompareOptions", "OnBad", "RunOptions", "Task", "source_of", "taking"]
 
 Options = TypeVar("Options")
 
@@ -32,6 +32,13 @@ class OnBad(StrEnum):
 
     stop = "stop"
     skip = "skip"
+
+
+class Task(StrEnum):
+    """What to predict: numbers or classes."""
+
+    regress = "regress"
+    classify = "classify"
 
 
 Data = Annotated[
@@ -45,6 +52,24 @@ Data = Annotated[
 ]
 Target = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
+]
+Tasked = Annotated[
+    Task | None,
+    typer.Option(
+        "--task",
+        help="Predict a number, or classes (text, true and false, or numbers). Default: classify "
+        "if the learner is a classifier.",
+        show_default=False,
+    ),
+]
+ClassList = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="LIST",
+        help="The classes of the target, such as ham,spam; default: those that a first pass over "
+        "the files finds, sorted.",
+    ),
 ]
 Model = Annotated[
     str | None,
@@ -146,6 +171,8 @@ class RunOptions:
 
     data: Data
     target: Target
+    task: Tasked = None
+    classes: ClassList = None
     model: Model = None
     param: Param = field(default_factory=list)
     standardize: Standardize = None
@@ -171,6 +198,8 @@ class CompareOptions:
 
     data: Data
     target: Target
+    task: Tasked = None
+    classes: ClassList = None
     models: Models = field(default_factory=list)
     standardize: Standardize = None
     drop: Drop = field(default_factory=list)

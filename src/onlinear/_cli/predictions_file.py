@@ -4,6 +4,7 @@ A resumed run first truncates the file to the length that it had when the state 
 saved.
 """
 
+import csv
 import io
 import os
 import stat
@@ -15,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from onlinear._cli.answers import Answers
 from onlinear._cli.arrow_numbers import array_of
 from onlinear._cli.errors import DataError, UsageError
 
 __all__ = ["Nothing", "Output", "Predictions"]
 
-HEADER = b"row,prediction,label\n"
 NOT_CSV = (".parquet", ".arrow", ".feather", ".json", ".jsonl", ".xlsx", ".gz")
 
 
@@ -54,14 +55,17 @@ class Nothing:
 class Predictions:
     """A CSV file of predictions, or standard output (``"-"``), written from byte ``start`` on."""
 
-    def __init__(self, path: str, start: int = 0) -> None:
+    def __init__(self, path: str, answers: Answers, start: int = 0) -> None:
         self.path: str | None = path
+        self._answers, self._names = answers, ["row", *answers.header]
         if Path(path).suffix.lower() in NOT_CSV:
             raise UsageError(f"--out {path}: predictions are written as CSV")
         self._fd = sys.stdout.fileno() if path == "-" else self._open(path, start)
         self._bytes = start
         if start == 0:
-            self._put(HEADER)
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerow(self._names)
+            self._put(text.getvalue().encode())
 
     def _open(self, path: str, start: int) -> int:
         """Open the file and truncate it to ``start`` bytes, its length when the state was saved."""
@@ -83,11 +87,11 @@ class Predictions:
 
     def write(self, first: int, predictions: np.ndarray, labels: np.ndarray) -> None:
         """Write one line for each row, numbered from ``first``; a NaN becomes an empty field."""
-        rows = np.arange(first, first + predictions.size)
-        columns = [array_of(values) for values in (rows, predictions, labels)]
-        table = pa.table(columns, ["row", "prediction", "label"])
+        rows = array_of(np.arange(first, first + len(predictions)))
+        table = pa.table([rows, *self._answers.columns(predictions, labels)], self._names)
         text = io.BytesIO()
-        pa.csv.write_csv(table, text, pa.csv.WriteOptions(include_header=False))
+        options = pa.csv.WriteOptions(include_header=False, quoting_style=self._answers.quoting)
+        pa.csv.write_csv(table, text, options)
         self._put(text.getbuffer())
 
     def _put(self, data: bytes | memoryview) -> None:

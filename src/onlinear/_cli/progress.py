@@ -21,7 +21,7 @@ def meter(
     """Show a progress bar, and yield the function that updates it.
 
     This function takes the place reached in the source, and the figures so far (such as the number
-    of rows and the mean squared error). Until the first call, the bar shows that ``who`` (a text
+    of rows and the mean loss). Until the first call, the bar shows that ``who`` (a text
     such as the learner's name) is starting, which includes compiling. With ``loss=False``, as for
     several learners, the loss is not shown.
     """
@@ -57,7 +57,7 @@ def meter(
                 task,
                 completed=done if total else None,
                 rows=f"{tally.rows:,} rows{speed}",
-                loss=f"mean squared error {tally.error:.4g}" if loss else "",
+                loss=tally.progress if loss else "",
             )
 
         yield advance

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from onlinear._cli.answers import Answers, ClassAnswers, NumberAnswers
 from onlinear._cli.errors import UsageError
 from onlinear._cli.model_names import KINDS, learner
-from onlinear._evaluation.report.running_sums import Sums
+from onlinear._evaluation.report.running_sums import Sums, running_right
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import Replay
 from onlinear.algorithms import Auto
@@ -24,7 +25,7 @@ def every(y: np.ndarray) -> np.ndarray:
 
 
 def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
-    """Return a ``Replay`` with these predictions and labels, in which no row was skipped."""
+    """Return a ``Replay`` with the square loss, in which no row was skipped."""
     return Replay(predictions, y, np.zeros(0, dtype=np.intp))
 
 
@@ -33,8 +34,9 @@ class Runner:
     """A learner in the comparison, its loss so far, and the error that stopped it, if any.
 
     With ``lags`` > 0, the last ``lags`` labels are additional features. The first row, which has no
-    label before it, is then predicted as 0 and not learnt. In the next rows, as long as there are
-    fewer than ``lags`` earlier labels, the first label stands in for the missing ones.
+    label before it, is then predicted as 0 (or as the probability ½) and not learnt. In the next
+    rows, as long as there are fewer than ``lags`` earlier labels, the first label stands in for the
+    missing ones.
     """
 
     model: Learner
@@ -42,6 +44,8 @@ class Runner:
     sums: Sums = field(default_factory=Sums)
     out: str = ""
     past: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    answers: Answers = field(default_factory=NumberAnswers)
+    right: float = 0.0
 
     @property
     def name(self) -> str:
@@ -57,22 +61,38 @@ class Runner:
         return self.lags > 0 or (isinstance(self.model, Auto) and self.model.lags > 0)
 
     def replay(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
-        """Predict and learn rows; return the total loss up to each row, or NaNs after an error."""
+        """Predict and learn rows; return total losses up to each row, or NaNs after an error.
+
+        Numbers have one loss, the squared error. Classes have two, in two columns: the number of
+        mistakes, and the log loss, which is NaN if the learner predicts no probabilities.
+        """
+        classes = isinstance(self.answers, ClassAnswers)
         if not self.out:
+            y = self.answers.labels(y)
             try:
                 predictions = self._predicted(X, y, names, first)
             except ValueError as error:
                 self.out = str(error).removesuffix("; the model is unchanged")
             else:
-                self.sums, loss, _ = self.sums.with_rows(exact(predictions, y), every(y))
-                return loss
-        return np.full(y.size, np.nan)
+                return self._losses(predictions, y)
+        return np.full((y.size, 1 + classes), np.nan)
+
+    def _losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if not isinstance(self.answers, ClassAnswers):
+            self.sums, loss, _ = self.sums.with_rows(exact(predictions, y), every(y))
+            return loss[:, None]
+        run = Replay(predictions, y, np.zeros(0, dtype=np.intp), self.model._loss)
+        before = self.sums.learnt + np.arange(1.0, y.size + 1.0)
+        self.sums, loss, _ = self.sums.with_rows(run, every(y))
+        right = running_right(self.right, run, every(y))
+        self.right = float(right[-1])
+        return np.column_stack([before - right, loss if self.answers.probable else loss * np.nan])
 
     def _predicted(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
         """Predict and learn rows, with the last ``lags`` labels as features; return predictions."""
         without = int(self.lags > 0 and self.past.size == 0)  # the first row has no lags
         X, names = self._with_lags(X, y), [*names, *(f"y_{{t−{i + 1}}}" for i in range(self.lags))]
-        predictions = np.zeros(y.size)
+        predictions = np.full(y.size, self.answers.unknown)
         if y.size > without:
             predictions[without:], _ = self.model._run_table(
                 X[without:], names, y[without:], learn=True, first=first + without

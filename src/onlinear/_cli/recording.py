@@ -50,12 +50,12 @@ class Plain(NamedTuple):
             np.concatenate([getattr(run, part) for run in pieces])
             for part in ("predictions", "bad_rows")
         )
-        return Replay(predictions, y, bad)
+        return Replay(predictions, y, bad, self.model._loss)
 
     def _piece(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
         predictions, bad = self.model._run_table(X, self.names, y, learn=True, first=start)
         self.samples.pass_rows(y.size, start + y.size - 1, self.model)
-        return Replay(predictions, y, np.array(bad, dtype=np.intp))
+        return Replay(predictions, y, np.array(bad, dtype=np.intp), self.model._loss)
 
     def described(self) -> None:
         """Return None, since nothing is recorded for a report."""

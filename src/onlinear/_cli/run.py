@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onlinear._cli.answers import Answers
 from onlinear._cli.columns import Columns, LabelledRows, read
 from onlinear._cli.errors import DataError
 from onlinear._cli.moved_weights import WeightSamples
@@ -40,6 +41,7 @@ class StreamRun:
     tally: RunFigures
     place: Place
     samples: WeightSamples
+    answers: Answers
     whole: bool = True
 
     @property
@@ -157,9 +159,9 @@ class StreamRun:
 
     def _predicted(self, rows: LabelledRows, piece: slice, first: int, learns: bool) -> Replay:
         """Predict rows, and learn them if they have labels."""
-        X, y = rows.X[piece], rows.y[piece]
+        X, y = rows.X[piece], self.answers.labels(rows.y[piece])
         if learns:
             return self.telling.replay(X, y, first)
         names = self.columns.names
         predictions, _ = self.model._run_table(X, names, y, learn=False, first=first)
-        return Replay(predictions, y, np.zeros(0, dtype=np.intp))
+        return Replay(predictions, y, np.zeros(0, dtype=np.intp), self.model._loss)

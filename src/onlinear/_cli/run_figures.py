@@ -4,7 +4,7 @@ These numbers are bit for bit the same however the rows are split into blocks.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class RunFigures:
     sums: Sums = field(default_factory=Sums)
     begun: tuple[float, float] = (0.0, 0.0)  # losses of learner and running mean in the warm-up
     problems: dict[str, list[int]] = field(default_factory=dict)  # reason → [count, first rows]
+    loss_name: str = ""  # what the mean of another loss than the square is called
 
     @property
     def learnt(self) -> int:
@@ -42,8 +43,18 @@ class RunFigures:
 
     @property
     def error(self) -> float:
-        """The mean squared error; NaN before a row is learnt."""
+        """The mean of the losses, by default squared errors; NaN before a row is learnt."""
         return self.sums.lost / self.learnt if self.learnt else float("nan")
+
+    @property
+    def progress(self) -> str:
+        """What the progress bar shows of the predictions so far."""
+        return f"{self._mean} {self.error:.4g}"
+
+    @property
+    def _mean(self) -> str:
+        """What the mean of the losses is called."""
+        return self.loss_name or "mean squared error"
 
     @property
     def relative(self) -> float:
@@ -52,7 +63,7 @@ class RunFigures:
 
     @property
     def after_beginning(self) -> tuple[float, float]:
-        """The mean squared error after the warm-up, and its ratio to that of the running mean.
+        """The mean loss after the warm-up, and its ratio to that of the running mean.
 
         The warm-up is the first ``BEGINNING`` rows that were learnt. The running mean predicts each
         label by the mean of the labels before it.
@@ -90,6 +101,24 @@ class RunFigures:
             found.append(("no label: predicted only", self.unlabelled, ()))
         return found
 
+    def words(self, target: str) -> list[str]:
+        """Return lines of text on how good the predictions were."""
+        lines = [
+            f"{self._mean} {self.error:.6g}, "
+            f"{self.relative:.4g} times that of the running mean of {target}"
+        ]
+        if self.learnt >= 2 * BEGINNING:
+            error, relative = self.after_beginning
+            lines.append(
+                f"after the first {BEGINNING} rows: {self._mean} {error:.6g}, {relative:.4g} "
+                "times that of the running mean"
+            )
+        return lines
+
+    def shown(self) -> dict[str, Any]:
+        """Return the measures that ``onlinear inspect`` shows, by name."""
+        return {self._mean: self.error if self.learnt else None}
+
     def described(self) -> dict[str, Any]:
         """Return all figures as plain JSON values."""
         return {
@@ -98,15 +127,16 @@ class RunFigures:
             "sums": list(self.sums),
             "begun": list(self.begun),
             "problems": self.problems,
+            **({"loss": self.loss_name} if self.loss_name else {}),
         }
 
-    @classmethod
-    def restored(cls, kept: dict[str, Any]) -> "RunFigures":
-        """Return the figures that JSON values describe; refuse invalid values."""
-        sums = Sums(*map(float, kept["sums"]))
+    def take(self, kept: dict[str, Any]) -> Self:
+        """Take over the figures that JSON values describe; refuse invalid values."""
+        self.unlabelled, self.skipped = count(kept["unlabelled"]), count(kept["skipped"])
+        self.sums = Sums(*map(float, kept["sums"]))
         lost, plain = map(float, kept["begun"])
-        tally = cls(count(kept["unlabelled"]), count(kept["skipped"]), sums, (lost, plain))
-        sums.check(tally.rows)
+        self.begun, self.loss_name = (lost, plain), str(kept.get("loss", ""))
+        self.sums.check(self.rows)
         for kind, numbers in kept["problems"].items():
-            tally.problems[str(kind)] = [count(numbers[0]), *map(count, numbers[1:])]
-        return tally
+            self.problems[str(kind)] = [count(numbers[0]), *map(count, numbers[1:])]
+        return self

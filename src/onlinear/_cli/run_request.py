@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from onlinear._cli.answers import answers_of
+from onlinear._cli.class_figures import figures_for
 from onlinear._cli.columns import Columns, choose, encoded, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
 from onlinear._cli.model_names import check_data, is_state_file, model, named, readings
@@ -13,12 +15,13 @@ from onlinear._cli.predictions_file import Nothing, Output, Predictions
 from onlinear._cli.progress import meter
 from onlinear._cli.recording import Plain, Telling
 from onlinear._cli.run import StreamRun
-from onlinear._cli.run_figures import BEGINNING, RunFigures
 from onlinear._cli.snapshot import SavedRun, Snapshot, read
 from onlinear._cli.source import START, Source
+from onlinear._cli.task import classifies, named_model
 from onlinear._evaluation.report.resumable_recorder import Story
 from onlinear._learner.base import Learner
 from onlinear.algorithms import Auto
+from onlinear.losses import SQUARED
 
 __all__ = ["run_stream"]
 
@@ -50,15 +53,24 @@ def prepared(options: RunOptions) -> StreamRun:
     )
     kept = _kept(options)
     if kept is None:
-        columns = choose(source, options.target, options.drop, options.one_hot)
-        place, tally = START, RunFigures()
-        learner = model(options.model or "auto", options.param, options.standardize)
+        name = named_model(options)
+        learner = model(name, options.param, options.standardize)
+        columns = choose(
+            source,
+            options.target,
+            options.drop,
+            options.one_hot,
+            classify=classifies(options, [name]),
+            classes=options.classes,
+        )
+        place, tally = START, figures_for(learner, columns.classes.names)
         _check_names(learner, columns)
     else:
         _agree(options, kept)
         kept.columns.check(source)
         columns, tally, learner = kept.columns, kept.tally, kept.model
         place = kept.check(source)
+    answers = answers_of(learner, columns.classes)
     learner.on_bad = "skip" if options.on_bad is OnBad.skip else "raise"
     snapshot = Snapshot(_state(options), options.snapshot_rows, options.snapshot_seconds)
     snapshot.begin(tally.rows)
@@ -66,8 +78,10 @@ def prepared(options: RunOptions) -> StreamRun:
     telling = _telling(options, kept, learner, columns, samples)
     output: Output = Nothing()
     if out is not None:
-        output = Predictions(out, 0 if kept is None else kept.bytes)
-    return StreamRun(source, columns, learner, telling, output, snapshot, tally, place, samples)
+        output = Predictions(out, answers, 0 if kept is None else kept.bytes)
+    return StreamRun(
+        *(source, columns, learner, telling, output, snapshot, tally, place, samples, answers)
+    )
 
 
 def _state(options: RunOptions) -> str | None:
@@ -111,14 +125,19 @@ def _agree(options: RunOptions, kept: SavedRun) -> None:
     """Refuse to resume a run if the options differ from those with which the run began."""
     columns, out = kept.columns, or_standard_output(options.out)
     one_hot = encoded(options.one_hot, columns.categories)
+    names = list(columns.classes.names)
+    task = "classify" if names else "regress"
+    classes = names if options.classes is None else columns.classes.read(options.classes)
     pairs: list[tuple[str, str | list[str] | None, str | list[str] | None]] = [
         ("--target", options.target, columns.target),
+        ("--task", options.task or task, task),
+        ("--classes", classes, names),
         ("--drop", sorted(split(options.drop, columns.dropped)), sorted(columns.dropped)),
         ("--one-hot", sorted(one_hot), sorted(columns.categories)),
         ("--out", out, kept.out if kept.out != "-" else out),
     ]
     if options.model is not None or options.param or options.standardize is not None:
-        given = readings(options.model or "auto", options.param, options.standardize)
+        given = readings(named_model(options), options.param, options.standardize)
         for reading in given:
             reading.on_bad = kept.model.on_bad
         began = repr(kept.model)
@@ -167,7 +186,9 @@ def _telling(
     if kept is None:
         if learner._state is not None:
             raise UsageError("--report needs a run from its first row, not a trained model")
-        return Story(learner, columns.names, columns.target)
+        classes = columns.classes.names
+        target = f"{columns.target} = {classes[1]}" if classes else columns.target
+        return Story(learner, columns.names, target)
     if kept.story is None:
         raise UsageError("--report needs a run from its first row: --force starts over")
     return Story.restored(learner, *kept.story)
@@ -193,17 +214,9 @@ def summary(options: RunOptions, run: StreamRun) -> str:
         f"learnt {tally.learnt:,}, predicted only {tally.unlabelled:,}, skipped {tally.skipped:,}",
     ]
     if tally.learnt:
-        lines.append(
-            f"mean squared error {tally.error:.6g}, "
-            f"{tally.relative:.4g} times that of the running mean of {run.columns.target}"
-        )
-        if tally.learnt >= 2 * BEGINNING:
-            error, relative = tally.after_beginning
-            lines.append(
-                f"after the first {BEGINNING} rows: mean squared error {error:.6g}, {relative:.4g} "
-                "times that of the running mean"
-            )
-        if tally.after_beginning[1] > 1 and not isinstance(run.model, Auto):
+        lines += tally.words(run.columns.target)
+        numbers = run.model._loss == SQUARED
+        if numbers and tally.after_beginning[1] > 1 and not isinstance(run.model, Auto):
             without = "without --raw, or " if options.standardize is False else ""
             lines.append(f"this is worse than the running mean: try {without}--model auto")
     skipped = [problem for problem in tally.found() if problem[2]]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from onlinear._cli.class_figures import restored
 from onlinear._cli.columns import Columns
 from onlinear._cli.errors import DataError
 from onlinear._cli.moved_weights import WeightSamples
@@ -20,6 +21,7 @@ from onlinear._cli.predictions_file import Output
 from onlinear._cli.recording import Telling
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.source import Place, Source
+from onlinear._cli.target_classes import NO_CLASSES, Classes
 from onlinear._learner.base import Learner, full_name
 from onlinear._state_files import file_format, model_codec
 
@@ -126,6 +128,12 @@ class Snapshot:
         self.begin(tally.rows)
 
 
+def _classes(kept: Any) -> Classes:
+    """Return the saved classes of the target; none if an older release saved the run."""
+    names, text = kept
+    return Classes(tuple(map(str, names)), bool(text))
+
+
 def _samples(columns: int, run: dict[str, Any], arrays: dict[str, np.ndarray]) -> WeightSamples:
     """Return the saved samples of the weights; no samples if an older release saved the run."""
     if "sampled" not in run:
@@ -162,12 +170,13 @@ def read(path: str) -> SavedRun:
             {str(k): tuple(map(str, v)) for k, v in columns["categories"].items()},
             tuple(map(str, columns["truths"])),
             tuple(map(str, columns["dropped"])),
+            _classes(columns.get("classes", NO_CLASSES)),
         )
         kept = SavedRun(
             model,
             roles,
             Place(*(model_codec.count(number) for number in run["place"])),
-            RunFigures.restored(run["tally"]),
+            restored(run["tally"]),
             list(map(str, run["paths"])),
             str(run["mark"]),
             None if run["out"] is None else str(run["out"]),

@@ -5,6 +5,7 @@ hindsight.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -118,6 +119,7 @@ class Accounts:
         replay, or None if the bound no longer applied when the replay began.
         """
         guarantee, ended = self.guarantee, self._end(learnt, first)
+        run = replace(run, loss=guarantee.loss)
         failed = self.failed
         if path is None:
             words = guarantee.statement, guarantee.comparator

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from onlinear._engine.threads import BLAS_THREADS_PAY, beside, blas_threads, usa
 from onlinear._evaluation.accounts import Accounts
 from onlinear._evaluation.replay import Engine
 from onlinear._learner.replay_result import Replay
-from onlinear._validation import checks
 
 __all__ = ["engine_of_bound", "run_beside"]
 
@@ -21,7 +19,7 @@ WORTH_A_THREAD = 50_000  # entries of X from which a second thread saves time
 def run_beside(
     accounts: Accounts,
     rounds: Callable[[], Replay],
-    y: Any,
+    labels: np.ndarray,
     table: np.ndarray,
     names: list[str] | None,
     engine: Engine,
@@ -36,7 +34,7 @@ def run_beside(
     small, wide = table.size < WORTH_A_THREAD, table.shape[1] >= BLAS_THREADS_PAY
     if small or wide or usable_cores() == 1:
         return rounds(), None
-    labels, ledger = checks.labels(y, len(table)), accounts.ledger.twin()
+    ledger = accounts.ledger.twin()
     engine = engine_of_bound(engine)
     in_bulk = ledger.account.step.takes_bulk(table, engine, ledger.account.owner)
     ledger.compile(table, labels, in_bulk=in_bulk)  # in this thread, so that Ctrl-C works

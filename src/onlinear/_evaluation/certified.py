@@ -110,6 +110,7 @@ class Certified(GuardedBy):
                 f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} "
                 "rows (use a new learner, or onlinear.Certified from the start)"
             )
+        model._check_one("a certificate")
         model._numbers()
         self.model = model
         self._params = copy.deepcopy(model._plain_params())
@@ -131,10 +132,10 @@ class Certified(GuardedBy):
         """Learn the label of one row, and update the certificate."""
         self._check_untouched()
         with all_or_nothing(self):
-            prediction, skipped = self.model.predict_one(x), self.model.n_skipped_
-            self.model._learn_one(x, y)
+            label = self.model._label(y)
+            prediction, skipped = self.model._number_one(x), self.model.n_skipped_
+            self.model._learn_one(x, label)
             if self.model.n_skipped_ == skipped:
-                label = y if y.__class__ is float else checks.label(y)
                 plain = x.__class__ is np.ndarray and x.dtype is FLOAT
                 self._accounts.add_one(x if plain else checks.row(x, None), label, prediction)
             self._accounts.seen += 1
@@ -171,15 +172,18 @@ class Certified(GuardedBy):
         """Replay a stream; call ``rounds``, if given, to run the learner, else :func:`replay`."""
         self._check_untouched()
         table, names = checks.table(X)
-        accounts, path = self._accounts, None
-        if comparator is not None:
-            labels = checks.labels(y, len(table))
-            path = given(comparator, table, labels, names, accounts.guarantee)
+        accounts, path, model = self._accounts, None, self.model
         with all_or_nothing(self):
+            if rounds is None:
+                model._find_classes(y)
+                model._check_one("a certificate")
+            labels = (model._labels if rounds is None else checks.labels)(y, len(table))
+            if comparator is not None:
+                path = given(comparator, table, labels, names, accounts.guarantee)
             before = accounts.comparator, accounts.ceiling
             first = accounts.rounds if accounts.intact else None
-            rounds = rounds or (lambda: replay(self.model, X, y, engine=engine))
-            run, tallies = run_beside(accounts, rounds, y, table, names, engine)
+            rounds = rounds or (lambda: replay(model, X, y, engine=engine))
+            run, tallies = run_beside(accounts, rounds, labels, table, names, engine)
             learnt = np.ones(len(table), dtype=bool)
             learnt[run.bad_rows] = False
             if tallies is None and learnt.any():
@@ -191,7 +195,7 @@ class Certified(GuardedBy):
                 tallies = np.zeros((EXTRA + 1, 0))
             if path is not None and not learnt.all() and learnt.any():
                 path = path.of(learnt)
-            name = repr(self.model)
+            name = repr(model)
             return accounts.certificate(name, run, tallies, path, learnt, before, first)
 
     def _check_untouched(self) -> None:

@@ -1,11 +1,13 @@
 """``replay``: predict and then learn every row of an array or DataFrame, in a compiled loop."""
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
 from onlinear._engine.progress import bar
 from onlinear._learner.base import Learner
+from onlinear._learner.class_replay import ClassReplay
+from onlinear._learner.classifier import Classifier
 from onlinear._learner.replay_result import BankReplay, Replay
 from onlinear._validation import checks
 from onlinear._wrappers.bank.bank import Bank
@@ -19,10 +21,14 @@ Engine = Literal["auto", "rank-one", "bulk"]
 @overload
 def replay(model: Bank, X: Any, y: Any, *, engine: Engine = "auto") -> BankReplay: ...
 @overload
+def replay(
+    model: Classifier, X: Any, y: Any, *, engine: Engine = "auto"
+) -> Replay | ClassReplay: ...
+@overload
 def replay(model: Learner | Mapped, X: Any, y: Any, *, engine: Engine = "auto") -> Replay: ...
 def replay(
     model: Learner | Mapped | Bank, X: Any, y: Any, *, engine: Engine = "auto"
-) -> Replay | BankReplay:
+) -> Replay | BankReplay | ClassReplay:
     """Predict each row, then learn its label, in order; the model is changed in place.
 
     The replay continues from the model's current state and gives the results of calling
@@ -40,7 +46,9 @@ def replay(
         One row per round. X may be any DataFrame that narwhals supports (column names are kept and
         checked), and any matrix or array of ``scipy.sparse``.
     y : array or Series
-        One label per row.
+        One label per row. A classifier's labels may be of any type; the replay has its predictions
+        (probabilities or margins of the second class) and the labels as numbers. With more than two
+        classes, the result is a :class:`ClassReplay`.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         "rank-one" works row by row, and gives bit for bit the results of single calls. "bulk" works
         on blocks of rows with matrix products, for second-order learners and dense rows. The
@@ -63,7 +71,7 @@ def replay(
             columns, labels, skipped = model._run(X, y, learn=True, progress=advance, engine=engine)
         models = model._models
         loss = tuple(each._loss for each in models)
-        return BankReplay(columns, labels.copy(), skipped, tuple(map(repr, models)), loss)
+        return BankReplay(columns, labels.T.copy(), skipped, tuple(map(repr, models)), loss)
     if not isinstance(model, (Learner, Mapped)):
         own = "; it has a replay of its own" if hasattr(model, "replay") else ""
         if isinstance(model, (list, tuple)):
@@ -71,4 +79,7 @@ def replay(
         raise TypeError(f"replay needs a learner, got {checks.described(model)}{own}")
     with bar("replay") as advance:
         predictions, labels, bad = model._run(X, y, learn=True, progress=advance, engine=engine)
-    return Replay(predictions, labels.copy(), np.array(bad, dtype=np.intp), model._loss)
+    skipped = np.array(bad, dtype=np.intp)
+    if predictions.ndim == 2:
+        return cast(Classifier, model)._replayed(predictions, labels.copy(), skipped)
+    return Replay(predictions, labels.copy(), skipped, model._loss)

@@ -93,6 +93,8 @@ class Learner(LearnerState):
                     return value  # type: ignore[no-any-return]
         return self._predict_one(x)
 
+    _number_one = predict_one  # what the step returns, also where predict_one returns a class
+
     @atomic
     def _predict_one(self, x: Any) -> float:
         """Predict the label of any row, dense or sparse, also if nothing was learnt yet.
@@ -102,7 +104,7 @@ class Learner(LearnerState):
         if self._state is None:
             fresh = type(self)(**self.get_params(deep=False))
             fresh._begin(checks.width(x))
-            return fresh.predict_one(x)
+            return fresh._number_one(x)
         x = self._row(x)
         if x.__class__ is Rows:
             return self._sparse_round(x, nan, labelled=False)
@@ -138,7 +140,7 @@ class Learner(LearnerState):
 
     @atomic
     def _learn_one(self, x: Any, y: Any) -> None:
-        """Learn the label of any row, dense or sparse, also of the first row.
+        """Learn the label, a number, of any row, dense or sparse, also of the first row.
 
         A bad row raises an error or, with ``on_bad="skip"``, is counted and left out.
         """
@@ -174,7 +176,7 @@ class Learner(LearnerState):
         >>> model.rounds_
         3
         """
-        if math.isnan(self.predict_one(x)):
+        if math.isnan(self._number_one(x)):
             raise ValueError(
                 f"{type(self).__name__} cannot predict this row, so it cannot learn it later"
             )
@@ -193,7 +195,7 @@ class Learner(LearnerState):
         were when :meth:`remember` was called. If no row was learnt between ``remember`` and
         ``learn_late``, the result equals that of :meth:`learn_one`, bit for bit.
         """
-        self._learn_one(kept, y)
+        self._learn_one(kept, self._label(y))
 
     def _vector(self, x: Any, shape: tuple[int]) -> Any:
         """Return x as a vector of this shape, or an empty array if x is sparse; take no lock."""

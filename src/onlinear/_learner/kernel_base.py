@@ -204,4 +204,5 @@ def check_fixed(needs: str, model: Any) -> None:
             f"{needs} whose state does not grow, got {type(model).__name__}: use a linear learner "
             "on features from onlinear.features instead"
         )
+    model._check_one(needs.partition(" ")[0])
     model._numbers()

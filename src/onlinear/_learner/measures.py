@@ -1,4 +1,4 @@
-"""Error measures of predictions (MSE, RMSE, MAE, R²), correct even where squares would overflow.
+"""Measures of predictions (MSE, RMSE, MAE, R², accuracy), correct even where squares overflow.
 
 Every public function takes labels and predictions, none of them NaN, and returns NaN for empty
 arrays. Numbers that are very large or very small are first scaled by a power of two, which causes
@@ -7,10 +7,15 @@ float.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 __all__ = [
+    "Calibration",
+    "accuracy",
+    "bins_of",
+    "calibration",
     "mean_absolute_error",
     "mean_squared_error",
     "quartiles_of_error",
@@ -118,3 +123,66 @@ def squared_correlation(y: np.ndarray, predictions: np.ndarray) -> float:
             (values,), _ = _scaled(values - values.mean())
         parts.append(values / math.sqrt(np.sum(np.square(values))))
     return min(1.0, float(np.sum(parts[0] * parts[1])) ** 2)
+
+
+def accuracy(y: np.ndarray, predictions: np.ndarray, boundary: float) -> float:
+    """Return the share of rows whose label and prediction are on the same side of the boundary.
+
+    A prediction on the boundary counts as below it.
+    """
+    return float(np.mean((predictions > boundary) == (y > boundary))) if y.size else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Predicted probabilities beside observed frequencies, in bins of equal width from 0 to 1.
+
+    Probabilities are calibrated if in every bin the two agree, up to chance.
+
+    Attributes
+    ----------
+    predicted : array
+        The mean predicted probability of the rows in each bin; NaN if the bin is empty.
+    observed : array
+        The share of these rows whose label is 1; NaN if the bin is empty.
+    counts : array of int
+        How many rows each bin has.
+
+    Examples
+    --------
+    >>> import onlinear as ol
+    >>> X, y = ol.streams.rotating(rows=1000, d=3)
+    >>> run = ol.replay(ol.GD(eta=0.1, loss=ol.losses.Logistic()), X, (y > 0) * 1.0)
+    >>> found = run.calibration(bins=4)
+    >>> found.predicted.round(2), found.observed.round(2)
+    (array([0.15, 0.38, 0.63, 0.84]), array([0.02, 0.27, 0.72, 0.98]))
+    >>> round(found.error, 2)
+    0.12
+    """
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def error(self) -> float:
+        """The mean of abs(predicted − observed) over all rows (expected calibration error)."""
+        gaps = np.nan_to_num(np.abs(self.predicted - self.observed))
+        rows = int(self.counts.sum())
+        return float(gaps @ self.counts / rows) if rows else math.nan
+
+
+def bins_of(probabilities: np.ndarray, bins: int) -> np.ndarray:
+    """Return the bin of each probability; a probability between two bins is in the lower one."""
+    return np.searchsorted(np.linspace(0.0, 1.0, bins + 1)[1:-1], probabilities)
+
+
+def calibration(y: np.ndarray, probabilities: np.ndarray, bins: int) -> Calibration:
+    """Return the mean of the probabilities, and of the labels 0 and 1, in bins of equal width."""
+    where = bins_of(probabilities, bins)
+    counts, *sums = (np.bincount(where, each, bins) for each in (None, probabilities, y))
+    empty = np.full(bins, math.nan)
+    predicted, observed = (
+        np.divide(total, counts, out=empty.copy(), where=counts > 0) for total in sums
+    )
+    return Calibration(predicted, observed, counts)

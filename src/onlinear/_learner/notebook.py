@@ -70,7 +70,8 @@ def model_page(model: Any) -> str:
     facts["rows learnt"] = model.rounds_ if learnt else 0
     facts["rows skipped"] = model.n_skipped_ or None
     more = []
-    if learnt and (weights := getattr(model, "coef_", None)) is not None:
+    weights = getattr(model, "coef_", None) if learnt else None
+    if weights is not None and weights.ndim == 1:  # 2 for more than two classes
         names = getattr(model, "feature_names_in_", None)
         more.append(_coefficients(weights, names, getattr(model, "intercept_", None)))
     if learnt and hasattr(model, "explain"):
@@ -137,10 +138,15 @@ def _highest(curve: np.ndarray) -> float:
     return float(np.max(curve, where=np.isfinite(curve), initial=0.0))
 
 
-def run_page(losses: np.ndarray, skipped: int, measures: Mapping[str, float]) -> str:
-    """Return HTML with the measures of a replay and a chart of its error over time."""
+def run_page(
+    losses: np.ndarray, skipped: int, measures: Mapping[str, float], *, square: bool = True
+) -> str:
+    """Return HTML with the measures of a replay and a chart of its error over time.
+
+    ``square`` says whether the losses are squared errors, of which the chart shows the root.
+    """
     note = f", {skipped:,} skipped" if skipped else ""
-    return facts_page(f"Replay of {losses.size:,} rows{note}", measures, _picture(losses))
+    return facts_page(f"Replay of {losses.size:,} rows{note}", measures, _picture(losses, square))
 
 
 def bank_page(
@@ -190,29 +196,34 @@ def _figure(value: float) -> str:
     return f"{value:.4g}".replace("-", "−") if not math.isnan(value) else "–"
 
 
-def _binned(losses: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Divide the rows into bins; return the bins' positions and RMSEs, and the rows per bin."""
+def _binned(losses: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, int]:
+    """Divide the rows into bins; return the bins' positions and errors, and the rows per bin.
+
+    The error of a bin is the mean of its losses, or the root of the mean if they are squares.
+    """
     size = max(1, -(-losses.size // POINTS))
     starts = np.arange(0, losses.size, size)
     known = np.isfinite(losses)
     counts = np.add.reduceat(known.astype(np.intp), starts)
     top = float(np.max(losses, where=known, initial=0.0)) or 1.0
     sums = np.add.reduceat(np.where(known, losses, 0.0) / top, starts)
-    errors = np.sqrt(sums / np.where(counts, counts, 1)) * math.sqrt(top)
+    means = sums / np.where(counts, counts, 1)
+    errors = np.sqrt(means) * math.sqrt(top) if square else means * top
     return starts + size / 2, np.where(counts, errors, np.nan), size
 
 
-def _picture(losses: np.ndarray) -> str:
+def _picture(losses: np.ndarray, square: bool) -> str:
     """Return a chart of the error over time as SVG, or "" if fewer than two losses are finite."""
     if np.count_nonzero(np.isfinite(losses)) < 2:
         return ""
-    at, errors, size = _binned(losses)
+    at, errors, size = _binned(losses, square)
     most = float(np.nanmax(errors))
     top = min(most, CLIP * float(np.nanmedian(errors))) or most or 1.0
     x = LEFT + (WIDTH - LEFT - 4) * at / losses.size
     y = TOP + HEIGHT * (1 - np.minimum(errors / top, 1.0))
     drawn = " ".join(_path(x[part], y[part]) for part in _runs(np.isfinite(errors)))
-    what = f"RMSE of each {size:,} rows" if size > 1 else "absolute error of each row"
+    many, one = ("RMSE", "absolute error") if square else ("mean loss", "loss")
+    what = f"{many} of each {size:,} rows" if size > 1 else f"{one} of each row"
     cut = f", cut at {_figure(top)}; the largest is {_figure(most)}" if top < most else ""
     path = (
         f'<path d="{drawn}" fill="none" stroke="{LINE}" stroke-width="1.5" stroke-linecap="round"/>'

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from onlinear._learner import measures, notebook
+from onlinear._learner.class_measures import ClassMeasures
+from onlinear._learner.measures import Calibration
 from onlinear.losses import SQUARED, Loss
 
 __all__ = ["BankReplay", "Replay"]
@@ -23,7 +25,7 @@ def _no_rows() -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class Replay(ClassMeasures):
     """The result of a replay: predictions and labels row by row, and error measures.
 
     Measures leave out bad rows that were skipped; a measure is NaN if no row is left. ``run[rows]``
@@ -165,30 +167,33 @@ class Replay:
         found = {name: float(getattr(self, name)) for name in MEASURES}
         return found | dict(zip(OF_ERROR, self.error_quartiles.tolist(), strict=True))
 
+    @property
+    def _headline(self) -> dict[str, float]:
+        """The measures that ``repr`` shows."""
+        if self.loss == SQUARED:
+            return {"mean squared error": self.mse}
+        return self._classified or {f"mean loss by {self.loss!r}": self.mean_loss}
+
     def __repr__(self) -> str:
-        """Show the number of rows and the mean squared error, or the mean of another loss."""
+        """Show the number of rows and the mean loss; for classes, also the accuracy."""
         skipped = self.bad_rows.size
         note = f", {skipped} skipped" if skipped else ""
-        square = self.loss == SQUARED
-        value = self.mse if square else self.mean_loss
-        mean = "of no row" if np.isnan(value) else f"{value:.6g}"
-        name = "mean squared error" if square else f"mean loss by {self.loss!r}"
-        return f"<Replay of {len(self)} rows{note}: {name} {mean}>"
+        shown = ", ".join(
+            f"{name} " + ("of no row" if np.isnan(value) else f"{value:.6g}")
+            for name, value in self._headline.items()
+        )
+        return f"<Replay of {len(self)} rows{note}: {shown}>"
 
     def _repr_html_(self) -> str:
         """Show the measures and the error over time, in a notebook."""
-        quartiles = self.error_quartiles.tolist()
-        return notebook.run_page(
-            self.losses,
-            len(self.bad_rows),
-            {
-                "RMSE": self.rmse,
-                "MAE": self.mae,
-                "R²": self.r2,
-                "correlation²": self.correlation2,
-                **dict(zip(QUARTILES, quartiles, strict=True)),
-            },
-        )
+        skipped, square = len(self.bad_rows), self.loss == SQUARED
+        if self._classified:
+            return notebook.run_page(self.losses, skipped, self._classified, square=False)
+        shown = {} if square else self._headline
+        shown |= {"RMSE": self.rmse, "MAE": self.mae, "R²": self.r2}
+        shown |= {"correlation²": self.correlation2}
+        shown |= dict(zip(QUARTILES, self.error_quartiles.tolist(), strict=True))
+        return notebook.run_page(self.losses, skipped, shown, square=square)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +211,7 @@ class BankReplay:
         The predictions of each row, made before its label was learnt, in one column per learner;
         NaN where a learner skipped a bad row that it could not predict.
     labels : array
-        The labels, one per row.
+        The labels, one per row; one column per learner if the learners code labels differently.
     skipped : array of bool
         True where a learner with ``on_bad="skip"`` skipped a row; one column per learner.
     learners : tuple of str
@@ -248,7 +253,7 @@ class BankReplay:
             chosen = np.arange(self.predictions.shape[1])[some]
             return BankReplay(
                 self.predictions[rows][:, some],
-                self.labels[rows],
+                self.labels[rows] if self.labels.ndim == 1 else self.labels[rows][:, some],
                 self.skipped[rows][:, some],
                 tuple(names[some]) if self.learners else (),
                 tuple(self.loss[k] for k in chosen) if self.loss else (),
@@ -259,7 +264,8 @@ class BankReplay:
         """Return the replay of learner k, as if it had been replayed alone."""
         loss = self.loss[k] if self.loss else SQUARED
         bad = np.flatnonzero(self.skipped[:, k])
-        return Replay(self.predictions[:, k], self.labels, bad, loss)
+        labels = self.labels if self.labels.ndim == 1 else self.labels[:, k]
+        return Replay(self.predictions[:, k], labels, bad, loss)
 
     def _each(self, what: Callable[[Replay], Any]) -> list[Any]:
         return [what(self.learner(k)) for k in range(self.predictions.shape[1])]
@@ -290,6 +296,20 @@ class BankReplay:
         return np.array(self._each(lambda run: run.mae))
 
     @cached_property
+    def accuracy(self) -> np.ndarray:
+        """Share of the rows whose class each learner predicted; only for losses of classes."""
+        return np.array(self._each(lambda run: run.accuracy))
+
+    @cached_property
+    def log_loss(self) -> np.ndarray:
+        """Each learner's mean of −ln of the probability predicted for the label, 0 or 1."""
+        return np.array(self._each(lambda run: run.log_loss))
+
+    def calibration(self, bins: int = 10) -> list[Calibration]:
+        """Return each learner's predicted probabilities beside observed frequencies, in bins."""
+        return self._each(lambda run: run.calibration(bins))
+
+    @cached_property
     def r2(self) -> np.ndarray:
         """R² of each learner; see :attr:`Replay.r2`."""
         return np.array(self._each(lambda run: run.r2))
@@ -314,27 +334,34 @@ class BankReplay:
         return found | dict(zip(OF_ERROR, self.error_quartiles.T, strict=True))
 
     def __repr__(self) -> str:
-        """Show the numbers of rows and learners, and the least mean squared error of a learner."""
+        """Show the numbers of rows and learners, and the least error of a learner."""
         (rows, learners), skipped = self.predictions.shape, int(self.skipped.sum())
         note = f", {skipped} skipped" if skipped else ""
+        name, errors = next(iter(self._shown.items()))
         least = "of no row"
-        if not np.isnan(self.mse).all():
-            best = int(np.nanargmin(self.mse))
-            least = f"{self.mse[best]:.6g}, of learner {best}"
-        return (
-            f"<BankReplay of {rows} rows by {learners} learners{note}: least mean squared error "
-            f"{least}>"
-        )
+        if not np.isnan(errors).all():
+            best = int(np.nanargmin(errors))
+            least = f"{errors[best]:.6g}, of learner {best}"
+        return f"<BankReplay of {rows} rows by {learners} learners{note}: least {name} {least}>"
+
+    @cached_property
+    def _shown(self) -> dict[str, np.ndarray]:
+        """The measures to show, the first of which ranks the learners: the least is the best."""
+        classified = self._each(lambda run: run._classified)
+        if classified and all(classified):
+            shown = {"share of mistakes": 1.0 - self.accuracy}
+            if all("log loss" in each for each in classified):
+                shown["log loss"] = self.log_loss
+            return shown
+        shown = {"mean squared error": self.mse, "RMSE": self.rmse, "MAE": self.mae}
+        return {**shown, "R²": self.r2, "correlation²": self.correlation2}
 
     def _repr_html_(self) -> str:
         """Show the measures of each learner, in a notebook."""
         count = self.predictions.shape[1]
-        return notebook.bank_page(
-            len(self),
-            self.learners or [f"learner {k}" for k in range(count)],
-            self.skipped.sum(axis=0),
-            {"RMSE": self.rmse, "MAE": self.mae, "R²": self.r2, "correlation²": self.correlation2},
-        )
+        learners = self.learners or [f"learner {k}" for k in range(count)]
+        shown = {name: each for name, each in self._shown.items() if name != "mean squared error"}
+        return notebook.bank_page(len(self), learners, self.skipped.sum(axis=0), shown)
 
 
 def _several(index: Any, what: str) -> Any:

@@ -40,6 +40,10 @@ class Begins(Restorable, Protocol):
         """Set the initial state for rows of d columns."""
         ...
 
+    def _labels(self, y: Any, rows: int) -> np.ndarray:
+        """Return the labels of a table as the numbers that the step takes."""
+        ...
+
     def _run_table(
         self,
         X: np.ndarray | Rows,
@@ -87,7 +91,7 @@ def run(
     """Predict each row and, if ``learn``, learn it; return predictions, labels and bad rows."""
     checks.same_index(X, y=y)
     X, names = checks.any_table(X)
-    y = checks.labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
+    y = model._labels(y, X.shape[0]) if learn else np.full(X.shape[0], nan)
     columns = model._columns()
     if columns is not None:
         checks.same_columns(type(model).__name__, *columns, X, names)

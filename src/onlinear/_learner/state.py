@@ -22,6 +22,7 @@ LEARNT = (  # the attributes of a learner that has started to learn
     "_begun_with",
     "_call",
     "_direct",
+    "_found",
     "_names",
     "_one",
     "_record",
@@ -93,6 +94,13 @@ class LearnerState(Estimator):
         """Return the parameters in a form that a state file can hold."""
         return self.get_params(deep=False)
 
+    def _plain_learnt(self) -> dict[str, Any]:
+        """Return what was learnt besides the state's numbers, in a form for a state file."""
+        return {}
+
+    def _restore_learnt(self, learnt: dict[str, Any]) -> None:
+        """Restore what :meth:`_plain_learnt` returned."""
+
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters, given the result of :meth:`_to_plain`."""
@@ -114,6 +122,34 @@ class LearnerState(Estimator):
     @property
     def _step(self) -> Step:
         return self.algorithm.step
+
+    def _label(self, y: Any) -> float:
+        """Return a label as the number that the step takes."""
+        return checks.label(y)
+
+    def _labels(self, y: Any, rows: int) -> np.ndarray:
+        """Return the labels of a table as the numbers that the step takes."""
+        return checks.labels(y, rows)
+
+    def _coding(self) -> Any:
+        """Return how labels become numbers, as a hashable value; None if labels are numbers."""
+        return None
+
+    def _find_classes(self, y: Any, classes: Any = None) -> None:
+        """Find the classes of a classifier in the labels of its first table."""
+
+    def _outputs(self) -> int:
+        """Return how many numbers a prediction has."""
+        return 1
+
+    def _check_one(self, what: str) -> None:
+        """Refuse a learner whose prediction has more than one number; ``what`` needs one."""
+        if (count := self._outputs()) > 1:
+            raise ValueError(
+                f"{what} needs a learner whose prediction is one number, got "
+                f"{type(self).__name__} of {count} classes: use a classifier of two classes, a "
+                "class and the rest, for each class"
+            )
 
     @property
     def _loss(self) -> Loss:
@@ -235,6 +271,8 @@ class LearnerState(Estimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters and state, for pickle and deepcopy."""
         kept: dict[str, Any] = {"params": self.get_params(deep=False), "skipped": self.n_skipped_}
+        if learnt := self._plain_learnt():
+            kept["learnt"] = learnt
         if self._record is not None:
             kept["state"] = (self.n_features_in_, self._record.copy(), self._names)
         return kept
@@ -245,6 +283,7 @@ class LearnerState(Estimator):
             setattr(self, name, value)
         if kept["skipped"]:
             self.n_skipped_ = kept["skipped"]
+        self._restore_learnt(kept.get("learnt", {}))
         if "state" in kept:
             d, record, names = kept["state"]
             self._begin(d, record)

@@ -101,6 +101,8 @@ def described(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarr
         "params": {name: plain(value) for name, value in model._to_plain().items()},
         "skipped": model.n_skipped_,
     }
+    if learnt := model._plain_learnt():
+        header["learnt"] = learnt
     arrays = {}
     if model._record is not None:
         header["features"] = model.n_features_in_
@@ -159,6 +161,9 @@ def rebuilt(header: dict[str, Any], arrays: dict[str, np.ndarray], classes: dict
     params = classes[name]._from_plain(header["params"])
     model = classes[name](**params)
     kept = {"params": params, "skipped": count(header["skipped"])}
+    if "learnt" in header:
+        kept["learnt"] = header["learnt"]
+        model._restore_learnt(header["learnt"])
     begun = "state" in arrays
     if begun:
         d, record, names = header["features"], arrays["state"], header["names"]

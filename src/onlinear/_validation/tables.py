@@ -16,6 +16,7 @@ __all__ = [
     "label",
     "labels",
     "numeric_row",
+    "one_per_row",
     "row",
     "row_names",
     "same_columns",
@@ -146,12 +147,16 @@ def labels(y: Any, rows: int) -> np.ndarray:
         raise ValueError("requires y to be passed, but the target y is None")
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
-    array = floats(y, "y")
+    return one_per_row(floats(y, "y"), rows)
+
+
+def one_per_row(array: np.ndarray, rows: int) -> np.ndarray:
+    """Return labels as a vector with one label per row; warn if they are a column."""
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: using its only column",
             from_sklearn("DataConversionWarning", UserWarning),
-            stacklevel=4,
+            stacklevel=5,
         )
         array = array.reshape(-1)
     if array.ndim != 1:

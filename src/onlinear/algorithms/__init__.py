@@ -3,6 +3,7 @@
 from onlinear._learner.base import Learner
 from onlinear.algorithms.aar import AAR
 from onlinear.algorithms.arcor import ARCOR
+from onlinear.algorithms.arow import AROW
 from onlinear.algorithms.arowr import AROWR
 from onlinear.algorithms.auto import Auto
 from onlinear.algorithms.cirr import CIRR
@@ -17,6 +18,7 @@ from onlinear.algorithms.kernelgd import KernelGD
 from onlinear.algorithms.kernellaser import KernelLASER
 from onlinear.algorithms.kernelwemm import KernelWEMM
 from onlinear.algorithms.laser import LASER
+from onlinear.algorithms.logisticlaser import LogisticLASER
 from onlinear.algorithms.nlms import NLMS
 from onlinear.algorithms.ogd import OGD
 from onlinear.algorithms.ons import ONS
@@ -29,6 +31,7 @@ from onlinear.algorithms.wemm import WEMM
 __all__ = [
     "AAR",
     "ARCOR",
+    "AROW",
     "AROWR",
     "CIRR",
     "CRRLS",
@@ -50,6 +53,7 @@ __all__ = [
     "KernelGD",
     "KernelLASER",
     "KernelWEMM",
+    "LogisticLASER",
     "PNorm",
     "Ridge",
 ]

@@ -38,6 +38,7 @@ class Pair(GuardedBy, Nested, Estimator):
             raise ValueError(
                 f"{owner} needs a learner such as onlinear.AAR(), got {checks.described(learner)}"
             )
+        learner._check_one(owner)
         if learner._state is not None and features._state is None:
             raise ValueError(
                 f"{owner} needs a new learner for a new map, got "
@@ -59,6 +60,10 @@ class Pair(GuardedBy, Nested, Estimator):
     def _loss(self) -> Loss:
         """The loss by which the predictions are measured, that of the learner."""
         return self.learner._loss
+
+    def _labels(self, y: Any, rows: int) -> np.ndarray:
+        """Return the labels of a table as the numbers that the learner's step takes."""
+        return self.learner._labels(y, rows)
 
     @property
     def _guard(self) -> Guarded:

@@ -79,7 +79,7 @@ class Mapped(Pair):
                 self.learn_one(x, y)
             return
         x = features._row(x)
-        value, rule = self._round(x, checks.label(y), labelled=True)
+        value, rule = self._round(x, learner._label(y), labelled=True)
         if rule != FINE:
             if learner.on_bad == "raise":
                 raise self._refusal(Outcome(0, rule, value), x, in_table=False)

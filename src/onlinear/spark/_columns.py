@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from onlinear._learner.base import Learner
+from onlinear._learner.classifier import Classifier
 from onlinear._validation.checks import described
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Columns(NamedTuple):
             [] if order is None else names_of(who, "order", order),
         )
         columns._check_names(who, df.columns, output)
-        columns._check_types(who, df)
+        columns._check_types(who, df, words=isinstance(model, Classifier))
         return columns
 
     def _by_role(self) -> Iterator[tuple[str, str]]:
@@ -71,15 +72,18 @@ class Columns(NamedTuple):
         if output.lower() in (name.lower() for name in there):  # Spark ignores case
             raise ValueError(f"{who} needs a new name for output, got {output!r}, which exists")
 
-    def _check_types(self, who: str, df: "DataFrame") -> None:
+    def _check_types(self, who: str, df: "DataFrame", *, words: bool) -> None:
+        """Refuse columns of types that do not suit their role; ``words`` allows text as target."""
         from pyspark.sql import types as kinds
-        from pyspark.sql.types import AtomicType, BooleanType, NumericType
+        from pyspark.sql.types import AtomicType, BooleanType, NumericType, StringType
 
         spans = kinds.DayTimeIntervalType, kinds.YearMonthIntervalType
         times = kinds.TimestampType, kinds.TimestampNTZType, *spans
         for role, name in self._by_role():
             kind = df.schema[name].dataType
             text = f"got {name!r} of type {kind.simpleString()}"
+            if role == "target" and words and isinstance(kind, StringType):
+                continue
             if role in ("features", "target") and not isinstance(kind, (NumericType, BooleanType)):
                 raise TypeError(f"{who} needs numbers or booleans for {role}, {text}")
             if not isinstance(kind, AtomicType):
@@ -100,6 +104,7 @@ def _check_kinds(who: str, df: Any, model: Any) -> None:
         raise TypeError(f"{who} needs a Spark DataFrame, got {got}")
     if not isinstance(model, Learner):
         raise TypeError(f"{who} needs a learner, such as LASER(), got {described(model)}")
+    model._check_one(who)
 
 
 def names_of(who: str, role: str, names: Any) -> list[str]:

@@ -63,7 +63,7 @@ def predict_and_learn(
     features : list of str
         The columns to predict from: numbers or booleans.
     target : str, default "y"
-        The column of the labels.
+        The column of the labels: numbers or booleans or, for a classifier, also text.
     order : str or list of str, optional
         The column, or columns, that give the order of the rows of a key. Each micro-batch, or the
         table, is sorted by the columns in ``order``, nulls last. Rows with equal values in these

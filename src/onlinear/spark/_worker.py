@@ -34,8 +34,8 @@ class KeyTask:
             by = [each for name in self.columns.order for each in self.places[name][::-1] if each]
             table = table.sort_values(by, kind="stable", ignore_index=True)
         X = np.column_stack([self._numbers(table, name) for name in self.columns.features])
-        y = self._numbers(table, self.columns.target)
         try:
+            y = self.form.start._labels(self._targets(table), len(table))
             learner = copy.copy(self.form.start) if kept is None else self.form.unpack(kept)
             rounds = _refuse_rows if any(map(_null, key)) else run_rounds
             predictions = rounds(learner, X, y)
@@ -44,6 +44,13 @@ class KeyTask:
             whose = ", ".join(f"{name}={_shown(value)}" for name, value in pairs)
             raise ValueError(f"key {whose}: {error}") from None
         return table.assign(prediction=predictions), learner
+
+    def _targets(self, table: Any) -> np.ndarray:
+        """Return the column of labels: as float64, or as it is if it holds text."""
+        column = table[self.places[self.columns.target].name]
+        if _pandas().api.types.is_numeric_dtype(column):  # or of booleans
+            return self._numbers(table, self.columns.target)
+        return np.asarray(column.to_numpy(dtype=object, na_value=None))
 
     def _numbers(self, table: Any, name: str) -> np.ndarray:
         """Return a column as float64, with NaN in place of null."""

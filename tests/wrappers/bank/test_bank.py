@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table import CASES, IDS, make, state, stream
+from table import CASES, IDS, make, state, stream, stream_of
 
 import onlinear as ol
 from onlinear._engine import record_block
@@ -114,7 +114,7 @@ def test_every_way_of_running_gives_the_bits_of_the_learners_alone(tmp_path, in_
 
 @pytest.mark.parametrize("case", LINEAR, ids=[i for i in IDS if not i.startswith("Kernel")])
 def test_a_bank_of_one_is_the_learner(case):
-    X, y = stream(ROWS)
+    X, y = stream_of(case, ROWS)
     alone = make(case)
     expected = ol.replay(alone, X, y).predictions
     bank = ol.Bank([make(case)])

@@ -140,9 +140,11 @@ def scaled(
     *,
     log: Sequence[str] = (),
     height: int = 380,
+    whole: bool = True,
 ) -> dict[str, Any]:
     """Return the Plotly layout of a chart: its height, and the title and scale of each axis.
 
+    ``whole`` says whether the numbers on the x axis are whole, such as numbers of rows.
     An axis in ``log`` is logarithmic if most values of the first trace are positive. A logarithmic
     axis shows values from 1e-5 times the largest value of the first trace (smaller ones are mostly
     rounding errors) up to a thousand times this largest value.
@@ -150,8 +152,8 @@ def scaled(
     axes: dict[str, Any] = {"height": height}
     for axis, title in (("x", x), ("y", y)):
         given: dict[str, Any] = {"title": {"text": literal(title)}}
-        if axis == "x":
-            given["tickformat"] = ",d"  # rows
+        if axis == "x" and whole:
+            given["tickformat"] = ",d"
         if axis in log:
             given |= _logarithmic([trace[axis] for trace in traces])
         axes[f"{axis}axis"] = given

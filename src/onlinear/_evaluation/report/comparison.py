@@ -1,13 +1,13 @@
 """The HTML page that compares learners on one or more streams.
 
-Curves are cumulative squared losses, downsampled by :func:`thinned`. All curves of one stream have
-their points at the same rows.
+Curves are cumulative losses, by default squared ones, downsampled by :func:`thinned`. All curves of
+one stream have their points at the same rows.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,17 @@ from onlinear._evaluation.html.charts import GREY, figure, line, scaled, share
 from onlinear._evaluation.html.page import Chart, Page, Part, Table, Words
 from onlinear._evaluation.report.downsampling import ends_of_windows, spaced
 
-__all__ = ["Contest", "Entry", "comparison", "standings", "thinned"]
+__all__ = [
+    "LOG_LOSS",
+    "MISTAKES",
+    "SQUARED_LOSS",
+    "Contest",
+    "Entry",
+    "Measure",
+    "comparison",
+    "standings",
+    "thinned",
+]
 
 MOST_DRAWN = 12  # learners in a chart; the table lists all learners
 WINDOWS = 60
@@ -23,9 +33,41 @@ READING = (
     "Every learner predicts a row before it sees the label. The best predictors in hindsight know "
     "the whole stream beforehand. Regret is the loss minus theirs; below 0 the learner was better. "
     "The relative error is the squared error divided by that of predicting the mean of the labels "
-    "so far.\n\n"
+    "so far; a relative log loss is the log loss divided by that of predicting the shares of the "
+    "classes so far.\n\n"
     "Solid lines are learners (dash-dotted when colours repeat), dotted lines the best predictors "
     "in hindsight. A learner has the same colour in all charts. Click a name to hide its line."
+)
+
+
+class Measure(NamedTuple):
+    """What the losses are, in words, and the figures that a table derives from a total loss.
+
+    Each figure has a name, and a function of the total loss and its contest.
+    """
+
+    loss: str
+    column: str
+    figures: tuple[tuple[str, Callable[[float, "Contest"], float]], ...]
+
+
+SQUARED_LOSS = Measure(
+    "squared loss",
+    "loss",
+    (("relative error", lambda loss, contest: share(loss, contest.mean)),),
+)
+MISTAKES = Measure(
+    "mistakes",
+    "mistakes",
+    (("accuracy", lambda loss, contest: 1.0 - share(loss, float(contest.rows[-1]))),),
+)
+LOG_LOSS = Measure(
+    "log loss",
+    "total",
+    (
+        ("log loss", lambda loss, contest: share(loss, float(contest.rows[-1]))),
+        ("relative log loss", lambda loss, contest: share(loss, contest.mean)),
+    ),
 )
 
 
@@ -48,7 +90,8 @@ class Contest:
 
     ``title`` and ``words`` are the heading and the caption of the table. ``rows`` has the number of
     rows seen at each point of the curves; ``best`` has the loss curves of the best predictors in
-    hindsight, by name; ``mean`` is the final loss of predicting the mean of the labels so far.
+    hindsight, by name; ``mean`` is the final loss of predicting the mean of the labels so far, or
+    their shares if they are classes.
     """
 
     title: str
@@ -57,6 +100,7 @@ class Contest:
     entries: Sequence[Entry]
     best: dict[str, np.ndarray]
     mean: float = math.nan
+    measure: Measure = SQUARED_LOSS
 
 
 def thinned(curve: np.ndarray, most: int = 1000) -> tuple[np.ndarray, np.ndarray]:
@@ -89,21 +133,25 @@ def standings(contest: Contest) -> Table:
     ends = {name: float(curve[-1]) for name, curve in contest.best.items()}
     bounded = any(math.isfinite(entry.ceiling) for entry in contest.entries)
     noted = any(entry.note for entry in contest.entries)
-    columns = ["learner", "loss", "relative error", *(f"over {name}" for name in ends)]
+    measure = contest.measure
+    figures = [name for name, _ in measure.figures]
+    columns = ["learner", measure.column, *figures, *(f"over {name}" for name in ends)]
     rows = []
     for entry in _ranked(contest):
         loss = float(entry.loss[-1])
-        cells = [entry.name, figure(loss), figure(share(loss, contest.mean))]
+        cells = [entry.name, figure(loss), *_figures(contest, loss)]
         cells += [_signed(loss - end) for end in ends.values()]
         cells += [figure(entry.ceiling)] * bounded + [entry.note] * noted
         rows.append(cells)
     blank = [""] * (len(ends) + bounded + noted)
     for name, end in ends.items():
-        rows.append(
-            [f"{name}, in hindsight", figure(end), figure(share(end, contest.mean)), *blank]
-        )
+        rows.append([f"{name}, in hindsight", figure(end), *_figures(contest, end), *blank])
     columns += ["ceiling"] * bounded + ["note"] * noted
     return Table(contest.title, columns, rows, contest.words)
+
+
+def _figures(contest: Contest, loss: float) -> list[str]:
+    return [figure(derive(loss, contest)) for _, derive in contest.measure.figures]
 
 
 def _signed(value: float) -> str:
@@ -124,12 +172,12 @@ def _losses(contest: Contest) -> Chart:
         line(f"{name}, in hindsight", contest.rows, curve, GREY - k, "comparator", grey=k == 0)
         for k, (name, curve) in enumerate(contest.best.items())
     ]
-    rows = int(contest.rows[-1]) if contest.rows.size else 0
+    rows, loss = int(contest.rows[-1]) if contest.rows.size else 0, contest.measure.loss
     return Chart(
         f"Loss so far: {contest.title}",
-        f"Cumulative squared loss over {rows:,} rows; lower is better.",
+        f"Cumulative {loss} over {rows:,} rows; lower is better.",
         traces,
-        scaled(traces, "rows so far", "cumulative squared loss", log="xy", height=430),
+        scaled(traces, "rows so far", f"cumulative {loss}", log="xy", height=430),
         scales=True,
     )
 

@@ -19,6 +19,7 @@ from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.recorder import Recorder, has_intercept
 from onlinear.algorithms import LASER, Auto
 from onlinear.hindsight import drifting_path
+from onlinear.losses import SQUARED
 
 __all__ = ["BestPath", "Effects", "effects", "speeds"]
 
@@ -61,7 +62,9 @@ def effects(story: Recorder) -> Effects:
         deviations = X.std(axis=0) if len(X) else np.zeros(d)
         deviations[~np.isfinite(deviations) | (deviations <= 1e-12 * np.abs(X).max(initial=0))] = 0
         own = story.records.table[:, :d] * deviations
-        path, why = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
+        path, why = None, "it is known for the square loss only"
+        if story.model._loss == SQUARED:
+            path, why = _path(X, y, sample.rows, deviations, intercept=has_intercept(story.model))
         if path is not None and path.error > WORSE * _error(story):
             path, why = None, "its error exceeds the learner's"
         told = own if path is None else path.effects

@@ -4,7 +4,9 @@ import numpy as np
 
 from onlinear._evaluation.html.charts import line, scaled
 from onlinear._evaluation.html.page import Chart, Part
+from onlinear._evaluation.report.class_parts import calibration_parts, right_parts
 from onlinear._evaluation.report.downsampling import ends_of_windows
+from onlinear._evaluation.report.loss_words import averaged, words_for
 from onlinear._evaluation.report.recorder import (
     CEILING,
     COMPARATOR,
@@ -15,6 +17,7 @@ from onlinear._evaluation.report.recorder import (
     MEAN,
     Recorder,
 )
+from onlinear.losses import SQUARED
 
 __all__ = ["loss_parts"]
 
@@ -24,7 +27,8 @@ STRETCHES = 100
 def loss_parts(story: Recorder) -> list[Part]:
     """Return the charts of the error over time, the cumulative loss and the regret."""
     rows = story.curves.rows - story.first + 1
-    return [*_errors(story), _losses(story, rows), *_regret(story, rows)]
+    above = [*right_parts(story), *_errors(story), *calibration_parts(story)]
+    return [*above, _losses(story, rows), *_regret(story, rows)]
 
 
 def _errors(story: Recorder) -> list[Part]:
@@ -35,35 +39,38 @@ def _errors(story: Recorder) -> list[Part]:
     ends = ends_of_windows(rows, story.first - 1, STRETCHES)
     known = np.isfinite(table[:, LEARNT])  # releases before 0.11 did not record it
     counts = np.diff(np.where(known, table[:, LEARNT], rows - story.first + 1)[ends], prepend=0.0)
-    traces = []
+    words, traces = words_for(story.model._loss), []
     for name, column, kind in (
         (story.name, LOSS, "loss"),
-        ("mean of y so far", MEAN, "other"),
+        (words.plain, MEAN, "other"),
     ):
         lost = np.diff(table[ends, column], prepend=0.0)
-        error = np.sqrt(lost / counts)
+        error = averaged(story, lost, counts)
         traces.append(line(name, rows[ends], error, kind=kind, grey=kind == "other"))
+    title = words.average[0].upper() + words.average[1:]
+    square = story.model._loss == SQUARED
+    axis = f"error of {story.target}" if square else words.average
     return [
         Chart(
-            "Error over time",
-            f"Root mean squared error in each of {ends.size} windows of the stream.",
+            "Error over time" if square else f"{title} over time",
+            f"{title} in each of {ends.size} windows of the stream.",
             traces,
-            scaled(traces, "row", f"error of {story.target}", log="y", height=320),
+            scaled(traces, "row", axis, log="y", height=320),
             scales=True,
         )
     ]
 
 
 def _losses(story: Recorder, rows: np.ndarray) -> Chart:
-    table = story.curves.table
+    table, named = story.curves.table, words_for(story.model._loss)
     name = story.name
     traces = [
         line(name, rows, table[:, LOSS], 0),
-        line("mean of y so far", rows, table[:, MEAN], kind="other", grey=True),
+        line(named.plain, rows, table[:, MEAN], kind="other", grey=True),
     ]
     if np.isfinite(table[:, FIXED]).any():
         traces.append(line("best fixed predictor", rows, table[:, FIXED], 1, "comparator"))
-    words = [f"Cumulative squared loss over {story.seen:,} rows."]
+    words = [f"Cumulative {named.loss} over {story.seen:,} rows."]
     certified = story.certified
     if certified is not None:
         if np.isfinite(table[:, COMPARATOR]).any():
@@ -81,7 +88,7 @@ def _losses(story: Recorder, rows: np.ndarray) -> Chart:
         "Loss so far",
         " ".join(words),
         traces,
-        scaled(traces, "rows so far", "cumulative squared loss", log="xy"),
+        scaled(traces, "rows so far", f"cumulative {named.loss}", log="xy"),
         scales=True,
     )
 

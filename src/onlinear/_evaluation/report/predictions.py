@@ -1,11 +1,14 @@
 """The report's sections on predictions and labels: the whole stream, and its last rows."""
 
+from typing import Any
+
 import numpy as np
 
-from onlinear._evaluation.html.charts import band, line, scaled
+from onlinear._evaluation.html.charts import GREY, LIGHT, band, line, scaled
 from onlinear._evaluation.html.page import Chart, Part
 from onlinear._evaluation.report.downsampling import Extremes, ends_of_windows
 from onlinear._evaluation.report.recorder import LABELS, LEARNT, PREDICTIONS, Recorder
+from onlinear._learner.class_measures import classes_of
 
 __all__ = ["prediction_parts"]
 
@@ -22,7 +25,7 @@ def prediction_parts(story: Recorder) -> list[Part]:
 
 def _every_row(story: Recorder) -> Chart:
     traces = [
-        line("label", story.truth.rows, story.truth.values, grey=True),
+        _labels(story, story.truth.rows, story.truth.values),
         line("prediction", story.predicted.rows, story.predicted.values),
     ]
     return Chart(
@@ -42,6 +45,7 @@ def _windows(story: Recorder) -> Chart:
     counts, labels, predictions = np.diff(
         table[ends][:, [LEARNT, LABELS, PREDICTIONS]], axis=0, prepend=0.0
     ).T
+    classes = classes_of(story.model._loss) is not None
     ranges, means = [], []
     for name, kept, sums, grey in (
         ("labels", story.truth, labels, True),
@@ -49,12 +53,14 @@ def _windows(story: Recorder) -> Chart:
     ):
         low, high = _range(kept, last)
         known = np.isfinite(low)
-        ranges.append(band(f"{name}: range", middle[known], low[known], high[known], grey=grey))
+        if not classes:  # whose range is nearly always the same
+            ranges.append(band(f"{name}: range", middle[known], low[known], high[known], grey=grey))
         mean = story.sums.origin + sums / counts
         if np.isfinite(mean).any():
             means.append(line(f"{name}: mean", middle, mean, grey=grey))
     traces = [*ranges, *means]
-    words = f"The mean, and the range from the smallest to the largest, in each of {ends.size} "
+    both = ", and the range from the smallest to the largest," * (not classes)
+    words = f"The mean{both} in each of {ends.size} "
     return Chart(
         "Predictions and labels",
         f"{words}windows of the stream. Each prediction was made before its label was learnt.",
@@ -75,9 +81,17 @@ def _range(kept: Extremes, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(low <= high, low, np.nan), np.where(low <= high, high, np.nan)
 
 
+def _labels(story: Recorder, rows: np.ndarray, labels: np.ndarray) -> Any:
+    """Return labels as a line; as dots if they are classes."""
+    if classes_of(story.model._loss) is None:
+        return line("label", rows, labels, grey=True)
+    dots: dict[str, Any] = {"mode": "markers", "marker": {"color": LIGHT[GREY], "size": 4}}
+    return line("label", rows, labels, kind="comparator", grey=True, **dots)
+
+
 def _last_rows(story: Recorder) -> Chart:
     rows, labels, predictions = story.recent.table.T
-    traces = [line("label", rows, labels, grey=True), line("prediction", rows, predictions)]
+    traces = [_labels(story, rows, labels), line("prediction", rows, predictions)]
     return Chart(
         f"The last {rows.size} rows",
         "Every label and prediction at the end of the stream.",

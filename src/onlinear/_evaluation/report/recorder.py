@@ -14,23 +14,32 @@ from onlinear._engine.transaction import Guarded, GuardedBy, all_or_nothing, ato
 from onlinear._evaluation.certified import Certified
 from onlinear._evaluation.report.data_problems import Skipped, words_of
 from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
-from onlinear._evaluation.report.running_sums import Sums, best_fixed, running_totals
+from onlinear._evaluation.report.running_sums import (
+    Sums,
+    best_fixed,
+    running_right,
+    running_totals,
+)
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.class_measures import classes_of, has_probabilities
+from onlinear._learner.measures import bins_of
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 from onlinear.algorithms import Auto
 from onlinear.hindsight import BestFixed
+from onlinear.losses import SQUARED
 from onlinear.scaling import Standardized
 
-__all__ = ["COMPARED", "MOST_WEIGHED", "Recorder", "has_intercept"]
+__all__ = ["BINS", "COMPARED", "MOST_WEIGHED", "Recorder", "has_intercept"]
 
 MOST_WEIGHED = 200  # weights are recorded for at most so many columns
 COMPARED = 300  # with more columns, best fixed predictor and certificate are not computed
 MOST_RECORDS = 600  # snapshots of the weights
 SAMPLED, NUMBERS = 4000, 400_000  # at most so many rows, and numbers, are sampled
 RECENT = 300  # last rows that are kept
-CURVES = LOSS, MEAN, FIXED, COMPARATOR, CEILING, LEARNT, LABELS, PREDICTIONS = range(8)
+BINS = 20  # of predicted probabilities
+CURVES = LOSS, MEAN, FIXED, COMPARATOR, CEILING, LEARNT, LABELS, PREDICTIONS, RIGHT = range(9)
 
 
 def has_intercept(model: Learner) -> bool:
@@ -49,6 +58,7 @@ class Recorder(GuardedBy):
                 "a report begins with the first row, got "
                 f"{checks.with_article(type(model).__name__)} that has learnt {model.rounds_} rows"
             )
+        model._check_one("a report")
         model._numbers()
         self.model = model
         self.names, self.target = list(names), target
@@ -63,6 +73,7 @@ class Recorder(GuardedBy):
         self.sample = Regular.none(self._sampled(), len(self.names) + 1)
         self.range = np.array([[np.inf], [-np.inf]]) * np.ones(len(self.names) + 1)
         self.sums = Sums()
+        self.bins = np.zeros((BINS, 3))  # by predicted probability p: rows, Σ p, Σ y
         self.skipped = Skipped({})
 
     @property
@@ -74,6 +85,13 @@ class Recorder(GuardedBy):
         """The class name of the learner, or of the inner learner if it is standardized."""
         model = self.model
         return type(model.learner if isinstance(model, Standardized) else model).__name__
+
+    @property
+    def right(self) -> float:
+        """How many rows' classes were predicted right; NaN if the labels are no classes."""
+        if not self.curves.rows.size:
+            return 0.0 if classes_of(self.model._loss) else np.nan
+        return float(self.curves.table[-1, RIGHT])
 
     # --- what is kept -------------------------------------------------------------------------
 
@@ -94,8 +112,12 @@ class Recorder(GuardedBy):
         return Certified(self.model) if known and len(self.names) <= COMPARED else None
 
     def _accounts(self) -> Ledger | None:
-        """Return an object that tracks the best fixed predictor; None if that is too expensive."""
-        return Ledger(BestFixed().account) if len(self.names) <= COMPARED else None
+        """Return an object that tracks the best fixed predictor; None if that is too expensive.
+
+        It is also None for losses other than the square, for which a sum over rows is not enough.
+        """
+        known = self.model._loss == SQUARED and len(self.names) <= COMPARED
+        return Ledger(BestFixed().account) if known else None
 
     def _record(self) -> np.ndarray:
         """Return the current weights; for Auto, also its experts' weights and its bound's terms.
@@ -120,7 +142,7 @@ class Recorder(GuardedBy):
         If a row is refused, or on Ctrl-C, the learner and the record are left unchanged.
         """
         X, _ = checks.table(X)
-        y = checks.labels(y, len(X))
+        y = self.model._labels(y, len(X))
         if X.shape[1] != len(self.names):
             raise ValueError(f"the record has {len(self.names)} columns, got {X.shape[1]}")
         if type(start) is not int or start <= self.last:
@@ -215,11 +237,15 @@ class Recorder(GuardedBy):
         self._fixed, fixed = best_fixed(
             self._fixed, X, y, learnt, intercept=has_intercept(self.model)
         )
-        before = self.curves.table[-1, LEARNT:] if self.curves.rows.size else np.zeros(3)
+        begun = self.curves.rows.size > 0
+        before = self.curves.table[-1, LEARNT : PREDICTIONS + 1] if begun else np.zeros(3)
         totals = running_totals(before, run, learnt, self.sums.origin)
+        right = running_right(self.right, run, learnt)
         self.curves = self.curves.with_rows(
-            first, rows, np.column_stack([loss, mean, fixed, comparator, ceiling, totals])
+            first, rows, np.column_stack([loss, mean, fixed, comparator, ceiling, totals, right])
         )
+        if has_probabilities(run.loss):
+            self.bins = _binned(self.bins, run.predictions[learnt], y[learnt])
         self.truth = self.truth.with_rows(first, rows, y)
         self.predicted = self.predicted.with_rows(first, rows, run.predictions)
         self.recent = self.recent.with_rows(np.column_stack([rows, y, run.predictions])[-RECENT:])
@@ -245,6 +271,14 @@ class Recorder(GuardedBy):
         else:
             low, high = table.min(axis=0), table.max(axis=0)
         return np.array([np.minimum(low, self.range[0]), np.maximum(high, self.range[1])])
+
+
+def _binned(bins: np.ndarray, probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the rows, Σ p and Σ y of each bin of probabilities after adding rows."""
+    bins = bins.copy()
+    added = np.column_stack([np.ones(y.size), probabilities, y])
+    np.add.at(bins, bins_of(probabilities, BINS), added)
+    return bins
 
 
 def _weights(model: Learner, d: int) -> int:

@@ -13,7 +13,9 @@ import numpy as np
 
 from onlinear._evaluation.html.charts import figure, share
 from onlinear._evaluation.html.page import Figures, Page, Part, Table, Words
+from onlinear._evaluation.report.class_parts import usual_share
 from onlinear._evaluation.report.data_problems import Problem, odd_columns
+from onlinear._evaluation.report.loss_words import words_for
 from onlinear._evaluation.report.losses import loss_parts
 from onlinear._evaluation.report.predictions import prediction_parts
 from onlinear._evaluation.report.recorder import FIXED, has_intercept
@@ -23,18 +25,20 @@ from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 from onlinear.algorithms import Auto
+from onlinear.losses import SQUARED
 
 __all__ = ["page", "report"]
 
 ROUNDING = 1e-12  # a loss below this share of the running mean's loss counts as 0
 READING = (
     "The learner predicts each row before it sees the label, so every error shown here is one that "
-    "it would have made in live use. The best fixed predictor is chosen with the whole stream "
-    "known: a loss below its loss means that the relationship drifted and the learner followed.\n\n"
-    "Solid lines are the learner, dotted lines what it is compared with, dashed lines the upper "
-    "bound of a theorem. If the regret flattens, the learner is nearly as good as the best "
+    "it would have made in live use.",
+    " The best fixed predictor is chosen with the whole stream known: a loss below its loss means "
+    "that the relationship drifted and the learner followed.",
+    "\n\nSolid lines are the learner, dotted lines what it is compared with, dashed lines the "
+    "upper bound of a theorem. If the regret flattens, the learner is nearly as good as the best "
     "predictor in hindsight; if the regret falls, it is better. Click a name above a chart to hide "
-    "its line."
+    "its line.",
 )
 
 
@@ -91,14 +95,14 @@ def page(story: Story, problems: Sequence[Found] | None = None) -> Page:
     with np.errstate(all="ignore"):  # values that are not finite are not drawn
         parts: list[Part] = [_figures(story), *prediction_parts(story), *loss_parts(story)]
         parts += weight_parts(story)
-        parts += [_problems(story, problems), Words("How to read this", READING)]
+        first, fixed, lines = READING
+    reading = first + (fixed if story.model._loss == SQUARED else "") + lines
+    parts += [_problems(story, problems), Words("How to read this", reading)]
     return Page(f"{story.target}, predicted by {story.name}", lead + ".", parts)
 
 
 def _figures(story: Story) -> Figures:
     learnt, lost, mean_lost = story.sums[:3]
-    error = share(lost, learnt)
-    root = math.sqrt(error) if error >= 0 else math.nan
     skipped = story.seen - int(learnt)
     figures = [
         (
@@ -111,12 +115,7 @@ def _figures(story: Story) -> Figures:
             f"{len(story.names):,}",
             "and an intercept" if has_intercept(story.model) else "no intercept is added",
         ),
-        ("mean squared error", figure(error), f"root mean squared error {figure(root)}"),
-        (
-            "relative error",
-            figure(share(lost, mean_lost)),
-            "squared error divided by that of the mean of y so far",
-        ),
+        *_measures(story),
     ]
     if skipped:
         figures.append(("rows skipped", f"{skipped:,}", "see data problems"))
@@ -126,6 +125,26 @@ def _figures(story: Story) -> Figures:
             against, note = share(lost, fixed), "below 1: better than any fixed predictor"
             figures.append(("loss / best fixed", figure(against), note))
     return Figures(figures)
+
+
+def _measures(story: Story) -> list[tuple[str, str, str]]:
+    """Return the figures on how good the predictions are."""
+    learnt, lost, mean_lost = story.sums[:3]
+    error, words = share(lost, learnt), words_for(story.model._loss)
+    relative = figure(share(lost, mean_lost))
+    if story.model._loss == SQUARED:
+        root = math.sqrt(error) if error >= 0 else math.nan
+        note = "squared error divided by that of the mean of y so far"
+        return [
+            ("mean squared error", figure(error), f"root mean squared error {figure(root)}"),
+            ("relative error", relative, note),
+        ]
+    shown = []
+    if not math.isnan(story.right):
+        note = f"the most frequent label has a share of {figure(usual_share(story))}"
+        shown.append(("accuracy", figure(share(story.right, learnt)), note))
+    note = f"{relative} times that of the {words.plain}"
+    return [*shown, (words.average, figure(error), note)]
 
 
 def _problems(story: Story, given: Sequence[Found] | None) -> Part:

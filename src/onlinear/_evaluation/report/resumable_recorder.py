@@ -11,9 +11,11 @@ from onlinear._evaluation.html.page import Page
 from onlinear._evaluation.report.data_problems import Skipped
 from onlinear._evaluation.report.downsampling import Curves, Extremes, Last, Regular
 from onlinear._evaluation.report.recorder import (
+    BINS,
     CEILING,
     CURVES,
     MOST_RECORDS,
+    PREDICTIONS,
     RECENT,
     Recorder,
     has_intercept,
@@ -24,8 +26,9 @@ from onlinear._state_files import model_codec
 
 __all__ = ["Found", "Story"]
 
-VERSION = 2
-COLUMNS = {1: CEILING + 1, 2: len(CURVES)}  # version of the record: how many curves it has
+VERSION = 3
+# version of the record: how many curves it has
+COLUMNS = {1: CEILING + 1, 2: PREDICTIONS + 1, 3: len(CURVES)}
 Found = tuple[str, int, Sequence[int]]  # a problem, how many rows have it, the first such rows
 
 
@@ -88,6 +91,7 @@ class Story(Recorder):
             "sample": self.sample.described(),
             "range": self.range,
             "sums": np.array(self.sums),
+            "bins": self.bins,
         }
         if self._fixed is not None:
             arrays["fixed"] = self._fixed.record
@@ -136,6 +140,7 @@ class Story(Recorder):
             arrays["sample"], first, last, self._sampled(), len(names) + 1, seen
         )
         self.range, self.sums = arrays["range"], Sums(*arrays["sums"].tolist())
+        self.bins = arrays.get("bins", self.bins)  # releases before 0.15 did not record them
         self.skipped = Skipped.restored(header["skipped"])
         self._check_sums()
         if not (header["compared"] is True or "fixed" not in arrays):
@@ -149,6 +154,8 @@ class Story(Recorder):
         self.sums.check(self.seen)
         if self.range.shape != (2, d + 1) or np.isnan(self.range).any():
             raise ValueError(f"it has no range for {d} columns")
+        if not (self.bins.shape == (BINS, 3) and (self.bins >= 0).all()):
+            raise ValueError("its bins of predicted probabilities are not possible")
         if not np.isfinite(self.sample.table).all():
             raise ValueError("its sample has numbers that are not finite")
         rounds = 0 if model._state is None else model.rounds_

@@ -1,8 +1,9 @@
 """Cumulative losses: the learner's, the running mean's, and the best fixed predictor's.
 
-The running mean is the predictor that predicts the mean of the labels so far. The sums are the same
-to the bit however the rows of a stream are split into calls. The public functions of this module
-change no argument in place.
+The running mean is the predictor that predicts the mean of the labels so far; for margins, it
+predicts the sign of the mean, the most frequent label so far. The sums are the same to the bit
+however the rows of a stream are split into calls. The public functions of this module change no
+argument in place.
 """
 
 from typing import NamedTuple
@@ -10,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.class_measures import classes_of, has_probabilities
 from onlinear._learner.replay_result import Replay
+from onlinear.losses import POISSON, SQUARED, Loss
 
-__all__ = ["Sums", "best_fixed", "running_totals"]
+__all__ = ["Sums", "best_fixed", "running_right", "running_totals"]
 
 
 class Sums(NamedTuple):
@@ -41,9 +44,13 @@ class Sums(NamedTuple):
         off = y - origin
         totals = _running(self.total, off)
         before = np.concatenate([[self.total], totals[:-1]])
-        misses = (off - before / np.maximum(1.0, self.learnt + np.arange(y.size))) ** 2
-        if self.learnt == 0:
-            misses[0] = y[0] ** 2  # the first prediction of the running mean is 0, like a learner's
+        counts = self.learnt + np.arange(y.size)
+        if run.loss == SQUARED:
+            misses = (off - before / np.maximum(1.0, counts)) ** 2
+            if self.learnt == 0:
+                misses[0] = y[0] ** 2  # the first prediction is 0, like a learner's
+        else:
+            misses = run.loss.of_predictions(_means(run.loss, before + counts * origin, counts), y)
         lost = _running(self.mean_lost, misses)
         sums = Sums(
             self.learnt + y.size, float(loss[-1]), float(lost[-1]), origin, float(totals[-1])
@@ -56,6 +63,32 @@ class Sums(NamedTuple):
             raise ValueError(f"it says {self.learnt} of {seen} rows were learnt")
         if not (self.lost >= 0 and self.mean_lost >= 0):
             raise ValueError(f"it says the losses were {self.lost} and {self.mean_lost}")
+
+
+def _means(loss: Loss, totals: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the running mean's prediction before each label, for a loss other than the square.
+
+    A probability or an expected count is the mean of the labels so far and of one more label,
+    which is the prediction for an activation of 0: so it is neither 0 nor, for a probability, 1.
+    """
+    if has_probabilities(loss) or loss.kind == POISSON:
+        return np.asarray((totals + float(loss.link(0.0))) / (counts + 1.0))
+    means = totals / np.maximum(1.0, counts)
+    return np.asarray(means if classes_of(loss) is None else np.sign(means))
+
+
+def running_right(before: float, run: Replay, learnt: np.ndarray) -> np.ndarray:
+    """Return the number of rows, up to each row, whose class was predicted right.
+
+    ``before`` is this number before the first of the rows. For a loss that is not of classes, and
+    from the first label on that is no class, the number is NaN.
+    """
+    classes = classes_of(run.loss)
+    if classes is None:
+        return np.full(learnt.size, np.nan)
+    right = (run.predictions > classes.boundary) == (run.labels > classes.boundary)
+    values = np.where(learnt, np.where(classes.known(run.labels), right, np.nan), 0.0)
+    return _running(before, values)
 
 
 def running_totals(

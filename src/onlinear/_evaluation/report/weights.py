@@ -8,6 +8,7 @@ from onlinear._evaluation.html.page import Chart, Panels, Part, Text, Words
 from onlinear._evaluation.report.effects import Effects, effects, speeds
 from onlinear._evaluation.report.recorder import MOST_WEIGHED, Recorder
 from onlinear.algorithms import Auto
+from onlinear.losses import LOGISTIC, POISSON
 
 __all__ = ["weight_parts"]
 
@@ -44,8 +45,10 @@ def _weights(story: Recorder, told: Effects | None) -> list[Part]:
         charts.append(Chart(story.names[j], "", traces, scaled(traces, "", "", height=210)))
     shown, columns = len(charts), len(story.names)
     some = "" if columns == shown else f", for {shown} of {columns} columns"
+    linked = story.model._loss.kind in (LOGISTIC, POISSON)  # the prediction is not linear in x
+    sum_ = "activation" if linked else "prediction"
     words = (
-        f"What one standard deviation of a column adds to the prediction{some}, the most important "
+        f"What one standard deviation of a column adds to the {sum_}{some}, the most important "
         "first."
     )
     every = f"one row in {story.sample.stride:,}" if story.sample.stride > 1 else "all rows"

@@ -73,6 +73,7 @@ class Bank(Guarded):
         self._cores()  # checks threads
         self._models = [copy.deepcopy(model) for model in given]
         self._count = len(given)
+        self._alike = len({model._coding() for model in given}) == 1  # whether labels are the same
         self._outcomes = empty(self._count), empty(self._count, INTEGER)  # results for a row
         self._who_skips = np.array([model.on_bad == "skip" for model in given])
         self._skips = np.array([model.n_skipped_ for model in given])  # rows skipped by each
@@ -179,6 +180,24 @@ class Bank(Guarded):
         check_idle(self, "save")
         state_file.save(copy.copy(self), path)
 
+    # --- labels -------------------------------------------------------------------------------
+
+    def _label(self, y: Any) -> Any:
+        """Return a label as a number; if learners code it differently, as a column of numbers."""
+        own = self._coded(lambda model: model._label(y))
+        return own if own.__class__ is float else own[:, None]
+
+    def _labels(self, y: Any, rows: int) -> np.ndarray:
+        """Return labels as numbers; if learners code them differently, a row for each learner."""
+        return np.asarray(self._coded(lambda model: model._labels(y, rows)))
+
+    def _coded(self, code: Callable[[Learner], Any]) -> Any:
+        if self._alike:
+            return code(self._models[0])
+        codings = [model._coding() for model in self._models]
+        own = {coding: code(self._models[codings.index(coding)]) for coding in set(codings)}
+        return np.array([own[each] for each in codings])
+
     # --- the round ----------------------------------------------------------------------------
 
     @atomic
@@ -222,10 +241,10 @@ class Bank(Guarded):
             x = self._row(x)
             if x.__class__ is Rows:
                 with all_or_nothing(self):
-                    self._learnt(self._one_sparse(x, checks.label(y), learn=True)[1])
+                    self._learnt(self._one_sparse(x, self._label(y), learn=True)[1])
                     self._journal = None
                 return
-        y, x = checks.label(y), ascontiguousarray(x)
+        y, x = self._label(y), ascontiguousarray(x)
         if self._journal is None:
             self._journal = Journal([stack.states.memory for stack in self._stacks])
         journal, (values, rules) = self._journal, self._outcomes
@@ -241,17 +260,17 @@ class Bank(Guarded):
                 self._learnt((rules != FINE)[:, None])
             journal.enter(x, y)
 
-    def _one_sparse(self, x: Rows, y: float, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _one_sparse(self, x: Rows, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
         """Run a round of all learners on a sparse row; return predictions and who skips it."""
         return separate_models.run(
-            *(self._models, x, np.array([y]), [False] * len(self)),
+            *(self._models, x, np.array([y]) if y.__class__ is float else y, [False] * len(self)),
             learn=learn,
             refusal=lambda k, outcome, x: self._refusal(k, outcome, x, in_table=False),
             progress=no_progress,
         )
 
     def _each(
-        self, x: np.ndarray, y: float, labelled: bool, values: np.ndarray, rules: np.ndarray
+        self, x: np.ndarray, y: Any, labelled: bool, values: np.ndarray, rules: np.ndarray
     ) -> int:
         """Run one round of every learner; return how many learners refuse the row.
 
@@ -260,7 +279,8 @@ class Bank(Guarded):
         """
         refused = 0
         for each, state, params, work, where in self._calls:
-            refused += each(state, params, x, y, work, labelled, where, values, rules)
+            own = y if y.__class__ is float else y[where[0], 0]
+            refused += each(state, params, x, own, work, labelled, where, values, rules)
         return refused
 
     def _learnt(self, bad: np.ndarray) -> None:

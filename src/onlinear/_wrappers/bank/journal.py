@@ -7,6 +7,7 @@ and the kept rows are learnt again, which gives the same states to the bit.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,11 @@ class Journal:
         self._copy()
 
     def _copy(self) -> None:
-        since: list[tuple[np.ndarray, float]] = []
+        since: list[tuple[np.ndarray, Any]] = []
         # both parts in one assignment, so that an interrupt cannot separate them
         self._kept = [memory.copy() for memory in self._memories], since
 
-    def enter(self, x: np.ndarray, y: float) -> None:
+    def enter(self, x: np.ndarray, y: Any) -> None:
         """Keep a row that was learnt; after 64 rows, copy the states and drop the kept rows."""
         since = self._kept[1]
         since.append((x.copy(), y))
@@ -35,7 +36,7 @@ class Journal:
             self._copy()
 
     def recovery(
-        self, learn: Callable[[np.ndarray, float], object], restore: Callable[[], object]
+        self, learn: Callable[[np.ndarray, Any], object], restore: Callable[[], object]
     ) -> Callable[[], None]:
         """Return a function that undoes the current row, by ``restore`` and :meth:`go_back`.
 
@@ -51,7 +52,7 @@ class Journal:
 
         return recover
 
-    def go_back(self, learn: Callable[[np.ndarray, float], object]) -> None:
+    def go_back(self, learn: Callable[[np.ndarray, Any], object]) -> None:
         """Restore the states after the last row that :meth:`enter` kept; ``learn`` learns one row.
 
         If ``go_back`` is interrupted, it can be called again.

@@ -27,8 +27,9 @@ def run(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run every model over a table; return predictions and a mask of bad rows, one row per model.
 
-    The function ``refusal`` makes the error for a row that model number k refuses. If several
-    models refuse rows, the error for the earliest of these rows is raised.
+    The labels y are one per row or, in a table, a row of them for each model. The function
+    ``refusal`` makes the error for a row that model number k refuses. If several models refuse
+    rows, the error for the earliest of these rows is raised.
     """
     count, rows = len(models), len(X)
     predictions = np.empty((count, rows))
@@ -46,7 +47,8 @@ def run(
 
         try:
             predictions[k], skipped = model._rounds(
-                model._step, X, y, learn, refused, advance, in_bulk=in_bulk[k]
+                *(model._step, X, y if y.ndim == 1 else y[k], learn, refused, advance),
+                in_bulk=in_bulk[k],
             )
         except ValueError:
             if not refusals or refusals[-1][1] != k:

@@ -55,17 +55,17 @@ def check_columns(models: list[Learner]) -> None:
 def stacked(models: list[Learner]) -> list[Stack]:
     """Divide initialized learners into stacks, to whose memory the learners' states are moved.
 
-    Learners with the same step function, the same shape of state and the same shape of parameters
-    share a stack.
+    Learners with the same step function, the same shapes of state and parameters, and the same way
+    to code labels share a stack.
     """
     alike: dict[Any, list[int]] = {}
     numbers = [[np.asarray(value) for value in model._numbers()] for model in models]
     for place, (model, values) in enumerate(zip(models, numbers, strict=True)):
         shapes = tuple(array.shape for array in model._state)
         kinds = tuple((value.dtype, value.shape) for value in values)
-        alike.setdefault((model._step, shapes, kinds), []).append(place)
+        alike.setdefault((model._step, shapes, kinds, model._coding()), []).append(place)
     stacks = []
-    for (step, _, _), places in alike.items():
+    for (step, *_), places in alike.items():
         states = RecordBlock(len(places), models[places[0]]._state)
         params = RecordBlock(len(places), numbers[places[0]])
         for k, place in enumerate(places):
@@ -112,6 +112,7 @@ class StackSlice(NamedTuple):
     ) -> Ended:
         """Run rows start, …, stop − 1 of a table; see :func:`onlinear._engine.loops.banked`."""
         step, states, params, where = self.stack
+        y = y if y.ndim == 1 else y[where[0]]
         began = time.perf_counter()
         row, model, rule, value = step.banked(
             *(states.arrays, params.arrays, X, y, self.work, labelled, where, skips, out, bad),
@@ -144,7 +145,8 @@ def run(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run every model of a bank over the rows of a table, as ``Step.run`` does for one model.
 
-    Return two arrays with one row per model: the predictions, and which rows of the table are bad.
+    The labels y are one per row or, in a table, a row of them for each model. Return two arrays
+    with one row per model: the predictions, and which rows of the table are bad.
     ``refusal`` makes the error for the earliest row that broke a rule of a model that does not skip
     bad rows.
     """

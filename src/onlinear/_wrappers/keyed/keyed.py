@@ -167,8 +167,8 @@ class Keyed(GuardedBy):
         if y is None:
             raise ValueError("learn_one needs a label: (key, x, y), or (id=..., y=...), got y=None")
         if id is not None:
-            return self._late.learn(id, checks.label(y), key)
-        y, key = checks.label(y), self._key(key)
+            return self._late.learn(id, self._models.initial._label(y), key)
+        y, key = self._models.initial._label(y), self._key(key)
         if key is None:
             self._models.skip_event()
             return False

@@ -120,7 +120,7 @@ class Models(Guarded):
     def predict_first(self, key: Hashable, x: Any) -> float:
         """Predict one row with the initial learner, before any key has a model."""
         try:
-            return self.initial.predict_one(x)
+            return self.initial._number_one(x)
         except ValueError as error:
             raise ValueError(f"key {key!r:.60}: {error}") from None
 

@@ -91,8 +91,8 @@ class TableRuns:
         """Predict each row with the model of its key, then learn its label; all rows or none."""
         checks.same_index(X, y=y)
         X, names, keys = self._checked(keys, X)
-        y = checks.labels(y, len(X))
         models = self._models
+        y = models.initial._labels(y, len(X))
         with bar("replay") as advance:
             if models.store is None:
                 table = self._learn_first(keys, X, y, names, advance)

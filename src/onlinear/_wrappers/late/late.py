@@ -105,7 +105,7 @@ class Late(GuardedBy):
         """
         if id is not None:
             id = key_codec.canonical(id)
-        prediction = self.model.predict_one(x)
+        prediction = self.model._number_one(x)
         if id is None:
             return prediction
         pending = self._pending
@@ -141,7 +141,7 @@ class Late(GuardedBy):
         model = self.model
         skipped = model.n_skipped_
         if id is None:
-            model._learn_one(x, y)
+            model._learn_one(x, model._label(y))
             return model.n_skipped_ == skipped
         pending, rounds = self._pending, _rounds(model)
 
