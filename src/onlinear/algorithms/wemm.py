@@ -51,7 +51,7 @@ from onlinear._updates.gaussian import (
 from onlinear._updates.rescaling import GAUSSIAN
 from onlinear._validation.checks import number
 
-__all__ = ["WEMM"]
+__all__ = ["WEMM", "count_weighted", "guarantee"]
 
 
 class WEMMParams(NamedTuple):
@@ -114,7 +114,7 @@ def weigh(params, j, m, chi, y):
 
 
 @kernel(inline="always")
-def _count(tally, notes, e, chi):
+def count_weighted(tally, notes, e, chi):
     """Record a row of weight a = 1/(1 − χ): the comparator's loss grows by e²/(1/a + χ) = e²."""
     tally[WEIGHT] = 1.0 / (1.0 - chi)
     return enter(tally, notes, tally[COMPARATOR] + e * e, 1.0, 0.0)
@@ -122,7 +122,7 @@ def _count(tally, notes, e, chi):
 
 def accept(state, params, x, y, m, beside):
     """Add a row of a block to the bound; return TAKE, which accepts the row."""
-    _count(state[0], state[1], y - m, beside[0])
+    count_weighted(state[0], state[1], y - m, beside[0])
     return TAKE
 
 
@@ -142,7 +142,7 @@ def bound(state, params, x, y, work):
     rule = learn((t, w, S), x, e, v, chi, 1.0 - chi, work[1])  # a row of weight 1/(1 − χ)
     if rule != FINE:
         return lose(tally, notes, rule, e)
-    return _count(tally, notes, e, chi)
+    return count_weighted(tally, notes, e, chi)
 
 
 def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
@@ -166,6 +166,23 @@ def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
         return 0.0
     log = math.log1p(math.ceil(total / worst) / (d * (b / (X * X) - 1)))
     return float(total + worst * d * b / (b - X * X) * log)
+
+
+def guarantee(owner: str, b: float) -> Guarantee:
+    """Return the bound of WEMM."""
+
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return b * path.squares + np.cumsum(tally[WEIGHT] * path.losses), path.moved
+
+    cost = f"{b:g}·‖u‖² + Σ a·(y − uᵀx)²"
+    weight = "a = 1/(1 − xᵀΣx)"
+    return Guarantee(
+        "loss = comparator, exactly (thesis, Theorem 4)",
+        f"min over u of {cost}, {weight}",
+        Account(owner, lambda d: competitor(d, b, extra=1), bound, (b,)),
+        f"loss ≤ {cost}, {weight} (thesis, Theorem 4)",
+        price,
+    )
 
 
 class WEMM(SecondOrder):
@@ -205,17 +222,4 @@ class WEMM(SecondOrder):
         return WEMMParams(number(self, "b", above=0))
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        (b,) = self._params()
-
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return b * path.squares + np.cumsum(tally[WEIGHT] * path.losses), path.moved
-
-        cost = f"{b:g}·‖u‖² + Σ a·(y − uᵀx)²"
-        weight = "a = 1/(1 − xᵀΣx)"
-        return Guarantee(
-            "loss = comparator, exactly (thesis, Theorem 4)",
-            f"min over u of {cost}, {weight}",
-            Account("WEMM", lambda d: competitor(d, b, extra=1), bound, (b,)),
-            f"loss ≤ {cost}, {weight} (thesis, Theorem 4)",
-            price,
-        )
+        return guarantee("WEMM", *self._params())
