@@ -19,6 +19,8 @@ from onlinear.kernels import RBF, Linear, Polynomial
 
 LINEAR = {  # the learner in dual form, the linear one, and parameters of both
     "KernelAAR": ("AAR", [{}, {"b": 0.1, "clip": 0.3}]),
+    "KernelARCOR": ("ARCOR", [{}, {"r": 0.2, "radius": 0.5, "q": 1.3}, {"q": math.inf}]),
+    "KernelCRRLS": ("CRRLS", [{}, {"forgetting": 0.9, "reset_every": 7}]),
     "KernelGD": ("GD", [{"eta": 0.25}, {"eta": 0.9, "radius": 0.3}]),
     "KernelLASER": ("LASER", [{}, {"b": 0.3, "c": 2.0, "shrink": False}, {"c": math.inf}]),
     "KernelWEMM": ("WEMM", [{}, {"b": 1.2}]),
@@ -141,8 +143,9 @@ def test_what_is_predicted_is_the_sum_over_the_examples(kernel):
 def test_a_kernel_of_ones_own_is_as_good_as_a_compiled_one():
     X, y = stream(60)
     for name in LINEAR:
-        own = ol.LEARNERS[name](lambda Z, x: np.exp(-0.2 * ((Z - x) ** 2).sum(axis=1)), budget=25)
-        compiled = ol.LEARNERS[name](RBF(), budget=25)
+        params = {"budget": 25, **({"reset_every": 9} if name == "KernelCRRLS" else {})}
+        own = ol.LEARNERS[name](lambda Z, x: np.exp(-0.2 * ((Z - x) ** 2).sum(axis=1)), **params)
+        compiled = ol.LEARNERS[name](RBF(), **params)
         assert_allclose(
             ol.replay(own, X, y).predictions, ol.replay(compiled, X, y).predictions, rtol=1e-11
         )
@@ -233,7 +236,8 @@ def test_a_kernel_that_is_no_inner_product_is_refused(name):
     with pytest.raises(ValueError, match=r"needs a kernel that is an inner product"):
         ol.LEARNERS[name](lambda Z, x: -(Z @ x)).fit(X, y)
     if name != "KernelGD":
-        far = ol.LEARNERS[name](lambda Z, x: 1.0 + ((Z - x) ** 2).sum(axis=1), b=50.0)
+        params = {"KernelARCOR": {"r": 50.0}, "KernelCRRLS": {}}.get(name, {"b": 50.0})
+        far = ol.LEARNERS[name](lambda Z, x: 1.0 + ((Z - x) ** 2).sum(axis=1), **params)
         with pytest.raises(ValueError, match=r"positive semi-definite"):
             far.fit(np.vstack([X, 30 * X]), np.append(y, y))
 
@@ -303,7 +307,8 @@ def test_a_kernel_that_spoils_its_arguments_spoils_nothing():
         return values
 
     for name in sorted(LINEAR):
-        params = {"eta": 0.1} if name == "KernelGD" else {"b": 3.0}
+        params = {"KernelGD": {"eta": 0.1}, "KernelARCOR": {"r": 3.0}}.get(name, {"b": 3.0})
+        params = {"reset_every": 4} if name == "KernelCRRLS" else params
         model = ol.LEARNERS[name](rude, budget=9, **params).fit(X, y)
         np.testing.assert_array_equal(model.examples_, X[-9:])
 

@@ -62,6 +62,25 @@ CASES = {
         within_unit_ball,
         [{}, {"b": 0.1, "clip": 0.3}, {"kernel": Polynomial(3), "b": 2.0}, {"kernel": Linear()}],
     ),
+    "KernelARCOR": (
+        within_unit_ball,
+        [
+            {},
+            {"r": 0.3, "radius": 0.6, "q": 1.5},
+            {"kernel": Polynomial(2), "r": 0.5, "thresholds": (0.5, 0.3, 0.02), "radius": 1.0},
+            {"kernel": Linear(), "q": math.inf, "radius": 0.3},
+            {"kernel": RBF(gamma=5.0), "r": 0.1, "q": 1.0, "radius": 0.8},
+        ],
+    ),
+    "KernelCRRLS": (
+        within_unit_ball,
+        [
+            {},
+            {"kernel": RBF(gamma=5.0), "forgetting": 0.9, "reset_every": 7},
+            {"kernel": Polynomial(2), "forgetting": 0.8, "reset_every": 30},
+            {"reset_every": 1},
+        ],
+    ),
     "KernelGD": (
         within_unit_ball,
         [{"eta": 0.25}, {"kernel": Polynomial(2), "eta": 0.2, "radius": 0.4}],
@@ -180,7 +199,7 @@ def test_learners_agree_with_their_oracles(name, params, stream, seed):
         close(model.coef_, wanted.w, rtol)
     if wanted.S is not None:
         close(model.covariance_, wanted.S)
-    if name == "ARCOR":
+    if name in ("ARCOR", "KernelARCOR"):
         assert model.resets_ == len(wanted.resets)
 
 

@@ -495,9 +495,12 @@ def test_compiled_and_plain_python_keep_the_same_accounts(name):
     account = ACCOUNTS[name]
     ledger = Ledger(account)
     ledger.add(X, y)
-    state, work = account.init(X.shape[1]), account.step.work(X.shape[1])
+    state = account.begin(X.shape[1])
+    work = account.work(state, X.shape[1])
     step = python(account.step.function, {})
     for row, label in zip(X, y, strict=True):
+        if isinstance(account.step, _engine.Prepared):  # a kernel from outside
+            account.step.before(state, row, work)
         assert step(tuple(state), account.params, row, float(label), work)[1] == _engine.FINE
     assert [a.tobytes() for a in state] == [a.tobytes() for a in ledger.state]
 

@@ -9,6 +9,7 @@ import numpy as np
 from slow_losses import LOSSES, labels_for
 
 import onlinear as ol
+from onlinear.kernels import RBF, Linear, Polynomial
 
 CERTIFIED = (
     "AAR",
@@ -22,6 +23,12 @@ CERTIFIED = (
     "EGPM",
     "EGU",
     "GD",
+    "KernelAAR",
+    "KernelARCOR",
+    "KernelCRRLS",
+    "KernelGD",
+    "KernelLASER",
+    "KernelWEMM",
     "LASER",
     "LogisticLASER",
     "NLMS",
@@ -115,6 +122,8 @@ def adversary(make, X, y, rng):
 
 def setting(name, rng, X, y):
     """Return parameters of a learner for which X and y are in its domain."""
+    if name.startswith("Kernel"):
+        return in_kernel_space(name, rng, X, y)
     longest, largest = float(np.max(np.sum(X * X, axis=1))), float(np.abs(y).max())
     reach, spread = float(np.abs(X).max()), float(np.max(np.ptp(X, axis=1)))
     any_size = float(10 ** rng.uniform(-2, 2))
@@ -197,6 +206,45 @@ def setting(name, rng, X, y):
     return {"X": reach + 1e-9, "Y": Y, "alpha": alpha, "eta": eta}
 
 
+def in_kernel_space(name, rng, X, y):
+    """Return a kernel and parameters of a kernel learner for which X and y are in its domain."""
+    longest, largest = float(np.max(np.sum(X * X, axis=1))), float(np.abs(y).max())
+    scale = float(np.median(np.sum(X * X, axis=1))) + 1e-12 * longest + 1e-300
+    kernel = [
+        RBF(gamma=float(10 ** rng.uniform(-1, 1)) / scale),
+        Linear(),
+        Polynomial(int(rng.integers(2, 4)), coef0=float(rng.choice([0, 1])), gamma=1 / scale),
+    ][rng.integers(3)]
+    own = max(float(kernel(x[None], x)[0]) for x in X) + 1e-12
+    any_size = own * float(10 ** rng.uniform(-3, 2))
+    clip = max(largest, 1e-9) if rng.choice([True, False]) else None
+    radius = float(10 ** rng.uniform(-1, 1)) * (largest + 1e-9) / math.sqrt(own)
+    forgetting = float(rng.choice([0.7, 0.9, 0.99, 1.0]))
+    every = int(rng.integers(1, 60 if forgetting > 0.8 else 20))
+    if name == "KernelCRRLS" and own > 1e3:  # its prior variance is 1
+        kernel = RBF(gamma=1 / scale)
+    return {
+        "KernelAAR": {"b": any_size, "clip": clip},
+        "KernelARCOR": {
+            "r": any_size,
+            "radius": radius,
+            "q": float(rng.choice([1, 1.3, 2, 4, math.inf])),
+        },
+        "KernelCRRLS": {"forgetting": forgetting, "reset_every": every},
+        "KernelGD": {
+            "eta": float(rng.choice([0.02, 0.25, 0.95])) / own,
+            "radius": radius if rng.choice([True, False]) else None,
+        },
+        "KernelLASER": {
+            "b": any_size,
+            "c": own * float(10 ** rng.uniform(-2, 4)),
+            "clip": clip,
+            "shrink": bool(rng.choice([True, False])),
+        },
+        "KernelWEMM": {"b": own * float(rng.choice([1.01, 1.5, 10]))},
+    }[name] | {"kernel": kernel}
+
+
 def with_loss(params, name, loss, rng, X, y):
     """Return parameters of a first-order learner for a loss; rates are those its bound allows."""
     R2 = {  # of a row
@@ -257,6 +305,8 @@ def path(name, model, X, y, rng):
     name = name.partition(" ")[0]
     params = model.get_params()
     segments = np.sort(rng.integers(0, 3, size=rows))
+    if name.startswith("Kernel"):
+        return functions(name, params, X, y, segments, rng)
     if name in ("CIRR", "DriftNetwork", "OSLOG"):
         return None
     if name == "LASER":
@@ -293,6 +343,23 @@ def path(name, model, X, y, rng):
     if name == "ONS":
         u *= min(1.0, params["radius"] / max(np.linalg.norm(u), 1e-300))
     return np.tile(u, (rows, 1))
+
+
+def functions(name, params, X, y, segments, rng):
+    """Return functions (V, beta) inside the class the kernel learner's bound is against."""
+    kernel, radius = params["kernel"], params.get("radius")
+    V = X[rng.choice(len(X), size=min(5, len(X)), replace=False)]
+    at_rows = np.column_stack([kernel(X, v) for v in V])
+    best = np.linalg.lstsq(at_rows, y, rcond=1e-6)[0]
+    beta = best + rng.choice([0, 0.3]) * np.abs(best).max() * rng.normal(size=(3, len(V)))
+    if radius is not None and math.isfinite(radius):
+        K = np.column_stack([kernel(V, v) for v in V])
+        sizes = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", beta, K, beta), 0)) * (1 + 1e-6)
+        sizes = sizes + 1e-6 * np.sqrt(np.trace(K)) * np.abs(beta).max()  # of what cancels
+        beta *= radius / np.maximum(radius, sizes)[:, None]
+    fixed = name in ("KernelAAR", "KernelWEMM") or (name == "KernelGD" and radius is None)
+    fixed = fixed or (name == "KernelARCOR" and math.isinf(params["radius"]))
+    return V, beta[0] if fixed else beta[segments]
 
 
 def ended(proof):

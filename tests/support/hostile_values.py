@@ -142,7 +142,6 @@ def learner(rng, name: str) -> Any:
 
 
 SECOND_ORDER = [name for name, kind in ol.LEARNERS.items() if kind.algorithm.follows is not None]
-CERTIFIED = [name for name in ol.LEARNERS if not name.startswith("Kernel")]
 
 
 def model(rng, name: str, wrapper: str) -> Any:
@@ -160,7 +159,7 @@ def model(rng, name: str, wrapper: str) -> Any:
         "Bank": lambda: ol.Bank([inside, learner(rng, name)]),
         "Keyed": lambda: ol.Keyed(inside),
         "Late": lambda: ol.Late(inside),
-        "Certified": lambda: ol.Certified(inside) if name in CERTIFIED else None,
+        "Certified": lambda: ol.Certified(inside),
         "Mapped": lambda: ol.features.Mapped(ol.features.RandomFourier(width=4), inside),
         "River": lambda: _river(inside),
     }

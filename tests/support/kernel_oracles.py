@@ -21,7 +21,8 @@ def in_feature_space(linear):
 
     def oracle(X, y, kernel=RBF(), budget=None, **params):  # noqa: B008
         assert budget is None
-        return Run(linear(features(kernel, X), y, **params).predictions, None)
+        run = linear(features(kernel, X), y, **params)
+        return Run(run.predictions, None, None, run.resets)
 
     return oracle
 

@@ -287,6 +287,8 @@ ORACLES = {
     "EGU": egu,
     "GD": gd,
     "KernelAAR": in_feature_space(aar),
+    "KernelARCOR": in_feature_space(arcor),
+    "KernelCRRLS": in_feature_space(crrls),
     "KernelGD": in_feature_space(gd),
     "KernelLASER": in_feature_space(laser),
     "KernelWEMM": in_feature_space(wemm),

@@ -28,6 +28,11 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
     "EGU": ({}, {"eta": 0.2, "alpha": 0.6, "Y": 2.0, "X": 3.0}),
     "GD": ({}, {"eta": 0.4, "radius": 0.5}),
     "KernelAAR": ({"b": 0.2}, {"kernel": Polynomial(2), "b": 0.3, "clip": 0.6, "budget": 12}),
+    "KernelARCOR": (
+        {"r": 0.3, "radius": 0.8, "q": 1.3},
+        {"kernel": manhattan, "radius": 0.6, "thresholds": [0.4, 0.3], "budget": 15},
+    ),
+    "KernelCRRLS": ({}, {"kernel": manhattan, "forgetting": 0.9, "reset_every": 7, "budget": 12}),
     "KernelGD": ({}, {"kernel": manhattan, "eta": 0.3, "radius": 0.8, "budget": 15}),
     "KernelLASER": (
         {"b": 0.3, "c": 5.0},

@@ -132,8 +132,9 @@ class Accounts:
             astray = int(np.flatnonzero(learnt)[np.argmax(outside)]) if outside.any() else None
             if astray is not None and (ended is None or astray < ended):
                 ended = astray
-                u = _short(path.u[min(int(np.argmax(outside)), len(path.u) - 1)])
-                failed = f"the bound holds against {guarantee.paths}; row {ended} has u = {u}"
+                name, u = path.described(int(np.argmax(outside)))
+                offends = f"row {ended} has {name} = {_short(u)}"
+                failed = f"the bound holds against {guarantee.paths}; {offends}"
         if not learnt.all():  # a skipped row does not change the figures
             since = np.cumsum(learnt)
             comparator = np.concatenate([before[:1], comparator])[since]
@@ -187,6 +188,8 @@ class Accounts:
         loss, power, seen, ended = arrays["totals"]
         self.loss, self.power = float(loss), float(power)
         self.seen, self.ended = int(seen), int(ended)
+        if self.guarantee.account.growing is not None:
+            self.check()  # its size alone does not tell it from the state of an earlier release
 
     def check(self) -> None:
         """Refuse running totals that no sequence of rows can lead to."""

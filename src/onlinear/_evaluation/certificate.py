@@ -8,6 +8,7 @@ import numpy as np
 
 from onlinear._learner import notebook
 from onlinear._learner.bounds.guarantee import BROKEN, LOSSES, VALUE, Guarantee, Path
+from onlinear._learner.bounds.kernel_space import function_path
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 
@@ -139,8 +140,14 @@ def given(
     names: list[str] | None,
     guarantee: Guarantee,
 ) -> Path:
-    """Return the user's comparator as a ``Path``: one weight vector, or one for each round."""
-    owner, shape = guarantee.account.owner, np.shape(comparator)
+    """Return the user's comparator as a ``Path``: one weight vector, or one for each round.
+
+    For a kernel learner, the comparator is a function of the kernel's space, or one for each round.
+    """
+    owner = guarantee.account.owner
+    if guarantee.kernel is not None:
+        return function_path(comparator, X, y, guarantee.kernel, owner)
+    shape = np.shape(comparator)
     if len(shape) == 1:
         u = checks.row(comparator, None, names, what="comparator")[None]
     else:

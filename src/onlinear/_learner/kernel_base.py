@@ -1,36 +1,40 @@
 """The base classes of kernel learners, whose state grows with the examples they keep.
 
 The state of a kernel learner is one flat array, as for all learners, with room for some more
-examples than it holds. When the array is full, the state is copied to a new array that has room for
-a quarter more examples. Most rounds therefore copy nothing, and the size of the array depends only
-on the number of examples.
+examples than it holds; :mod:`onlinear._learner.growing` says how this room grows.
 """
 
-import bisect
 import dataclasses
 import math
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from onlinear import kernels
-from onlinear._engine.step import Prepared, Step
+from onlinear._engine.record import views
+from onlinear._engine.step import Prepared, Step, Tally
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
-from onlinear._updates.dual import check_factor, coefficients
+from onlinear._learner.bounds.kernel_space import account, in_space
+from onlinear._learner.growing import Growing
+from onlinear._updates.dual import Dual, check_factor, coefficients, dual_size
+from onlinear._updates.examples import compare_oldest, evaluate
 from onlinear._validation import checks, states
 from onlinear.kernels import RBF, Kernel, RowKernel
 
-__all__ = ["DualLearner", "KernelLearner", "check_fixed"]
+__all__ = ["DualLearner", "KernelLearner", "SegmentLearner", "check_dual", "check_fixed"]
 
-FIRST_ROOM = 16  # examples
 SMALLEST = 1e-300
 NOISE = 0.5  # least valid entry on the diagonal of L; but for rounding, all are at least 1
 
 
 class KernelLearner(Learner):
     """A learner that predicts from Σ α_i K(z_i, x), with a kernel K and its kept examples z_i."""
+
+    _growing: ClassVar[Growing]
+    _subtracts: ClassVar[bool] = False  # whether it drops an example by subtracting its term
 
     kernel: Kernel | RowKernel = RBF()
     budget: int | None = dataclasses.field(default=None, kw_only=True)
@@ -43,22 +47,22 @@ class KernelLearner(Learner):
     # --- the state ----------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
+        growing = self._growing
         if record is not None:
-            size = record.size
-            room = bisect.bisect_left(range(size), size, key=lambda room: self._size(d, room))
+            room = growing.stored(d, record)
         else:
-            room = FIRST_ROOM if self._state is None else self._room
-        checks.holds(type(self).__name__, room, self._size(d, room))
+            room = growing.first if self._state is None else growing.room(self._state)
+        self._check_room(d, room)
         return self._with_room(d, room, self._form(d))
 
-    def _with_room(self, d: int, room: int, form: tuple[float, ...]) -> Any:
+    def _with_room(self, d: int, room: Any, form: tuple[float, ...]) -> Any:
         """Return the initial state with room for ``room`` examples."""
         return self.algorithm.init(self._params(), d, room, form)
 
-    @staticmethod
-    def _size(d: int, room: int) -> int:
-        """Return how many numbers a state with room for ``room`` examples of d columns has."""
-        raise NotImplementedError
+    def _check_room(self, d: int, room: Any) -> None:
+        """Refuse a state that takes over half of the machine's memory."""
+        growing = self._growing
+        checks.holds(type(self).__name__, growing.examples(room), growing.size(d, room))
 
     def _form(self, d: int) -> tuple[float, ...]:
         return kernels.numbers(kernels.checked(self), d)
@@ -72,14 +76,12 @@ class KernelLearner(Learner):
 
     def _make_room(self) -> None:
         """Enlarge the arrays of the state; each new array begins with the old one's contents."""
-        old, room = self._state, self._room
-        d, room = self.n_features_in_, max(room + FIRST_ROOM, room * 5 // 4)
-        checks.holds(type(self).__name__, room, self._size(d, room))
-        arrays = self._with_room(d, room, tuple(old.form))  # zeros: no memory until written to
-        ends = np.cumsum([0, *(array.size for array in arrays)])
-        record = np.zeros(ends[-1])
-        for start, array in zip(ends[:-1], old, strict=True):
-            record[start : start + array.size] = array.reshape(-1)
+        old, growing, d = self._state, self._growing, self.n_features_in_
+        room = growing.more(old)
+        self._check_room(d, room)
+        arrays = self._with_room(d, room, tuple(old.form))
+        record = np.zeros(growing.size(d, room))  # no memory until it is written to
+        growing.move(old, views(record, arrays), room)
         self._begin(d, record, own=True)
 
     def _check_states(self, stack: Any) -> None:
@@ -102,7 +104,7 @@ class KernelLearner(Learner):
 
     def _expect(self, rows: int) -> None:
         most = int(min(self._state.n[0] + rows, self._budget()))
-        checks.holds(type(self).__name__, most, self._size(self.n_features_in_, most))
+        self._check_room(self.n_features_in_, self._growing.expected(self._state, most))
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -129,10 +131,10 @@ class KernelLearner(Learner):
 
     def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
         """Evaluate a custom kernel and write its values to ``work``, where the step reads them."""
-        n = int(state[1][0])
-        Z = state[-1][:n]
-        given = kernels.evaluated(self.kernel, np.vstack([Z, x]), x)
-        work[0, :n], work[3, 0] = given[:n], given[n]
+        n, Z = int(state[1][0]), state[-1]
+        evaluate(self.kernel, n, Z, x, work)
+        if self._subtracts and 0 < self._budget() <= n:  # the oldest example may be dropped
+            compare_oldest(self.kernel, n, Z, work)
 
     def _prepare(self) -> tuple[Any, ...]:
         if isinstance(self.kernel, Kernel):
@@ -151,8 +153,34 @@ class KernelLearner(Learner):
         return {**params, "kernel": kernels.rebuilt(params["kernel"])}
 
     def _guarantee(self, search: bool = True) -> Guarantee:
+        if self.budget is not None:
+            name = type(self).__name__
+            return unknown(name, f"{name} with a budget, which drops examples that a bound needs")
+        return self._theorem(search)
+
+    def _theorem(self, search: bool) -> Guarantee:
+        """Return the regret bound of the learner without a budget."""
+        raise NotImplementedError
+
+    def _earlier_guarantee(self) -> Guarantee | None:
         name = type(self).__name__
-        return unknown(name, f"{name} against linear predictors")
+        return unknown(name, f"a {name} whose certificate was begun before version 0.15")
+
+    def _in_space(
+        self,
+        guarantee: Guarantee,
+        begin: Callable[[int, Any, tuple[float, ...]], tuple[np.ndarray, ...]],
+        step: Tally,
+        params: tuple[Any, ...],
+        growing: Growing,
+    ) -> Guarantee:
+        """Return a linear learner's guarantee as this learner's; see :mod:`.kernel_space`."""
+        name, check = type(self).__name__, self._check_bound
+        space = account(name, self.kernel, begin, step, params, growing, check)
+        return in_space(guarantee, self.kernel, space)
+
+    def _check_bound(self, state: tuple[np.ndarray, ...]) -> None:
+        """Refuse a state of the bound, after its head, that no rows can produce."""
 
     # --- what was learnt ----------------------------------------------------------------------
 
@@ -174,25 +202,52 @@ class KernelLearner(Learner):
 class DualLearner(KernelLearner):
     """A second-order kernel learner, with a Cholesky factor in place of a covariance matrix."""
 
+    _growing = Growing(dual_size)
+
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
-        for kept, prior, rho, L in zip(stack.n, stack.prior, stack.rho, stack.L, strict=True):
-            n = int(kept[0])
-            check_factor(L, n, NOISE)
-            # ρ_i grows with every round, up to the prior variance of the next round
-            growing = np.concatenate([rho[:n], prior])
-            states.check_range("a prior variance", growing, SMALLEST)
-            states.check_range("a change of the prior", np.diff(growing), -1e-9 * growing[-1])
-
-    @staticmethod
-    def _size(d: int, room: int) -> int:
-        return 7 + room * (d + 2) + room * (room + 1) // 2
+        for state in zip(*stack, strict=True):
+            check_dual(Dual(*state))
 
     @property
     @atomic
     def dual_coef_(self) -> np.ndarray:
         """The coefficients α_i of Σ α_i K(z_i, x), one per example; costs O(n²) for n examples."""
         return coefficients(self._learnt())
+
+    def _check_bound(self, state: tuple[np.ndarray, ...]) -> None:
+        check_dual(Dual(*state))
+
+
+class SegmentLearner(KernelLearner):
+    """A kernel learner whose covariance is reset, with a factor for the examples since the reset.
+
+    The module :mod:`onlinear._updates.segments` has the equations.
+    """
+
+    def _check_states(self, stack: Any) -> None:
+        super()._check_states(stack)
+        most = np.minimum(stack.n, stack.depth)
+        states.check_counts("examples are in its segment", stack.kept, 0, most)
+        for kept, L in zip(stack.kept, stack.L, strict=True):
+            check_factor(L, int(kept[0]))
+
+    @property
+    @atomic
+    def dual_coef_(self) -> np.ndarray:
+        """The coefficients α of a prediction Σ α_i K(z_i, x), one for each of ``examples_``."""
+        state = self._learnt()
+        return state.alpha[: int(state.n[0])].copy()  # type: ignore[no-any-return]
+
+
+def check_dual(state: Dual) -> None:
+    """Refuse a factor L and prior variances ρ_i that no sequence of rounds can produce."""
+    n = int(state.n[0])
+    check_factor(state.L, n, NOISE)
+    # ρ_i grows with every round, up to the prior variance of the next round
+    growing = np.concatenate([state.rho[:n], state.prior])
+    states.check_range("a prior variance", growing, SMALLEST)
+    states.check_range("a change of the prior", np.diff(growing), -1e-9 * growing[-1])
 
 
 def check_fixed(needs: str, model: Any) -> None:

@@ -35,21 +35,23 @@ import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, FULL, OVERFLOW
 from onlinear._numerics.linalg import ROUNDING, dot, kernel
-from onlinear.kernels import GIVEN, similarities, similarity
+from onlinear._updates.examples import kernel_row
 
 __all__ = [
     "MOST",
     "RULES",
     "SCRATCH",
     "Dual",
+    "add_row",
     "believe",
     "check_factor",
     "coefficients",
     "dual",
-    "kernel_row",
+    "dual_size",
     "remember",
     "solve_columns",
     "solve_rows",
+    "uncertainty",
     "vital",
 ]
 
@@ -89,6 +91,11 @@ def dual(d: int, room: int, form: tuple[float, ...], b: float) -> Dual:
     )
 
 
+def dual_size(d: int, room: int) -> int:
+    """Return how many numbers the state has with room for ``room`` examples of d columns."""
+    return 7 + room * (d + 2) + room * (room + 1) // 2
+
+
 def vital(state):
     """Return the arrays to check for very large or small numbers: all but L and the examples.
 
@@ -96,15 +103,6 @@ def vital(state):
     rows (see :mod:`onlinear._engine.number_range`).
     """
     return state[:6]
-
-
-@kernel
-def kernel_row(form, Z, n, x, work):
-    """Write all K(z_i, x) to ``work[0]``, unless a custom kernel has done so; return K(x, x)."""
-    if form[0] == GIVEN:
-        return work[3, 0]
-    similarities(form, Z, n, x, work[0])
-    return similarity(form, x, x)
 
 
 @kernel
@@ -129,6 +127,30 @@ def solve_columns(L, n, q):
 
 
 @kernel
+def uncertainty(L, n, variance, q):
+    """Replace q, n numbers, by L⁻¹q; return χ = ``variance`` − qᵀq, a status, and its value.
+
+    The status is DOMAIN + 1 if χ is negative by more than rounding: then no covariance matrix has
+    these entries, and the kernel is not positive semi-definite.
+    """
+    solve_rows(L, n, q)
+    chi = variance - dot(q, q)
+    noise = ROUNDING * (3 + n) * abs(variance)
+    if not chi >= -10.0 * noise or variance < 0.0:
+        return 0.0, DOMAIN + 1, chi
+    return max(chi, 0.0), FINE, 0.0
+
+
+@kernel
+def add_row(L, n, q, root):
+    """Write (q, root) to L as row n, counted from 0."""
+    start = n * (n + 1) // 2
+    for i in range(n):
+        L[start + i] = q[i]
+    L[start + n] = root
+
+
+@kernel
 def believe(state, drift, x, work):
     """Predict the label of x: return its mean m and variance χ, a status, and a value.
 
@@ -145,12 +167,8 @@ def believe(state, drift, x, work):
         return 0.0, 0.0, DOMAIN, variance
     for i in range(size):
         q[i] = rho[i] * work[0, i]
-    solve_rows(L, size, q)
-    chi = variance - dot(q, q)
-    noise = ROUNDING * (3 + size) * abs(variance)
-    if chi < -10.0 * noise or variance < 0.0:
-        return 0.0, 0.0, DOMAIN + 1, chi
-    return dot(q, z[:size]), max(chi, 0.0), FINE, 0.0
+    chi, rule, value = uncertainty(L, size, variance, q)
+    return dot(q, z[:size]), chi, rule, value
 
 
 @kernel
@@ -167,10 +185,7 @@ def remember(state, drift, b, budget, x, e, pivot, work):
     if size == z.size:
         return FULL
     root = math.sqrt(pivot)
-    start = size * (size + 1) // 2
-    for i in range(size):
-        L[start + i] = work[1, i]
-    L[start + size] = root
+    add_row(L, size, work[1], root)
     z[size] = e / root
     prior[0] += drift
     rho[size] = prior[0]

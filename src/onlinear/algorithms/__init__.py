@@ -14,6 +14,8 @@ from onlinear.algorithms.egpm import EGPM
 from onlinear.algorithms.egu import EGU
 from onlinear.algorithms.gd import GD
 from onlinear.algorithms.kernelaar import KernelAAR
+from onlinear.algorithms.kernelarcor import KernelARCOR
+from onlinear.algorithms.kernelcrrls import KernelCRRLS
 from onlinear.algorithms.kernelgd import KernelGD
 from onlinear.algorithms.kernellaser import KernelLASER
 from onlinear.algorithms.kernelwemm import KernelWEMM
@@ -50,6 +52,8 @@ __all__ = [
     "Auto",
     "DriftNetwork",
     "KernelAAR",
+    "KernelARCOR",
+    "KernelCRRLS",
     "KernelGD",
     "KernelLASER",
     "KernelWEMM",

@@ -49,26 +49,25 @@ from onlinear.algorithms._covariance_reset import (
     turn_other,
 )
 
-__all__ = ["bound", "in_ball"]
+__all__ = ["NEVER", "SUMS", "add_to_extra", "bound", "in_ball", "lengthen"]
 
 CERTAINTY = 3  # index in the tally of an upper bound on λ_max(Σ_t⁻¹)
 # indices in ``sums``: Σy², the least penalised loss over all u, Σ‖x‖² and Λ⁻¹ of the segment
 SQUARES, LEAST, LENGTHS, THETA = range(4)
+SUMS = THETA + 1
 NEVER = 1e308  # stands for Λ⁻¹ = ∞ (no resets), since a state must be finite
 
 
 @kernel(inline="always")
-def _count(state, params, x, y, chi):
-    """Add a row to the last term of the bound, given the learner's χ."""
-    tally, sums = state[0], state[5]
-    r, radius, _, _ = params
-    farthest = radius * norm(x) + abs(y)
+def add_to_extra(tally, sums, r, radius, length, y, chi):
+    """Add a row of this length to the last term of the bound, given the learner's χ."""
+    farthest = radius * length + abs(y)
     tally[EXTRA] += farthest * farthest * chi / (r + chi)
     tally[CERTAINTY] = min(1.0 + sums[LENGTHS] / r, sums[THETA])
 
 
 @kernel(inline="always")
-def _lengthen(sums, square, resets, theta):
+def lengthen(sums, square, resets, theta):
     """Add ‖x‖² to the segment's sum; if the row ``resets`` Σ, begin a segment with threshold θ."""
     sums[LENGTHS] += square
     if resets:
@@ -102,8 +101,8 @@ def count_in_bulk(state, params, x, y, m, beside):
     square = dot(x, x)
     ends = fate(state, params, square, beside)
     if ends != LEAVE:
-        _lengthen(sums, square, ends == RENEW, certainty(params, segment[0] + 1.0))
-        _count(state, params, x, y, beside[0])
+        lengthen(sums, square, ends == RENEW, certainty(params, segment[0] + 1.0))
+        add_to_extra(state[0], sums, params[0], params[1], norm(x), y, beside[0])
     return ends
 
 
@@ -127,8 +126,8 @@ def keep_count(out, i, value, state):
 
 def count(state, params, x, y, work):
     """Add a row to the last term of the bound; update Σ, and reset it, as the learner does."""
-    _, _, _, _, _, sums, t, _, own, N, segment = state
-    r, _, _, _ = params
+    tally, _, _, _, _, sums, t, _, own, N, segment = state
+    r, radius, _, _ = params
     p, n, scratch, U = work[0], work[1], work[2], work[3:]
     theta, square = sums[THETA] if sums[THETA] < NEVER else math.inf, dot(x, x)
     if math.isfinite(theta):
@@ -138,8 +137,8 @@ def count(state, params, x, y, work):
     chi = dot(x, p)
     observe_given(own, x, p, chi, r, ROUNDING * (3 + x.size) * square, scratch)  # Σ is at most I
     resets = start_afresh_if_too_certain(params, theta, x, square, own, N, n, segment, U)
-    _lengthen(sums, square, resets, certainty(params, segment[0]))
-    _count(state, params, x, y, chi)
+    lengthen(sums, square, resets, certainty(params, segment[0]))
+    add_to_extra(tally, sums, r, radius, norm(x), y, chi)
     t[0] += 1
     return 0.0, FINE
 
@@ -195,12 +194,18 @@ def bound(state, params, x, y, work):
     return _compared(state, params, x, y, work)
 
 
-def in_ball(params: Any, init: Callable[..., Any]) -> Guarantee:
-    """Return the bound of ARCOR with a finite radius; ``init`` makes ARCOR's initial state."""
+def in_ball(
+    params: Any, init: Callable[..., Any] | None, owner: str = "ARCOR", length: str = "‖x‖"
+) -> Guarantee:
+    """Return the bound of ARCOR with a finite radius; ``init`` makes ARCOR's initial state.
+
+    ``length`` is the length of a row in words.
+    """
     r, radius, _, _ = params
 
     def start(d: int) -> tuple[np.ndarray, ...]:
         sums = np.array([0.0, 0.0, 0.0, min(threshold(params, 1.0), NEVER)])
+        assert init is not None  # KernelARCOR, which has none, has its own account
         own = init(params, d)._replace(w=np.zeros(0))
         return *competitor(d, r, extra=1), sums, *own
 
@@ -209,11 +214,11 @@ def in_ball(params: Any, init: Callable[..., Any]) -> Guarantee:
         outside = path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
         return path.loss + r * path.squares[0] + drift + tally[EXTRA], outside
 
-    added = "+ Σ (radius·‖x‖ + |y|)²·χ/(r+χ) (Theorem 1, corrected)"
+    added = f"+ Σ (radius·{length} + |y|)²·χ/(r+χ) (Theorem 1, corrected)"
     return Guarantee(
         f"loss ≤ comparator {added}",
         f"{r:g}·‖u‖² + loss of u, {cut_to(radius)}",
-        Account("ARCOR", start, bound, tuple(params)),
+        Account(owner, start, bound, tuple(params)),
         f"loss ≤ loss of u + {r:g}·‖u_1‖² + {4 * radius * r:g}·Σ‖u_t+1 − u_t‖/Λ {added}",
         price,
         paths="u_t with ‖u_t‖ ≤ radius",

@@ -13,6 +13,7 @@ the parameters of ARCOR.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,6 +36,7 @@ __all__ = [
     "check_resets",
     "close",
     "fate",
+    "inverse_thresholds",
     "others",
     "plan",
     "renew",
@@ -62,6 +64,17 @@ def threshold(params, i):
 
 
 certainty = kernel(threshold)
+
+
+def inverse_thresholds(owner: str, thresholds: Sequence[float] | None) -> np.ndarray:
+    """Return the Λ_i⁻¹ that the user gave, none if there are no ``thresholds``; check them."""
+    if thresholds is None:
+        return np.zeros(0)
+    values = np.asarray(thresholds, dtype=float)
+    falling = values.ndim == 1 and values.size > 0 and np.all(np.diff(values) <= 0)
+    if not falling or not np.all((values > 0) & (values < 1)):
+        raise ValueError(f"{owner} needs 1 > Λ_1 ≥ Λ_2 ≥ … > 0, got thresholds={thresholds!r}")
+    return 1.0 / values
 
 
 @kernel

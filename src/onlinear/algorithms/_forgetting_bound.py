@@ -26,7 +26,8 @@ Jacobsen & Cutkosky, ICML 2024 (the discounted forward algorithm).
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,12 +103,19 @@ def _excesses(params: BoundParams, path: Path) -> np.ndarray:
     return found
 
 
-def guarantee(owner: str, params: BoundParams) -> Guarantee:
-    """Return the bound of RLS or CR-RLS with forgetting < 1, or with resets."""
+def guarantee(
+    owner: str,
+    params: BoundParams,
+    excesses: Callable[[BoundParams, Any], np.ndarray] = _excesses,
+) -> Guarantee:
+    """Return the bound of RLS or CR-RLS with forgetting < 1, or with resets.
+
+    ``excesses(params, path)`` returns F_t(u_t) − F_t(w_t) in each round, for the user's u_t.
+    """
     r, b, shrink, clip, reset_every = params
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        excess = _excesses(params, path)
+        excess = excesses(params, path)
         last = np.arange(1, excess.size + 1) % reset_every == 0  # the last rows of segments
         kept = np.where(last, 1.0, 1.0 - r) * excess
         cost = tally[COMPARATOR] + np.cumsum(kept) - kept + excess

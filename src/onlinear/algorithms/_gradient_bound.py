@@ -101,9 +101,18 @@ def _follow(state, loss, shape, x, y, top, sums, work):
 
 
 def guarantee(
-    owner: str, eta: float, radius: float, loss: Loss, search: bool, p: float = 2.0
+    owner: str,
+    eta: float,
+    radius: float,
+    loss: Loss,
+    search: bool,
+    p: float = 2.0,
+    size: str | None = None,
 ) -> Guarantee:
-    """Return the bound of gradient descent, with or without a radius; p is that of ``PNorm``."""
+    """Return the bound of gradient descent, with or without a radius; p is that of ``PNorm``.
+
+    ``size`` is R² in words, by default that of rows in a space with the p-norm.
+    """
     square = loss.numbers()[0] == SQUARE
     sums = 3 if square else 6
 
@@ -126,7 +135,8 @@ def guarantee(
 
     bounded = radius < math.inf
     plain = p == 2.0
-    words, hypotheses = any_loss.words(loss, "‖x‖²" if plain else "(p − 1)‖x‖_p²")
+    size = size or ("‖x‖²" if plain else "(p − 1)‖x‖_p²")
+    words, hypotheses = any_loss.words(loss, size)
     u = "‖u‖" if plain else "‖u‖_q"
     price_words = f"p = {1 / (2 * eta):g}·{u}²"
     drift = f" + {radius / eta:g}·Σ‖u_t+1 − u_t‖{u[3:]}" if bounded else ""

@@ -54,6 +54,7 @@ from onlinear.algorithms._covariance_reset import (
     check_resets,
     close,
     fate,
+    inverse_thresholds,
     others,
     plan,
     renew,
@@ -215,7 +216,7 @@ class ARCOR(SecondOrder):
             number(self, "r", above=0),
             number(self, "radius", above=0, most=math.inf),
             number(self, "q", least=1, most=math.inf),
-            self._inverse_thresholds(),
+            inverse_thresholds("ARCOR", self.thresholds),
         )
 
     def _guarantee(self, search: bool = True) -> Guarantee:
@@ -248,17 +249,6 @@ class ARCOR(SecondOrder):
             return cls(r=r, radius=radius, q=math.inf)
         share = math.log(V / radius) / math.log(rounds / r)  # 1/p
         return cls(r=r, radius=radius, q=max(1.0, 2 / (1 + share)))
-
-    def _inverse_thresholds(self) -> np.ndarray:
-        if self.thresholds is None:
-            return np.zeros(0)
-        values = np.asarray(self.thresholds, dtype=float)
-        falling = values.ndim == 1 and values.size > 0 and np.all(np.diff(values) <= 0)
-        if not falling or not np.all((values > 0) & (values < 1)):
-            raise ValueError(
-                f"ARCOR needs 1 > Λ_1 ≥ Λ_2 ≥ … > 0, got thresholds={self.thresholds!r}"
-            )
-        return 1.0 / values
 
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)

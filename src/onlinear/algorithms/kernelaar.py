@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm
+from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._learner.kernel_base import DualLearner
 from onlinear._numerics.linalg import clipped
 from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember, vital
 from onlinear._validation.checks import limit, number
+from onlinear.algorithms._kernel_bound import laser_bound
+from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["KernelAAR"]
 
@@ -94,3 +97,8 @@ class KernelAAR(DualLearner):
 
     def _params(self) -> KernelAARParams:
         return KernelAARParams(number(self, "b", above=0), limit(self, "clip"), self._budget())
+
+    def _theorem(self, search: bool) -> Guarantee:
+        b, clip, _ = self._params()
+        laser = LaserParams(b, math.inf, 1.0, clip)
+        return self._in_space(guarantee("KernelAAR", "Vovk 1998", laser), *laser_bound(laser))

@@ -12,19 +12,25 @@ Herbster & Warmuth, JMLR 2001, Figure 1 and section 3, extended by their remark 
 """
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear import kernels
-from onlinear._engine.step import DOMAIN, FINE, FULL, OVERFLOW, Step
+from onlinear._engine.step import DOMAIN, FINE, FULL, OVERFLOW, Step, Tally
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm
-from onlinear._learner.kernel_base import KernelLearner
+from onlinear._learner.bounds.any_loss import ceilings, enter_ceiling
+from onlinear._learner.bounds.guarantee import Guarantee, Path, lose, scaled_down
+from onlinear._learner.growing import Growing
+from onlinear._learner.kernel_base import KernelLearner, check_dual
 from onlinear._numerics.linalg import dot, kernel, scale
-from onlinear._updates.dual import SCRATCH, kernel_row
+from onlinear._updates.dual import SCRATCH, Dual, solve_columns
+from onlinear._updates.examples import drop_oldest, kernel_row, oldest_row, own_value
 from onlinear._validation.checks import limit, number
-from onlinear.kernels import GIVEN, similarities
+from onlinear.algorithms._gradient_bound import guarantee
+from onlinear.algorithms._kernel_bound import begin_dual, learn_all, of_dual
+from onlinear.losses import SQUARE, SQUARED
 
 __all__ = ["KernelGD"]
 
@@ -58,6 +64,11 @@ def init(params: KernelGDParams, d: int, room: int, form: tuple[float, ...]) -> 
         np.zeros(room),
         np.zeros((room, d)),
     )
+
+
+def state_size(d: int, room: int) -> int:
+    """Return how many numbers the state has with room for ``room`` examples of d columns."""
+    return 7 + room * (d + 1)
 
 
 def vital(state):
@@ -107,20 +118,67 @@ def step(state, params, x, y, work):
 @kernel
 def forget_oldest(form, square, alpha, Z, n, own, work):
     """Remove the oldest example, w ← w − α_0 φ(z_0), and move the others forward by one place."""
-    k = work[2]  # K(z_i, z_0); a custom kernel has already written it, except for the new x
-    if form[0] == GIVEN:
-        k[n - 1] = work[0, 0] if n > 1 else own
-    else:
-        similarities(form, Z, n, Z[0], k)
-    a = alpha[0]
+    oldest_row(form, Z, n, own, work)
+    k, a = work[2], alpha[0]
     square[0] += a * a * k[0] - 2.0 * a * dot(alpha[:n], k[:n])
-    for i in range(1, n):
-        alpha[i - 1] = alpha[i]
-        for j in range(Z.shape[1]):
-            Z[i - 1, j] = Z[i, j]
-    alpha[n - 1] = 0.0
-    for j in range(Z.shape[1]):
-        Z[n - 1, j] = 0.0
+    drop_oldest(alpha, Z, n)
+
+
+class KernelGDAccount(NamedTuple):
+    """Parameters of the bound: η, the radius γ, and whether to find a comparator."""
+
+    eta: float
+    radius: float
+    search: float
+
+
+REACH = 3  # in the tally: the largest ηK(x, x) so far
+
+
+@Tally.with_scratch(SCRATCH + 1)
+def bound(state, params, x, y, work):
+    """Add a row to the bound of :mod:`onlinear._learner.bounds.any_loss` for R² = K(x, x).
+
+    Against comparators f_t with ‖f_t‖ ≤ γ, the price is ½‖f_T‖² + γ Σ‖f_{t+1} − f_t‖. The
+    comparator found here is the f that minimises b‖f‖² + loss of f, b = 1/(4η), scaled down to the
+    ball. Its values at the examples are y − a for a = C⁻¹y, C = K/b + I, so that its loss is ‖a‖²,
+    and b‖f‖² = ‖z‖² − ‖a‖² with z = L⁻¹y, C = LLᵀ.
+    """
+    tally, notes, sums = state[0], state[1], state[2]
+    own = state[3:]
+    eta, radius, search = params
+    reach = eta * own_value(own[3], x, work)
+    if search == 0.0:
+        tally[REACH] = max(tally[REACH], reach)
+        return enter_ceiling(tally, notes, SQUARE, tally[REACH], 0.0, 0.0, 0.0)
+    e, chi, rule = learn_all(own, 0.0, x, y, work)
+    if rule == FULL:
+        return 0.0, FULL
+    tally[REACH] = max(tally[REACH], reach)
+    if rule != FINE:
+        return lose(tally, notes, rule, chi)
+    sums[0] += y * y
+    sums[1] += e * e / (1.0 + chi)
+    z = own[5][: int(own[1][0])]
+    a = work[SCRATCH][: z.size]
+    scale(1.0, z, a)
+    solve_columns(own[6], z.size, a)
+    square = 4.0 * eta * max(dot(z, z) - dot(a, a), 0.0)
+    s = radius / math.sqrt(square) if square > radius * radius else 1.0
+    loss = max(scaled_down(sums[1], sums[0], s) - s * s * square / (4.0 * eta), 0.0)
+    price = s * s * square / (2.0 * eta)
+    return enter_ceiling(tally, notes, SQUARE, tally[REACH], 0.0, loss, price)
+
+
+def price_of_path(params: KernelGDAccount, path: Path, tally: np.ndarray) -> Any:
+    """Return the bound for the user's comparators, and where the theorem does not allow them."""
+    eta, radius, _ = params
+    drift = path.drift(2, radius / eta)
+    outside = np.isinf(drift) | path.ever(path.squares > (radius * (1 + 1e-12)) ** 2)
+    p = path.squares / (2 * eta) + drift
+    R2, tops = tally[REACH] / eta, np.zeros(1)
+    ceiling = ceilings(SQUARED, eta, R2, tops, path.y, path.loss, p)
+    return np.where(np.isinf(ceiling), math.nan, ceiling), outside
 
 
 class KernelGD(KernelLearner):
@@ -168,19 +226,25 @@ class KernelGD(KernelLearner):
         ),
     )
     _poor_score = True
-
-    def _before(self, state: Any, x: np.ndarray, work: np.ndarray) -> None:
-        super()._before(state, x, work)
-        n, Z = int(state[1][0]), state[-1]
-        if 0 < self._budget() <= n:  # the oldest example may be dropped
-            work[2, :n] = kernels.evaluated(self.kernel, Z[:n].copy(), Z[0].copy())
+    _growing = Growing(state_size)
+    _subtracts = True
 
     def _params(self) -> KernelGDParams:
         return KernelGDParams(number(self, "eta", above=0), limit(self, "radius"), self._budget())
 
-    @staticmethod
-    def _size(d: int, room: int) -> int:
-        return 7 + room * (d + 1)
+    def _theorem(self, search: bool) -> Guarantee:
+        eta, radius, _ = self._params()
+        params = KernelGDAccount(eta, radius, float(search))
+
+        def begin(d: int, room: int, form: tuple[float, ...]) -> tuple[np.ndarray, ...]:
+            return begin_dual(d, room, form, 0.25 / eta, np.zeros(2), extra=1)
+
+        linear = guarantee("KernelGD", eta, radius, SQUARED, search, size="K(x, x)")
+        linear = linear._replace(price=partial(price_of_path, params))
+        return self._in_space(linear, begin, bound, tuple(params), of_dual(1, (2,)))
+
+    def _check_bound(self, state: tuple[np.ndarray, ...]) -> None:
+        check_dual(Dual(*state))
 
     @property
     @atomic

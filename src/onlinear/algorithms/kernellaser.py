@@ -18,10 +18,13 @@ from typing import NamedTuple
 
 from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm
+from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._learner.kernel_base import DualLearner
 from onlinear._numerics.linalg import clipped
 from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember, vital
 from onlinear._validation.checks import choice, limit, number
+from onlinear.algorithms._kernel_bound import laser_bound
+from onlinear.algorithms.laser import LaserParams, guarantee
 
 __all__ = ["KernelLASER"]
 
@@ -115,3 +118,9 @@ class KernelLASER(DualLearner):
             limit(self, "clip"),
             self._budget(),
         )
+
+    def _theorem(self, search: bool) -> Guarantee:
+        laser = LaserParams(*self._params()[:4])
+        equality = "Σ loss/(1+χ) is the least penalised loss"
+        source = "thesis, Theorem 12" if self.shrink else equality
+        return self._in_space(guarantee("KernelLASER", source, laser), *laser_bound(laser))

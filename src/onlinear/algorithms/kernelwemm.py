@@ -16,11 +16,16 @@ Moroshko & Crammer, ALT 2012; Moroshko, thesis section 3.3, Figure 3.3.
 import math
 from typing import NamedTuple
 
-from onlinear._engine.step import DOMAIN, FINE, Step
+import numpy as np
+
+from onlinear._engine.step import DOMAIN, FINE, FULL, Step, Tally
 from onlinear._learner.base import Algorithm
+from onlinear._learner.bounds.guarantee import Guarantee, lose
 from onlinear._learner.kernel_base import DualLearner
 from onlinear._updates.dual import RULES, SCRATCH, Dual, believe, dual, remember, vital
 from onlinear._validation.checks import number
+from onlinear.algorithms._kernel_bound import begin_dual, of_dual
+from onlinear.algorithms.wemm import WEMMParams, count_weighted, guarantee
 
 __all__ = ["KernelWEMM"]
 
@@ -51,6 +56,25 @@ def step(state, params, x, y, work):
     if chi >= 1.0:
         return chi, TOO_LARGE
     return m, remember(state, 0.0, 1.0, budget, x, y - m, 1.0, work)
+
+
+@Tally.with_scratch(SCRATCH)
+def bound(state, params, x, y, work):
+    """Add a row to the loss L, computed by weighted least squares (Moroshko's Theorem 4).
+
+    L = min over f of (b‖f‖² + Σ a_t(y_t − f(x_t))²) = Σz²,  z = L⁻¹y,  where C = LLᵀ
+    """
+    own = state[2:]
+    m, chi, rule, _ = believe(own, 0.0, x, work)
+    if rule == FINE and not chi < 1.0:
+        rule = DOMAIN
+    if rule == FINE:
+        rule = remember(own, 0.0, 1.0, math.inf, x, y - m, 1.0, work)
+    if rule == FULL:
+        return 0.0, FULL
+    if rule != FINE:
+        return lose(state[0], state[1], rule, chi)
+    return count_weighted(state[0], state[1], 1.0, y - m, chi)
 
 
 class KernelWEMM(DualLearner):
@@ -94,3 +118,12 @@ class KernelWEMM(DualLearner):
 
     def _params(self) -> KernelWEMMParams:
         return KernelWEMMParams(number(self, "b", above=0), self._budget())
+
+    def _theorem(self, search: bool) -> Guarantee:
+        b, _ = self._params()
+        linear = guarantee("KernelWEMM", WEMMParams(b, math.inf, 1.0))
+
+        def begin(d: int, room: int, form: tuple[float, ...]) -> tuple[np.ndarray, ...]:
+            return begin_dual(d, room, form, b, extra=1)
+
+        return self._in_space(linear, begin, bound, (b,), of_dual(extra=1))

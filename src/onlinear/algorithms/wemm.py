@@ -48,6 +48,7 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Account
 from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import (
+    ROUNDING,
     axpy,
     clearly_left,
     dot,
@@ -73,7 +74,7 @@ from onlinear._updates.gaussian import (
 from onlinear._validation.checks import number
 from onlinear.algorithms.laser import FOLLOWS, drift
 
-__all__ = ["WEMM"]
+__all__ = ["WEMM", "count_weighted", "guarantee"]
 
 
 class WEMMParams(NamedTuple):
@@ -117,11 +118,10 @@ def learn_weighted(state, params, x, e, work):
         return e, OVERFLOW
     if chi >= 1.0:
         return chi, DOMAIN
-    rough = shift_and_round(grown, S, x)
     left = chi * (1.0 - chi) / (1.0 + (weight - 1.0) * chi)  # xᵀΣx after the round
-    if chi > 0.5 and not left > rough:
-        shift(-grown, S)
+    if chi > 0.5 and not left > rounding_of(S, x) + ROUNDING * (3 + x.size) * grown * dot(x, x):
         return chi, DOMAIN
+    rough = shift_and_round(grown, S, x)
     return e, learn_given(state, x, e, chi, (1.0 - chi) / weight, rough, work)
 
 
@@ -170,7 +170,7 @@ def weigh(params, j, m, chi, y):
 
 
 @kernel(inline="always")
-def _count(tally, notes, weight, e, chi):
+def count_weighted(tally, notes, weight, e, chi):
     """Record a row of weight a = k/(1 − χ): the comparator's loss grows by e²/(1/a + χ)."""
     tally[WEIGHT] = weight / (1.0 - chi)
     h = gain(weight, chi)
@@ -179,7 +179,7 @@ def _count(tally, notes, weight, e, chi):
 
 def accept(state, params, x, y, m, beside):
     """Add a row of a block to the bound; return TAKE, which accepts the row."""
-    _count(state[0], state[1], params[2], y - m, beside[0])
+    count_weighted(state[0], state[1], params[2], y - m, beside[0])
     return TAKE
 
 
@@ -205,7 +205,7 @@ def bound(state, params, x, y, work):
     rule = learn((t, w, S), x, e, v, chi, r, work[1])
     if rule != FINE:
         return lose(tally, notes, rule, e)
-    return _count(tally, notes, params[2], e, chi)
+    return count_weighted(tally, notes, params[2], e, chi)
 
 
 def theorem_5(losses: np.ndarray, log_det: float, b: float, X: float) -> float:
@@ -229,6 +229,41 @@ def theorem_6(losses: np.ndarray, d: int, b: float, X: float) -> float:
         return 0.0
     log = math.log1p(math.ceil(total / worst) / (d * (b / (X * X) - 1)))
     return float(total + worst * d * b / (b - X * X) * log)
+
+
+def guarantee(owner: str, params: WEMMParams) -> Guarantee:
+    """Return the bound of WEMM."""
+    b, c, weight = params
+
+    def begin(d: int) -> tuple[np.ndarray, ...]:
+        state = competitor(d, b, extra=1)
+        state[0][FACTOR] = 1.0 / weight  # the least 1/h
+        return state
+
+    def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weighted = np.cumsum(tally[WEIGHT] * path.losses)
+        cost = b * path.squares[0] + path.drift(2, c, power=2) + weighted
+        return tally[FACTOR] * cost, np.isinf(cost)
+
+    stays = math.isinf(c)
+    size = f"{b:g}·‖u‖²" if stays else f"{b:g}·‖u_1‖² + {c:g}·Σ‖u_t+1 − u_t‖²"
+    cost = f"{size} + Σ a·(y − uᵀx)²"
+    a = f"a = {weight:g}/(1 − xᵀΣx)"
+    if weight == 1.0:
+        source = "(thesis, Theorem 4)" if stays else "(thesis, Theorem 4, with drift)"
+        statement, factor = f"loss = comparator, exactly {source}", ""
+    else:
+        source = "(thesis, Theorem 4, case 1 of Theorem 2)"
+        factor = f" · max (1 + {weight - 1:g}·xᵀΣx)/{weight:g}"
+        statement = f"loss ≤ comparator{factor} {source}"
+    return Guarantee(
+        statement,
+        f"min over u of {cost}, {a}",
+        Account(owner, begin, bound, tuple(params)),
+        f"loss ≤ {f'({cost}){factor}' if factor else cost}, {a} {source}",
+        price,
+        paths=STAYS if stays else "any u_t",
+    )
 
 
 class WEMM(SecondOrder):
@@ -283,35 +318,4 @@ class WEMM(SecondOrder):
         )
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        params = self._params()
-        b, c, weight = params
-
-        def begin(d: int) -> tuple[np.ndarray, ...]:
-            state = competitor(d, b, extra=1)
-            state[0][FACTOR] = 1.0 / weight  # the least 1/h
-            return state
-
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            weighted = np.cumsum(tally[WEIGHT] * path.losses)
-            cost = b * path.squares[0] + path.drift(2, c, power=2) + weighted
-            return tally[FACTOR] * cost, np.isinf(cost)
-
-        stays = math.isinf(c)
-        size = f"{b:g}·‖u‖²" if stays else f"{b:g}·‖u_1‖² + {c:g}·Σ‖u_t+1 − u_t‖²"
-        cost = f"{size} + Σ a·(y − uᵀx)²"
-        a = f"a = {weight:g}/(1 − xᵀΣx)"
-        if weight == 1.0:
-            source = "(thesis, Theorem 4)" if stays else "(thesis, Theorem 4, with drift)"
-            statement, factor = f"loss = comparator, exactly {source}", ""
-        else:
-            source = "(thesis, Theorem 4, case 1 of Theorem 2)"
-            factor = f" · max (1 + {weight - 1:g}·xᵀΣx)/{weight:g}"
-            statement = f"loss ≤ comparator{factor} {source}"
-        return Guarantee(
-            statement,
-            f"min over u of {cost}, {a}",
-            Account("WEMM", begin, bound, tuple(params)),
-            f"loss ≤ {f'({cost}){factor}' if factor else cost}, {a} {source}",
-            price,
-            paths=STAYS if stays else "any u_t",
-        )
+        return guarantee("WEMM", self._params())

@@ -101,6 +101,7 @@ class Guarantee(NamedTuple):
     known: bool = True
     loss: Loss = SQUARED  # of the learner
     measure: Loss = SQUARED  # of the user's comparators
+    kernel: Any = None  # if the comparators are functions of its space
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:

@@ -1,6 +1,6 @@
 """``Ledger``: computes a regret bound over the rows of a stream."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -8,9 +8,10 @@ import numpy as np
 
 from onlinear._engine.progress import bar
 from onlinear._engine.record import joined, views
-from onlinear._engine.status import FINE, Outcome
+from onlinear._engine.status import FINE, FULL, Outcome
 from onlinear._engine.step import Tally
 from onlinear._engine.transaction import all_or_nothing
+from onlinear._learner.growing import Growing
 from onlinear._validation import checks
 from onlinear._validation.states import check_finite, check_sums
 
@@ -20,15 +21,35 @@ __all__ = ["Account", "Ledger", "check_matrices"]
 class Account(NamedTuple):
     """How to compute a learner's regret bound: the initial state, the step and its parameters.
 
-    With each row, the step updates the tally, the array of numbers that make up the bound.
+    With each row, the step updates the tally, the array of numbers that make up the bound. The
+    state of a bound in a kernel's space grows with the examples; ``growing`` says how.
     """
 
     owner: str
-    init: Any  # a function of d; returns a tuple of arrays, the tally first
+    init: Any  # a function of d, and of the room if any; returns arrays, the tally first
     step: Tally
     params: tuple[Any, ...]
     rules: tuple[str, ...] = ()
     check: Any = None  # a function of a state from a file; None is check_matrices
+    growing: Growing | None = None
+
+    def begin(self, d: int, room: Any = None) -> tuple[np.ndarray, ...]:
+        """Return the initial state for rows of d columns, with the given room if it grows."""
+        if self.growing is None:
+            return tuple(self.init(d))
+        room = self.growing.first if room is None else room
+        instead = "give the learner a budget, and do without a certificate, or use fewer rows"
+        checks.holds(
+            f"the certificate of {self.owner}",
+            self.growing.examples(room),
+            self.growing.size(d, room),
+            instead,
+        )
+        return tuple(self.init(d, room))
+
+    def work(self, state: Sequence[np.ndarray], d: int) -> np.ndarray:
+        """Return scratch memory for the step, as large as it needs for this state."""
+        return self.step.work(d if self.growing is None else len(state[-1]))
 
 
 def check_matrices(state: tuple[np.ndarray, ...]) -> None:
@@ -57,11 +78,21 @@ class Ledger:
         self.account = account
         self.state: tuple[np.ndarray, ...] | None = None
 
-    def begin(self, d: int) -> None:
-        """Set the state of the bound to the initial state for d columns."""
-        self.state = tuple(_own(array) for array in self.account.init(d))
+    def begin(self, d: int, room: Any = None) -> None:
+        """Set the state of the bound to the initial state for d columns, with the given room."""
+        self.state = tuple(_own(array) for array in self.account.begin(d, room))
         self.width = d
-        self._work = _own(self.account.step.work(d))
+        self._work = _own(self.account.work(self.state, d))
+
+    def _make_room(self) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+        """Enlarge the state of a bound that grows; return it, and scratch memory for it."""
+        old, growing = self.state, self.account.growing
+        assert old is not None
+        assert growing is not None
+        room = growing.more(old)
+        self.begin(self.width, room)
+        growing.move(old, self.state, room)
+        return self.state, self._work
 
     def twin(self) -> "Ledger":
         """Return an independent copy of the ledger."""
@@ -87,6 +118,9 @@ class Ledger:
     def record(self, record: np.ndarray) -> None:
         if self.state is None:
             return
+        growing = self.account.growing
+        if growing is not None and growing.room(self.state) != growing.stored(self.width, record):
+            self.begin(self.width, growing.stored(self.width, record))
         size = sum(array.size for array in self.state)
         if record.shape != (size,):
             raise ValueError(f"the state of the bound needs {size} numbers, got {record.size}")
@@ -126,7 +160,11 @@ class Ledger:
         # a step with rules may change the state before it refuses a row
         before = self.record if self.account.rules else None
         step, params = self.account.step, self.account.params
-        value, rule = step.one(self.state, params, np.ascontiguousarray(x), y, self._work, True, 0)
+        x = np.ascontiguousarray(x)
+        value, rule = step.one(self.state, params, x, y, self._work, True, 0)
+        if rule == FULL:
+            self._make_room()
+            value, rule = step.one(self.state, params, x, y, self._work, True, 0)
         if rule != FINE:
             if before is not None:
                 self.record = before
@@ -168,6 +206,7 @@ class Ledger:
                     labelled=True,
                     refused=refused,
                     progress=advance,
+                    room=self._make_room,
                     in_bulk=step.takes_bulk(X, engine, self.account.owner),
                 )
 

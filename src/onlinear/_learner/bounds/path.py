@@ -66,6 +66,10 @@ class Path:
         u = self.u if len(self.u) == 1 else self.u[rows]
         return Path(self.X[rows], self.y[rows], u, self.measure)
 
+    def described(self, row: int) -> tuple[str, np.ndarray]:
+        """Return the name and the numbers of the comparator in a row, for error messages."""
+        return "u", self.u[min(row, len(self.u) - 1)]
+
     def ever(self, outside: np.ndarray) -> np.ndarray:
         """Return for each round whether ``outside`` was true in any round so far."""
         return np.asarray(np.logical_or.accumulate(outside))
