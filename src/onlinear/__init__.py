@@ -17,6 +17,7 @@ from onlinear import (
     kernels,
     losses,
     scaling,
+    sets,
     streams,
 )
 from onlinear._evaluation.certificate import Certificate
@@ -85,6 +86,7 @@ __all__ = [
     "replay",
     "report",
     "scaling",
+    "sets",
     "streams",
 ]
 __all__ += algorithms.__all__
