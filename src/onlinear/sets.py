@@ -304,7 +304,7 @@ class HyperPlane(_Linear):
     kind = HYPER_PLANE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Custom(Set):
     """A set that is given by your own projection.
 
@@ -337,6 +337,11 @@ class Custom(Set):
     kind = GIVEN
     project: Callable[[np.ndarray], None]
     support: Callable[[np.ndarray], float] | None = None
+
+    def __repr__(self) -> str:
+        """Show the names of the functions."""
+        given = [self.project] + [self.support] * (self.support is not None)
+        return f"Custom({', '.join(getattr(each, '__qualname__', repr(each)) for each in given)})"
 
     def _numbers(self) -> list[float]:
         if not hasattr(self.project, "py_func"):
