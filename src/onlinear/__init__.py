@@ -17,6 +17,7 @@ from onlinear import (
     kernels,
     losses,
     scaling,
+    sets,
     streams,
 )
 from onlinear._evaluation.certificate import Certificate
@@ -89,6 +90,7 @@ __all__ = [
     "replay",
     "report",
     "scaling",
+    "sets",
     "streams",
 ]
 __all__ += algorithms.__all__

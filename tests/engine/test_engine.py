@@ -469,7 +469,7 @@ def test_compiled_and_plain_python_give_the_same_bits(case, monkeypatch):
     expected = ol.replay(model, X, y).predictions
     plain = make(case)
     plain._begin(X.shape[1])
-    step = python(plain.algorithm.step.function, {})
+    step = python(plain._step.function, {})
     predictions = []
     for row, label in zip(X, y, strict=True):
         if isinstance(plain._step, _engine.Prepared):  # a kernel from outside

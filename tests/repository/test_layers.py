@@ -11,7 +11,7 @@ LAYERS = (  # lowest first; the parts of one layer do not import each other
     ("_numerics", "_state_files"),
     ("_engine", "bregman"),
     ("_validation",),
-    ("kernels", "losses", "streams", "text"),
+    ("kernels", "losses", "sets", "streams", "text"),
     ("_updates",),
     ("_learner",),
     ("extend",),

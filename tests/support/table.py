@@ -3,8 +3,19 @@
 import numpy as np
 
 import onlinear as ol
-from onlinear import losses
+from onlinear import extend, losses, sets
 from onlinear.kernels import RBF, Linear, Polynomial, register
+from onlinear.sets import (
+    Ball,
+    Box,
+    Capped,
+    Custom,
+    HalfSpace,
+    HyperPlane,
+    Intersection,
+    L1Ball,
+    Simplex,
+)
 
 
 @register
@@ -12,6 +23,15 @@ def manhattan(Z: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A user-defined kernel: the Laplacian."""
     return np.exp(-np.abs(Z - x).sum(axis=1))
 
+
+@extend.kernel
+def below_half(w: np.ndarray) -> None:
+    """A user-defined projection: on the weights that are at most ½."""
+    for i in range(w.size):
+        w[i] = min(w[i], 0.5)
+
+
+below = sets.register(Custom(below_half))
 
 # default parameters within whose domain the stream below is, and one other setting
 SETTINGS: dict[str, tuple[dict, dict]] = {
@@ -64,9 +84,34 @@ WITH_LOSS: list[tuple[str, dict]] = [
     ("EGU", {"eta": 0.2, "alpha": 0.6, "loss": losses.Quantile(0.7)}),
     ("PNorm", {"eta": 0.1, "loss": losses.Logistic()}),
 ]
+# more settings, with a set in which the weights stay
+LINE = HalfSpace([1.0, -1.0, 0.5, 0.0, 0.2], 0.1)
+PLANE = HyperPlane([0.1, 0.2, 0.3, 0.2, 0.1], 0.15)
+WITH_SET: dict[str, tuple[str, dict]] = {
+    "GD-L1Ball": ("GD", {"eta": 0.3, "within": L1Ball(0.4)}),
+    "GD-Box": ("GD", {"eta": 0.3, "within": Box([0, 0, -0.1, 0, 0], 0.3)}),
+    "GD-one pass": ("GD", {"eta": 0.3, "radius": 0.4, "within": Intersection(LINE, Box(0.0))}),
+    "GD-exact": ("GD", {"eta": 0.3, "within": Intersection(LINE, Box(0.05), Ball(0.5), exact=True)}),
+    "GD-Simplex": ("GD", {"eta": 0.2, "within": Simplex(1.5), "loss": losses.Absolute()}),
+    "GD-Custom": ("GD", {"eta": 0.3, "within": below}),
+    "PNorm-HalfSpace": ("PNorm", {"p": 3.0, "eta": 0.2, "radius": 0.6, "within": LINE}),
+    "PNorm-HyperPlane": ("PNorm", {"p": 3.0, "eta": 0.1, "within": PLANE}),
+    "EG-Capped": ("EG", {"eta": 0.5, "alpha": 0.3, "within": Capped(0.25)}),
+    "EG-exact": ("EG", {"eta": 0.5, "within": Intersection(LINE, Capped(0.3), exact=True)}),
+    "EGPM-HyperPlane": ("EGPM", {"U": 2.0, "eta": 0.2, "alpha": 0.1, "within": PLANE}),
+    "EGPM-exact": (
+        "EGPM",
+        {"U": 2.0, "eta": 0.2, "within": Intersection(LINE, Capped(0.3), exact=True)},
+    ),
+    "EGU-Box": ("EGU", {"eta": 0.3, "within": Box(0.05, 0.4)}),
+    "EGU-one pass": ("EGU", {"eta": 0.3, "alpha": 0.2, "within": Intersection(PLANE, Simplex(1.2))}),
+    "EGU-Custom": ("EGU", {"eta": 0.3, "within": below, "loss": losses.Quantile(0.7)}),
+    "OGD-radius": ("OGD", {"eta": 0.3, "schedule": "sqrt", "radius": 0.5}),
+}
 CASES = [(name, params) for name, both in SETTINGS.items() for params in both] + WITH_LOSS
+CASES += WITH_SET.values()
 IDS = [f"{name}-{kind}" for name in SETTINGS for kind in ("default", "other")]
-IDS += [f"{name}-{params['loss']}" for name, params in WITH_LOSS]
+IDS += [f"{name}-{params['loss']}" for name, params in WITH_LOSS] + list(WITH_SET)
 
 
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:
@@ -127,6 +172,10 @@ NAMES = {  # the names that occur in a learner's repr
     "Polynomial": Polynomial,
     "manhattan": manhattan,
     **losses.BUILT_IN,
+    **sets.BUILT_IN,
+    "Intersection": Intersection,
+    "Custom": Custom,
+    "below_half": below_half,
     **ol.LEARNERS,
     "Standardized": ol.Standardized,
 }

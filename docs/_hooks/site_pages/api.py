@@ -32,6 +32,7 @@ MODULES = (
         "hindsight",
         "kernels",
         "losses",
+        "sets",
         "papers",
         "river",
     ),

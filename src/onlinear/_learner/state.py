@@ -224,10 +224,16 @@ class LearnerState(Estimator):
         """Return the arguments of the compiled step; they are cached until a parameter changes.
 
         The compiled step is stored on the class and not in the learner, so that neither a copy of
-        the learner nor the learner's size in memory includes it.
+        the learner nor the learner's size in memory includes it; unless it is not the step of the
+        class, but one that depends on the parameters.
         """
-        one = self._step.one
-        type(self)._one = staticmethod(one)
+        step = self._step
+        one = step.one
+        if step is self.algorithm.step:
+            type(self)._one = staticmethod(one)
+            self.__dict__.pop("_one", None)
+        else:
+            self.__dict__["_one"] = one
         call = (tuple(self._state), self._numbers(), self._work)
         self._call = call
         if not PLAIN:  # other threads could interrupt a round in plain Python

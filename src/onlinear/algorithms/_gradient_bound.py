@@ -22,7 +22,7 @@ from onlinear._numerics.linalg import dot, scale, short
 from onlinear._updates.p_norms import exponent, p_norm
 from onlinear.losses import SQUARE, Loss, rounding
 
-__all__ = ["guarantee"]
+__all__ = ["guarantee", "size_of_row"]
 
 
 class GDAccount(NamedTuple):
@@ -42,6 +42,12 @@ class GDAccount(NamedTuple):
 REACH, SQUARES, LEAST, PLUS, OVER, MISSES = range(6)
 
 
+@short
+def size_of_row(x, p, size):
+    """Return R² of a row with ‖x‖_p = ``size``."""
+    return dot(x, x) if p == 2.0 else (p - 1.0) * size * size
+
+
 @Tally.with_scratch(3)
 def bound(state, params, x, y, work):
     """Add a row to the bound of :mod:`onlinear._learner.bounds.any_loss`, R² = (p − 1)‖x‖_p².
@@ -55,7 +61,7 @@ def bound(state, params, x, y, work):
     eta, radius, p, loss, shape, search = params
     p = exponent(p, x.size)
     size = p_norm(x, p)
-    R2 = dot(x, x) if p == 2.0 else (p - 1.0) * size * size
+    R2 = size_of_row(x, p, size)
     top = radius * size if R2 > 0.0 else 0.0
     reach, plus = any_loss.growth(loss, shape, eta, R2, top, y)
     sums[REACH] = max(sums[REACH], reach)

@@ -16,10 +16,10 @@ from onlinear._learner.bounds.best_in_class import (
 )
 from onlinear._learner.bounds.guarantee import Path, lose, surprise, surprises, tallied
 from onlinear._learner.bounds.ledger import Account
-from onlinear._numerics.linalg import dot, extremes
+from onlinear._numerics.linalg import dot, extremes, kernel
 from onlinear.losses import ABSOLUTE, HUBER, INSENSITIVE, QUANTILE, SQUARE, Loss, rounding
 
-__all__ = ["SPARSE", "EGAccount", "account", "on_simplex", "price"]
+__all__ = ["SPARSE", "EGAccount", "account", "off_simplex", "on_simplex", "price", "spread_of", "wasted"]
 
 SPARSE = ", more if some u_t,i < alpha/n"
 
@@ -44,6 +44,16 @@ SPREAD, SQUARES, REACH, PLUS, OVER, MISSES, LABELS, COUNT = range(3, 11)
 FAINT = 1e-13
 
 
+@kernel
+def spread_of(x, U, single):
+    """Return the range of a row, and its largest activation; ``single`` is true for EG."""
+    low, high = extremes(x)
+    if single:
+        return high - low, high
+    largest = max(high, -low)
+    return 2.0 * U * largest, U * largest
+
+
 @Tally.with_scratch(3)
 def bound(state, params, x, y, work):
     """Add a row to the bound of :mod:`onlinear._learner.bounds.any_loss`, R² = (range of x)²/4.
@@ -56,13 +66,11 @@ def bound(state, params, x, y, work):
     """
     tally, notes, A, b, p = state
     eta, alpha, U, loss, shape, search = params
-    low, high = extremes(x)
+    low, _ = extremes(x)
     m = p.size
     single = m == x.size
-    largest = max(high, -low)
-    spread = high - low if single else 2.0 * U * largest
+    spread, top = spread_of(x, U, single)
     tally[SPREAD] = max(tally[SPREAD], spread)
-    top = high if single else U * largest
     shift = low if single else 0.0  # Σu = 1: shifting x and b does not change b − uᵀx
     plus = 0.0
     if loss == SQUARE:
@@ -126,16 +134,25 @@ def price(
     drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
     nats = np.empty(path.u.shape[0])
     surprises(np.ascontiguousarray(path.u), 1.0 / m, nats)
-    off = (np.abs(path.u.sum(axis=1) - 1) > 1e-9) | np.any(path.u < -1e-12, axis=1)
-    below = path.ever(np.any(path.u < alpha / m - 1e-12, axis=1))
-    waste = -math.log1p(-alpha * (1 - 1 / m)) * np.arange(path.y.size) * below
     if m == path.X.shape[1]:
         half, tops = np.ptp(path.X, axis=1) / 2, path.X.max(axis=1)
     else:
         half = tops = U * np.abs(path.X).max(axis=1)
-    prices = (nats + drift + waste) / eta
+    prices = (nats + drift + wasted(alpha, path.u, path)) / eta
     ceilings = any_loss.ceilings(loss, eta, half * half, tops, path.y, L, prices)
-    return np.where(np.isinf(ceilings), math.nan, ceilings), path.ever(off) | np.isinf(drift)
+    return np.where(np.isinf(ceilings), math.nan, ceilings), off_simplex(path.u, path) | np.isinf(drift)
+
+
+def wasted(alpha: float, u: np.ndarray, path: Path) -> np.ndarray:
+    """Return what comparators with a weight below α/m cost more, up to each round."""
+    m = u.shape[1]
+    below = path.ever(np.any(u < alpha / m - 1e-12, axis=1))
+    return np.asarray(-math.log1p(-alpha * (1 - 1 / m)) * np.arange(path.y.size) * below)
+
+
+def off_simplex(u: np.ndarray, path: Path) -> np.ndarray:
+    """Return for each round whether a comparator so far was not on the simplex."""
+    return path.ever((np.abs(u.sum(axis=1) - 1) > 1e-9) | np.any(u < -1e-12, axis=1))
 
 
 def on_simplex(path: Path) -> Path:

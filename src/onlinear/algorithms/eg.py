@@ -4,6 +4,9 @@
     w_i ← w_i exp(−η g x_i) / Z                g the slope of the loss at a, given y; Σw_i = 1
     w ← the projection on [α/n, 1]ⁿ ∩ simplex in relative entropy, if an α is given
 
+With ``within``, w is projected on this set (:mod:`onlinear._updates.projections`) before it is
+projected on [α/n, 1]ⁿ, also before the first row.
+
 For the square loss, the prediction is a, and the slope is 2(a − y).
 
 The state holds ln w, shifted so that its maximum is 0. With ln w stored, no weight can underflow to
@@ -31,6 +34,7 @@ from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds import any_loss
 from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._learner.constrained import Constrained, floor
 from onlinear._learner.first_order import (
     FirstOrder,
     rate_for_horizon,
@@ -38,12 +42,23 @@ from onlinear._learner.first_order import (
     rate_for_range,
 )
 from onlinear._numerics.linalg import dot, extremes, finite, kernel
+from onlinear._updates.projections import SHARES
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range, check_simplex
-from onlinear.algorithms._simplex_bound import SPARSE, EGAccount, account, on_simplex, price
+from onlinear.algorithms import _set_bound
+from onlinear.algorithms._simplex_bound import (
+    SPARSE,
+    EGAccount,
+    account,
+    off_simplex,
+    on_simplex,
+    price,
+    wasted,
+)
 from onlinear.algorithms.gd import NOT_A_LABEL
 from onlinear.bregman import lift_simplex
 from onlinear.losses import SQUARED, Loss, allowed, answered
+from onlinear.sets import Capped
 
 __all__ = [
     "EG",
@@ -177,7 +192,7 @@ def share(owner: Learner) -> float:
     return 0.0 if owner.alpha is None else number(owner, "alpha", above=0, most=1)  # type: ignore[attr-defined]
 
 
-class EG(FirstOrder):
+class EG(Constrained):
     """Exponentiated gradient: weights on the simplex, for many inputs few of which matter.
 
     With ``alpha`` the learner is C-EG, which tracks a shifting target: no weight falls below
@@ -196,6 +211,10 @@ class EG(FirstOrder):
     loss : onlinear.losses.Loss, default Square()
         The loss whose gradient the learner follows, such as ``onlinear.losses.Logistic()``; the
         prediction is the link of xᵀw, a probability for ``Logistic``.
+    within : onlinear.sets.Set or None, default None
+        Keep the weights in this set: ``Capped``, ``HalfSpace``, ``HyperPlane``, ``Custom``, or an
+        ``Intersection`` of them (:mod:`onlinear.sets`). With ``alpha``, the weights are kept at
+        alpha/n or above last.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -222,6 +241,14 @@ class EG(FirstOrder):
         ("needs max x_i − min x_i ≤ X = {X:g} (declare a larger X), got {value:g}", NOT_A_LABEL),
     )
     _poor_score = True
+    _geometry = SHARES
+    _sets = (Capped,)
+
+    def _last(self) -> list[list[float]]:
+        return [] if self.alpha is None else [floor(share(self))]
+
+    def _free(self, params: EGParams) -> EGParams:
+        return params._replace(alpha=0.0)
 
     def _settle(self) -> None:
         share_out(self._state)
@@ -236,6 +263,13 @@ class EG(FirstOrder):
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, alpha, *_ = self._params()
+        if self.within is not None:
+            return _set_bound.guarantee(
+                *(self, search, "range²/4"),
+                seen=on_simplex,
+                waste=lambda u, path: wasted(alpha, u, path),
+                outside=off_simplex,
+            )
         loss = self._loss
         params = EGAccount(eta, alpha, 1.0, *loss.numbers(), float(search))
         words, hypotheses = any_loss.words(loss, "range²/4")

@@ -7,6 +7,9 @@ For rows x of n inputs, EG± is EG (exponentiated gradient on the simplex) with 
     w^±_i ← w^±_i exp(∓η g U x_i) / Z           g the slope of the loss at a, given y
     the projection on [α/(2n), 1]²ⁿ ∩ simplex, if an α is given
 
+With ``within``, the 2n weights are projected on this set before they are projected on
+[α/(2n), 1]²ⁿ, also before the first row. Linear constraints are on u = U(w⁺ − w⁻).
+
 For the square loss, the prediction is a, and g = 2(a − y). Here η is the learning rate, and Z makes
 the 2n weights w⁺ and w⁻ sum to one. The weights u = U(w⁺ − w⁻) can be any vector with ‖u‖₁ ≤ U. The
 bound of EG± is the bound of EG on the 2n inputs (Ux, −Ux).
@@ -25,10 +28,20 @@ from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds import any_loss
 from onlinear._learner.bounds.guarantee import Guarantee, Path
-from onlinear._learner.first_order import FirstOrder, rate_for_horizon, rate_for_loss
+from onlinear._learner.constrained import Constrained, floor
+from onlinear._learner.first_order import rate_for_horizon, rate_for_loss
 from onlinear._numerics.linalg import dot, extremes
+from onlinear._updates.projections import SHARES
 from onlinear._validation.checks import asked, number, whole
-from onlinear.algorithms._simplex_bound import SPARSE, EGAccount, account, price
+from onlinear.algorithms import _set_bound
+from onlinear.algorithms._simplex_bound import (
+    SPARSE,
+    EGAccount,
+    account,
+    off_simplex,
+    price,
+    wasted,
+)
 from onlinear.algorithms.eg import (
     check_weights,
     exponentiate,
@@ -39,6 +52,7 @@ from onlinear.algorithms.eg import (
 )
 from onlinear.algorithms.gd import NOT_A_LABEL
 from onlinear.losses import SQUARED, Loss, allowed, answered
+from onlinear.sets import Capped, HalfSpace, HyperPlane, Set
 
 __all__ = ["EGPM"]
 
@@ -93,7 +107,7 @@ def step(state, params, x, y, work):
     return m, rule
 
 
-class EGPM(FirstOrder):
+class EGPM(Constrained):
     """Exponentiated gradient for weights u of either sign with ‖u‖₁ ≤ U.
 
     Costs O(n) per round for n inputs.
@@ -113,6 +127,10 @@ class EGPM(FirstOrder):
     loss : onlinear.losses.Loss, default Square()
         The loss whose gradient the learner follows, such as ``onlinear.losses.Logistic()``; the
         prediction is the link of xᵀw, a probability for ``Logistic``.
+    within : onlinear.sets.Set or None, default None
+        Keep the weights in this set: ``HalfSpace`` or ``HyperPlane``, for u; ``Capped`` or
+        ``Custom``, for the 2n weights w⁺ and w⁻; or an ``Intersection`` of them
+        (:mod:`onlinear.sets`). With ``alpha``, the weights are kept at alpha/(2n) or above last.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -138,6 +156,22 @@ class EGPM(FirstOrder):
         ("needs |x_i| ≤ X = {X:g} (declare a larger X), got x_i = ±{value:g}", NOT_A_LABEL),
     )
     _poor_score = True
+    _geometry = SHARES
+    _sets = (Capped,)
+    _copies = 2
+
+    def _record_of(self, given: Set) -> list[float]:
+        record = given.record()
+        if isinstance(given, (HalfSpace, HyperPlane)):  # aᵀU(w⁺ − w⁻) ≤ c
+            kind, length, c, *a = record
+            return [kind, length + len(a), c / self._params().U, *a, *(-each for each in a)]
+        return record
+
+    def _last(self) -> list[list[float]]:
+        return [] if self.alpha is None else [floor(share(self))]
+
+    def _free(self, params: EGPMParams) -> EGPMParams:
+        return params._replace(alpha=0.0)
 
     def _settle(self) -> None:
         share_out(self._state)
@@ -156,14 +190,25 @@ class EGPM(FirstOrder):
         loss = self._loss
         params = EGAccount(eta, alpha, U, *loss.numbers(), float(search))
 
-        def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Return :func:`price` for the comparators u_t as weights of the 2n inputs (Ux, −Ux).
+        def halves(path: Path) -> np.ndarray:
+            """Return the comparators u_t as weights of the 2n inputs (Ux, −Ux).
 
             The part of U that ‖u_t‖₁ leaves unused is spread evenly over all weights.
             """
             spare = (1 - np.abs(path.u).sum(axis=1, keepdims=True) / U) / (2 * path.u.shape[1])
-            halves = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)]) / U + spare
-            return price(params, loss, path.loss, replace(path, u=halves))
+            parts = np.hstack([np.maximum(path.u, 0), np.maximum(-path.u, 0)])
+            return np.asarray(parts / U + spare)
+
+        if self.within is not None:
+            return _set_bound.guarantee(
+                *(self, search, "(U·max|x_i|)²", U),
+                weights_of=halves,
+                waste=lambda u, path: wasted(alpha, u, path),
+                outside=off_simplex,
+            )
+
+        def priced(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return price(params, loss, path.loss, replace(path, u=halves(path)))
 
         words, hypotheses = any_loss.words(loss, "(U·max|x_i|)²")
         penalty = f"p = {1 / eta:g}·(ln 2n + Σ p ln p"

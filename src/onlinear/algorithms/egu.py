@@ -4,6 +4,9 @@
     w_i ← w_i exp(−2η (ŷ − y) x_i)
     w_i ← w_i clipped to [α/n, n/α], if an α is given
 
+With ``within``, w is projected on this set (:mod:`onlinear._updates.projections`) before it is
+clipped, also before the first row.
+
 For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y).
 
 Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
@@ -15,10 +18,6 @@ underflow to zero and stay there.
 
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorems 15 and 18; Kivinen & Warmuth 1997. The learning
 rate of Herbster & Warmuth is η = 1/(3XY); a smaller rate equals their rate for a larger X.
-
-The bound for the quantile loss of level τ follows from
-D(u, w) − D(u, w') ≥ a(1 − e^(−hX))/X − hb, with the slope g, h = ηg, activations a = wᵀx and
-b = uᵀx, and weights w' after the round, because e^(−hx) ≤ 1 − (1 − e^(−hX))x/X for 0 ≤ x ≤ X.
 """
 
 import math
@@ -26,26 +25,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step, Tally
+from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm
-from onlinear._learner.bounds.any_loss import parabola
-from onlinear._learner.bounds.best_in_class import add_row, improve_in_box, loss_of
-from onlinear._learner.bounds.guarantee import (
-    Guarantee,
-    Path,
-    broke,
-    enter,
-    surprise,
-    surprises,
-    tallied,
-)
-from onlinear._learner.bounds.ledger import Account
-from onlinear._learner.first_order import FirstOrder
-from onlinear._numerics.linalg import dot, extremes, kernel, scale
+from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._learner.constrained import Constrained, floor
+from onlinear._numerics.linalg import dot, extremes
+from onlinear._updates.projections import POSITIVE
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range
+from onlinear.algorithms._positive_bound import guarantee
 from onlinear.algorithms.eg import share, theorems_rate
 from onlinear.losses import QUANTILE, SQUARE, slope
+from onlinear.sets import Box, Simplex
 
 __all__ = ["EGU"]
 
@@ -110,90 +101,11 @@ def step(state, params, x, y, work):
     return prediction, FINE
 
 
-LAMBDAS = (
-    "λ₊ = (1 − e^(−s))/s for s = η(1 − τ)·max x_i, λ₋ = (e^s − 1)/s for s = ητ·max x_i, τ the level"
-)
-
-
-class EGUAccount(NamedTuple):
-    """Parameters of the bound: η, α (0 for none), Y, the loss, whether to look for a good u."""
-
-    eta: float
-    alpha: float
-    Y: float
-    loss: float
-    tau: float
-    search: float
-
-
-# in the tally: Σh·z², where h(b − z)² + k are the parabolas above the losses of u (Σy² for the
-# square loss); for the quantile loss, also Σk, Σ|a − y| for the activations a = uᵀx, Σy, the
-# number of rows and the largest x_i
-SQUARES, OVER, MISSES, LABELS, COUNT, WIDEST = range(3, 9)
-
-
-@kernel
-def quantile_factors(eta, tau, X):
-    """Return the factors of L(u) + P/η and of Σy in the bound on the quantile loss, for x_i ≤ X."""
-    up, down = eta * (1.0 - tau) * X, eta * tau * X
-    less = -math.expm1(-up) / up if up > 0.0 else 1.0  # λ₊
-    more = math.expm1(down) / down if down > 0.0 else 1.0  # λ₋
-    return 1.0 / less, max((1.0 - less) * (1.0 - tau), (more - 1.0) * tau) / less
-
-
-@Tally
-def bound(state, params, x, y, work):
-    """Add a row to the bound on the loss L against comparators u_t of loss L(u).
-
-      L ≤ 3 L(u) + (‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T) + ln(n/α) Σ‖u_{t+1} − u_t‖₁ + α(T−1)) / η
-
-    The bound holds for 0 ≤ u_t ≤ n/α, if 3η·x_i·Y ≤ 1. The term α(T−1) is needed only if some
-    u_{t,i} < α/n (Theorem 18); otherwise it is left out (Theorem 15). H is the entropy. For the
-    quantile loss of level τ, with P the bracket above, X = max x_i, λ₊ = (1 − e^(−s))/s for
-    s = η(1−τ)X, and λ₋ = (e^s − 1)/s for s = ητX,
-
-      L ≤ (L(u) + P/η + max((1 − λ₊)(1 − τ), (λ₋ − 1)τ)·Σy) / λ₊
-    """
-    tally, notes, A, b, u = state
-    eta, alpha, Y, loss, tau, search = params
-    n = x.size
-    _, highest = extremes(x)
-    share = 1.0 / 3.0 if loss == SQUARE else 1.0  # of P/η in the comparator
-    factor, extra = 3.0, 0.0
-    if loss != SQUARE:
-        tally[LABELS] += y
-        tally[COUNT] += 1.0
-        tally[WIDEST] = max(tally[WIDEST], highest)
-        factor, times = quantile_factors(eta, tau, tally[WIDEST])
-        extra = times * tally[LABELS]
-    elif 3.0 * eta * highest * Y > 1.0 + 1e-12:
-        broke(notes, 0, 3.0 * eta * highest * Y)
-    comparator = 0.0
-    if search:
-        low, high = (alpha / n, n / alpha) if alpha > 0.0 else (0.0, math.inf)
-        h, z = 1.0, y
-        g, row = work[0], work[1]
-        if loss != SQUARE:
-            a = dot(u, x)
-            tally[MISSES] += abs(a - y)
-            h, z, k = parabola(loss, tau, a, y, math.inf, tally[MISSES] / tally[COUNT])
-            tally[OVER] += k
-        tally[SQUARES] += h * z * z
-        root = math.sqrt(h)
-        scale(root, x, row)
-        add_row(row, root * z, A, b)
-        improve_in_box(u, low, high, math.log(n) * share / eta, A, b, g)
-        comparator = loss_of(u, A, b, tally[SQUARES], g) + surprise(u, 1.0 / n) * share / eta
-        if loss != SQUARE:
-            comparator += tally[OVER]
-    return enter(tally, notes, comparator, factor, extra)
-
-
-class EGU(FirstOrder):
+class EGU(Constrained):
     """Exponentiated gradient for non-negative weights of any size.
 
     With ``alpha`` the learner is C-EGU, which tracks a shifting target. Costs O(n) per round for n
-    inputs; without ``alpha`` O(k) for a sparse row of k entries.
+    inputs; without ``alpha`` and without a set, O(k) for a sparse row of k entries.
 
     Parameters
     ----------
@@ -210,6 +122,10 @@ class EGU(FirstOrder):
         Largest input, X > 0: rows with an entry outside [0, X] are refused.
     loss : onlinear.losses.Square or onlinear.losses.Quantile, default Square()
         The loss whose gradient the learner follows. ``Quantile(0.5)`` is half the absolute loss.
+    within : onlinear.sets.Set or None, default None
+        Keep the weights in this set: ``Box``, ``Simplex``, ``HalfSpace``, ``HyperPlane``,
+        ``Custom``, or an ``Intersection`` of them (:mod:`onlinear.sets`). With ``alpha``, the
+        weights are kept in [alpha/n, n/alpha] last.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -240,6 +156,15 @@ class EGU(FirstOrder):
     )
     _positive = True
     _poor_score = True
+    _geometry = POSITIVE
+    _sets = (Box, Simplex)
+    _label = 0.0
+
+    def _last(self) -> list[list[float]]:
+        return [] if self.alpha is None else [floor(share(self))]
+
+    def _free(self, params: EGUParams) -> EGUParams:
+        return params._replace(alpha=0.0)
 
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
@@ -262,55 +187,11 @@ class EGU(FirstOrder):
         return EGUParams(eta, share(self), Y, X, *loss.numbers())
 
     def _local(self) -> bool:
-        return self.alpha is None  # the limits on a weight depend on the number of inputs
+        # the limits on a weight depend on the number of inputs, or on other weights
+        return self.alpha is None and self.within is None
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        eta, alpha, Y, *_ = self._params()
-        loss = self._loss
-        square = loss.kind == SQUARE
-        part = 1 / 3 if square else 1.0  # of the price in the comparator
-
-        def begin(d: int) -> tuple[np.ndarray, ...]:
-            size = d if search else 0
-            sums = np.zeros((size, size)), np.zeros(size), np.full(size, 1 / d)
-            return tallied(*sums, extra=1 if square else 6)
-
-        def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            n = path.u.shape[1]
-            low, high = (alpha / n, n / alpha) if alpha > 0 else (0.0, math.inf)
-            drift = path.drift(1, math.log(high) if alpha > 0 else math.inf)
-            sizes, nats = path.u.sum(axis=1), np.empty(path.u.shape[0])
-            surprises(np.ascontiguousarray(path.u), 1.0 / n, nats)
-            nats += (sizes[0] - sizes) * math.log(n) + drift
-            sparse = path.ever(np.any(path.u < low - 1e-12, axis=1))
-            waste = alpha * np.arange(path.y.size) * sparse
-            off = np.any((path.u < 0) | (path.u > high * (1 + 1e-12)), axis=1)
-            outside = path.ever(off) | np.isinf(drift)
-            if square:
-                return 3 * path.loss + (nats + waste) / eta, outside
-            widest = np.maximum.accumulate(path.X.max(axis=1))
-            factors = [quantile_factors(eta, params.tau, each) for each in widest]
-            factor, times = np.array(factors).T
-            return factor * (path.loss + (nats + waste) / eta) + times * np.cumsum(path.y), outside
-
-        params = EGUAccount(eta, alpha, Y, *loss.numbers(), float(search))
-        factor, rest = "3", " (Herbster & Warmuth, Theorems 15 and 18, corrected)"
-        if not square:
-            factor, rest = "1/λ₊", f" + max((1 − λ₊)(1 − τ), (λ₋ − 1)τ)/λ₊·Σy, {LAMBDAS}"
-        within = f", {alpha:g}/n ≤ u ≤ n/{alpha:g}" if alpha else ""
-        drift = f" + ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁ + {alpha:g}·(T − 1)" if alpha else ""
-        tail = "‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T)"
-        return Guarantee(
-            f"loss ≤ comparator · {factor}{rest}",
-            f"loss of u + {part / eta:g}·(‖u‖₁ ln n + 1 − ‖u‖₁ − H(u)), u ≥ 0 a good point{within}",
-            Account("EGU", begin, bound, tuple(params)),
-            f"loss ≤ {factor}·(loss of u + {part / eta:g}·({tail}{drift})){rest}",
-            price,
-            ("3η·x_i·Y ≤ 1",) if square else (),
-            f"u_t with 0 ≤ u_t ≤ n/{alpha:g}" if alpha else "one u ≥ 0 for all rounds",
-            loss=loss,
-            measure=loss,
-        )
+        return guarantee(self, search)
 
     @classmethod
     def from_range(cls, X: float, Y: float, alpha: float | None = None) -> "EGU":

@@ -4,6 +4,9 @@
     w ← w − η g x                             g the slope of the loss at a, given y
     w ← γ w/‖w‖₂ if ‖w‖₂ > γ                  the projection on the ball, if a radius γ is given
 
+With ``within``, w is projected on this set (:mod:`onlinear.sets`) before it is projected on the
+ball, also before the first row.
+
 For the square loss, the prediction is a, and the slope is 2(a − y). Without a radius, a step with
 η‖x‖² > 1 overshoots: the prediction is farther from the label after the step than before, and a few
 such steps in succession diverge. A row with η‖x‖² > 1 is therefore refused. With a radius, the
@@ -14,6 +17,7 @@ curvature, and refuse no row.
 Herbster & Warmuth, JMLR 2001, Figure 1, Theorem 14 and section 3; their rate is η = 1/(4X²) for
 ‖x‖ ≤ X. The inequality in the proof of their Theorem 14 gives a bound for every loss
 (:mod:`onlinear._learner.bounds.any_loss`) and, for the square loss, for every rate below 1/X².
+Section 3 is about any set with a projection (:mod:`onlinear.algorithms._set_bound`).
 """
 
 import math
@@ -22,8 +26,8 @@ from typing import NamedTuple
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._learner.constrained import NO_LIMIT, Constrained
 from onlinear._learner.first_order import (
-    FirstOrder,
     rate_for_horizon,
     rate_for_loss,
     rate_for_range,
@@ -31,6 +35,8 @@ from onlinear._learner.first_order import (
 from onlinear._numerics.linalg import axpy, dot, norm, scale, short
 from onlinear._updates.gaussian import Weights, weights
 from onlinear._validation.checks import asked, limit, number
+from onlinear._updates.projections import EUCLIDEAN
+from onlinear.algorithms import _set_bound
 from onlinear.algorithms._gradient_bound import guarantee
 from onlinear.losses import (
     POISSON,
@@ -41,6 +47,7 @@ from onlinear.losses import (
     allowed,
     answered,
 )
+from onlinear.sets import Ball, Box, L1Ball, Simplex
 
 __all__ = ["GD", "NOT_A_LABEL", "TOO_LONG", "descend", "steepness"]
 
@@ -117,10 +124,11 @@ def step(state, params, x, y, work):
     return descend(state, eta, radius, g, steepness(loss, m, y), x, m)
 
 
-class GD(FirstOrder):
+class GD(Constrained):
     """Gradient descent; with a radius, C-GD, which tracks a shifting target inside a ball.
 
-    Costs O(d) per round for d features; without a radius, a sparse row of k entries costs O(k).
+    Costs O(d) per round for d features; without a radius or a set, a sparse row of k entries costs
+    O(k).
 
     Parameters
     ----------
@@ -131,6 +139,9 @@ class GD(FirstOrder):
     loss : onlinear.losses.Loss, default Square()
         The loss whose gradient the learner follows, such as ``onlinear.losses.Logistic()``; the
         prediction is the link of xᵀw, a probability for ``Logistic``.
+    within : onlinear.sets.Set or None, default None
+        Keep the weights in this set, such as ``onlinear.sets.Box(low=0.0)``, which may be any but
+        ``Capped``. With a radius, the weights are projected on the ball last.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -150,16 +161,26 @@ class GD(FirstOrder):
 
     algorithm = Algorithm(init, step, (TOO_LONG, NOT_A_LABEL))
     _poor_score = True
+    _geometry = EUCLIDEAN
+    _sets = (Ball, L1Ball, Box, Simplex)
 
     def _params(self) -> GDParams:
         eta, radius = number(self, "eta", above=0), limit(self, "radius")
         return GDParams(eta, radius, *self._loss.numbers())
 
+    def _last(self) -> list[list[float]]:
+        return [] if self.radius is None else [Ball(self.radius).record()]
+
+    def _free(self, params: GDParams) -> GDParams:
+        return params._replace(radius=NO_LIMIT if self._bounded() else math.inf)
+
     def _local(self) -> bool:
-        return self.radius is None
+        return self.radius is None and self.within is None
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         params = self._params()
+        if self.within is not None:
+            return _set_bound.guarantee(self, search, "‖x‖²")
         return guarantee("GD", params.eta, params.radius, self._loss, search)
 
     @classmethod

@@ -12,6 +12,16 @@ With ℓ(w) = (y − xᵀw)², the loss of any u is (y − xᵀu)² = ℓ(w) + g
 so that the theorem's condition on γ is 2γℓ(w) ≤ 1. If ‖w‖ ≤ R, where R is the radius, it is enough
 that 2γ(R‖x‖ + |y|)² ≤ 1, which the certificate checks.
 
+The theorem's bound grows with ln Σ‖g‖², and so with the logarithm of the number of rows. Because
+‖g‖² = 4ℓ(w)‖x‖², the learner's loss L is also in the logarithm: with X = max‖x‖ and the best cost C
+of a u,
+
+    L ≤ C + d/(2γ)·ln(1 + 4X²L/(εd))
+
+so L is at most the largest L with equality, which grows with ln C. The certificate shows the
+smaller of the two bounds. (Orabona, Cesa-Bianchi & Gentile, AISTATS 2012, is the source of this
+kind of bound, L ≤ L(u) + O(ln L(u)).)
+
 Hazan, Kalai, Kale & Agarwal, COLT 2006.
 """
 
@@ -24,7 +34,6 @@ from onlinear._engine.bulk import LEAVE, TAKE, Bulk
 from onlinear._engine.step import FINE, OVERFLOW, Step, Tally
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import (
-    EXTRA,
     Guarantee,
     Path,
     broke,
@@ -101,7 +110,35 @@ def step(state, params, x, y, work):
     return m, FINE
 
 
-STEEP, SQUARES, LEAST = 3, 4, 5  # in the tally: a bound on Σ‖g‖², Σy², the minimum over all u
+# in the tally: a bound on Σ‖g‖², Σy², the minimum over all u, and, unless the tally is from a file
+# of version 0.14 or before, max‖x‖²
+STEEP, SQUARES, LEAST, LONGEST = 3, 4, 5, 6
+
+
+@kernel
+def self_bounded(C, k, m):
+    """Return the largest L with L = C + k·ln(1 + mL), or a number that is at most slightly above.
+
+    L − C − k·ln(1 + mL) is a convex function of L, so that Newton's method that starts above its
+    largest root stays above it.
+    """
+    L = C + k
+    while L < C + k * math.log1p(m * L):
+        L *= 2.0
+    for _ in range(100):
+        excess = L - C - k * math.log1p(m * L)
+        slope = 1.0 - k * m / (1.0 + m * L)
+        if not (excess > 0.0 and slope > 0.0) or L - excess / slope >= L:
+            break
+        L -= excess / slope
+    return L
+
+
+@kernel
+def self_bounds(C, k, m, out):
+    """Write :func:`self_bounded` of each entry of C and m to ``out``."""
+    for i in range(out.size):
+        out[i] = self_bounded(C[i], k, m[i])
 
 
 @kernel(inline="always")
@@ -120,6 +157,11 @@ def _count(tally, notes, params, x, y, gain, w):
     tally[LEAST] += gain
     extra = x.size / (2.0 * gamma) * math.log1p(tally[STEEP] / (epsilon * x.size))
     least = inside_ball(tally[LEAST], tally[SQUARES], w, radius)
+    if tally.size > LONGEST:
+        tally[LONGEST] = max(tally[LONGEST], length * length)
+        per_loss = 4.0 * tally[LONGEST] / (epsilon * x.size)
+        if math.isfinite(per_loss * (least + extra)):
+            extra = min(extra, self_bounded(least, x.size / (2.0 * gamma), per_loss) - least)
     return enter(tally, notes, least, 1.0, extra)
 
 
@@ -136,7 +178,8 @@ def bound(state, params, x, y, work):
         L ≤ min over ‖u‖ ≤ R of (γε/2·‖u‖² + L(u)) + d/(2γ)·ln(1 + ΣG²/(εd))
 
     R is the radius, and L(u) the loss of u. The last term follows from
-    Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)) and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖.
+    Σ gᵀA⁻¹g ≤ ln det(A_T/ε) ≤ d ln(1 + Σ‖g‖²/(εd)) and ‖g‖ ≤ G = 2(R‖x‖ + |y|)‖x‖. If it is smaller
+    with Σ‖g‖² ≤ 4·max‖x‖²·L in the place of ΣG², that is the last term.
     """
     tally, notes, t, w, S = state
     gain, _, rule = compete((t, w, S), math.inf, x, y, work)
@@ -185,7 +228,7 @@ class ONS(SecondOrder):
             number(self, "gamma", above=0), number(self, "epsilon", above=0), limit(self, "radius")
         )
 
-    def _guarantee(self, search: bool = True) -> Guarantee:
+    def _guarantee(self, search: bool = True, entries: int = 4) -> Guarantee:
         gamma, epsilon, radius = params = self._params()
         b = gamma * epsilon / 2
         if math.isinf(radius):
@@ -193,15 +236,25 @@ class ONS(SecondOrder):
 
         def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             outside = path.moved | (path.squares > (radius * (1 + 1e-12)) ** 2)
-            return path.loss + b * path.squares + tally[EXTRA], outside
+            k, scale = path.X.shape[1] / (2 * gamma), epsilon * path.X.shape[1]
+            costs = path.loss + b * path.squares
+            roots = np.empty(costs.size)
+            self_bounds(costs, k, 4 * tally[LONGEST] / scale, roots)
+            return np.minimum(costs + k * np.log1p(tally[STEEP] / scale), roots), outside
 
-        added = "+ d/(2γ)·ln(1 + ΣG²/(εd)) (Hazan et al., Theorem 2)"
+        added = (
+            "+ d/(2γ)·ln(1 + Q/(εd)), Q the lesser of ΣG² and 4·max‖x‖²·loss "
+            "(Hazan et al., Theorem 2)"
+        )
         return Guarantee(
             f"loss ≤ comparator {added}",
             f"{b:g}·‖u‖² + loss of u, {cut_to(radius)}",
-            Account("ONS", lambda d: competitor(d, b, extra=3), bound, tuple(params)),
+            Account("ONS", lambda d: competitor(d, b, extra=entries), bound, tuple(params)),
             f"loss ≤ loss of u + {b:g}·‖u‖² {added}",
             price,
             ("2γ(radius·‖x‖ + |y|)² ≤ 1",),
             "one u with ‖u‖ ≤ radius for all rounds",
         )
+
+    def _earlier_guarantee(self) -> Guarantee | None:
+        return None if self.radius is None else self._guarantee(entries=3)

@@ -5,6 +5,9 @@
     θ ← γ θ/‖θ‖_p if ‖θ‖_p > γ                if a radius γ is given
     w_i = sign(θ_i)·|θ_i|^(p−1)·‖θ‖_p^(2−p)   so that ‖w‖_q = ‖θ‖_p, 1/p + 1/q = 1
 
+With ``within``, θ is projected on this set (:mod:`onlinear._updates.projections`) before it is
+projected on the ball, also before the first row.
+
 With p = 2, w is θ, and the algorithm is gradient descent. With p = 2 ln n for n inputs, the bound
 depends on n by ln n only, as that of EG± does, but no limit on ‖u‖₁ need be known. A row with
 η(p − 1)‖x‖_p² > 1 is refused as :class:`onlinear.GD` refuses rows with η‖x‖² > 1.
@@ -21,19 +24,22 @@ import numpy as np
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee
+from onlinear._learner.constrained import NO_LIMIT, Constrained
 from onlinear._learner.first_order import (
-    FirstOrder,
     rate_for_horizon,
     rate_for_loss,
     rate_for_range,
 )
 from onlinear._numerics.linalg import axpy, dot, scale
 from onlinear._updates.p_norms import exponent, p_norm, weights_of
+from onlinear._updates.projections import P_NORM
 from onlinear._validation.checks import asked, limit, number
 from onlinear._validation.states import check_range
+from onlinear.algorithms import _set_bound
 from onlinear.algorithms._gradient_bound import guarantee
 from onlinear.algorithms.gd import NOT_A_LABEL, steady, steepness
 from onlinear.losses import SQUARED, Loss, allowed, answered
+from onlinear.sets import Ball
 
 __all__ = ["PNorm"]
 
@@ -95,7 +101,7 @@ def step(state, params, x, y, work):
     return m, FINE
 
 
-class PNorm(FirstOrder):
+class PNorm(Constrained):
     """The p-norm algorithm; with a radius, it tracks a shifting target.
 
     For many inputs few of which matter, like EG±, but without a limit on the weights to declare.
@@ -113,6 +119,10 @@ class PNorm(FirstOrder):
     loss : onlinear.losses.Loss, default Square()
         The loss whose gradient the learner follows, such as ``onlinear.losses.Logistic()``; the
         prediction is the link of xᵀw, a probability for ``Logistic``.
+    within : onlinear.sets.Set or None, default None
+        Keep the weights in this set: ``Ball``, ``HalfSpace``, ``HyperPlane``, ``Custom``, or an
+        ``Intersection`` of them (:mod:`onlinear.sets`). With a radius, the weights are projected on
+        the ball last.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -133,11 +143,22 @@ class PNorm(FirstOrder):
 
     algorithm = Algorithm(init, step, (TOO_LONG, NOT_A_LABEL))
     _poor_score = True
+    _geometry = P_NORM
+    _sets = (Ball,)
 
     def _params(self) -> PNormParams:
         p = 0.0 if self.p is None else number(self, "p", least=2, most=1000)
         eta, radius = number(self, "eta", above=0), limit(self, "radius")
         return PNormParams(eta, radius, *self._loss.numbers(), p)
+
+    def _power(self) -> float:
+        return self._params().p
+
+    def _last(self) -> list[list[float]]:
+        return [] if self.radius is None else [Ball(self.radius).record()]
+
+    def _free(self, params: PNormParams) -> PNormParams:
+        return params._replace(radius=NO_LIMIT if self._bounded() else math.inf)
 
     def _settle(self) -> None:
         theta, w = self._state.theta, self._state.w
@@ -154,6 +175,8 @@ class PNorm(FirstOrder):
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         params = self._params()
+        if self.within is not None:
+            return _set_bound.guarantee(self, search, "(p − 1)‖x‖_p²")
         return guarantee("PNorm", params.eta, params.radius, self._loss, search, params.p)
 
     @classmethod

@@ -1,0 +1,186 @@
+"""The base class of first-order learners whose weights can be kept in a constraint set."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onlinear import sets
+from onlinear._engine.step import Step
+from onlinear._learner.first_order import FirstOrder
+from onlinear._updates.constrained_step import constrained, form_of
+from onlinear._updates.projections import EUCLIDEAN, POSITIVE, SHARES
+from onlinear._validation import checks
+from onlinear.sets import FLOOR, Box, Capped, Custom, HalfSpace, HyperPlane, Intersection, Set
+
+__all__ = ["Constrained", "floor"]
+
+NO_LIMIT = 1e50  # a radius that no weights of usual size reach
+
+
+def floor(alpha: float) -> list[float]:
+    """Return the record of the least weight that α sets: α/n."""
+    return [float(FLOOR), 3.0, alpha]
+
+
+class Constrained(FirstOrder):
+    """A first-order learner that projects its weights on a set after every round.
+
+    A subclass declares its geometry (:mod:`onlinear._updates.projections`) and the sets that it
+    takes, besides linear constraints, intersections and custom sets.
+    """
+
+    within: Set | None = dataclasses.field(default=None, kw_only=True)
+
+    _geometry: ClassVar[int]
+    _sets: ClassVar[tuple[type[Set], ...]]
+    _copies: ClassVar[int] = 1  # weights per input
+    _label: ClassVar[float] = 1.0  # a label that is allowed whatever the loss
+
+    # --- the sets -----------------------------------------------------------------------------
+
+    def _members(self) -> tuple[Set, ...]:
+        """Return the sets that ``within`` is made of, after a check that the learner takes them."""
+        given = sets.checked(self)
+        if given is None:
+            return ()
+        found = sets.members(given)
+        allowed = (*self._sets, HalfSpace, HyperPlane, Custom)
+        for each in found:
+            if not isinstance(each, allowed):
+                names = ", ".join(kind.__name__ for kind in allowed)
+                raise ValueError(
+                    f"{type(self).__name__} needs within to be {names} or an Intersection of them, "
+                    f"the sets with a projection in its geometry, got within={given!r}"
+                )
+            self._check_set(each)
+        if len({each.project for each in found if isinstance(each, Custom)}) > 1:
+            raise ValueError(
+                "Intersection needs to have one Custom set at most: let one function project on "
+                f"all of them, got within={given!r}"
+            )
+        return found
+
+    def _check_set(self, given: Set) -> None:
+        """Refuse a set that has no point in common with the weights of the learner's geometry."""
+        d = self.n_features_in_ if self._state is not None else None
+        self._check_width(given, d)
+        least = self._edges(given)
+        if least is not None:
+            low, c, high = least
+            inside = low < c < high if isinstance(given, HyperPlane) else low < c
+            if not inside:
+                raise ValueError(
+                    f"{type(self).__name__} needs a set that its weights can reach: aᵀw is between "
+                    f"{low:g} and {high:g}, got {given!r}"
+                )
+        if isinstance(given, Box) and self._geometry == POSITIVE:
+            low, high = given.limits()
+            if not ((low >= 0).all() and (high > 0).all()):
+                raise ValueError(
+                    f"{type(self).__name__} needs Box limits low ≥ 0 and high > 0, since its "
+                    f"weights are positive, got {given!r}"
+                )
+
+    def _check_width(self, given: Set, d: int | None) -> None:
+        """Refuse a set for another number of weights than d, if d is known."""
+        if d is None:
+            return
+        if given.width not in (None, d):
+            raise ValueError(
+                f"{type(self).__name__} needs a set for {d} weights, as x has {d} features, got "
+                f"one for {given.width}: {given!r}"
+            )
+        if isinstance(given, Capped) and given.cap * d * self._copies < 1 - 1e-12:
+            raise ValueError(
+                f"{type(self).__name__} needs cap·{d * self._copies} ≥ 1, since its "
+                f"{d * self._copies} weights sum to 1, got {given!r}"
+            )
+
+    def _edges(self, given: Set) -> tuple[float, float, float] | None:
+        """Return inf aᵀw, c and sup aᵀw over all weights of an entropic geometry, else None."""
+        if self._geometry not in (SHARES, POSITIVE) or not isinstance(given, (HalfSpace, HyperPlane)):
+            return None
+        record = self._record_of(given)
+        a, c = np.array(record[3:]), record[2]
+        if self._geometry == SHARES:
+            return float(a.min()), c, float(a.max())
+        return (-np.inf if a.min() < 0 else 0.0), c, (np.inf if a.max() > 0 else 0.0)
+
+    def _record_of(self, given: Set) -> list[float]:
+        """Return the record of a set, in terms of the weights that are projected."""
+        return given.record()
+
+    def _last(self) -> list[list[float]]:
+        """Return the records of the sets that follow ``within``: of the radius or α, if given."""
+        return []
+
+    def _form(self, *, exact: bool = False) -> np.ndarray:
+        """Return the form of all sets; if ``exact``, all of them are in one cycle."""
+        found = self._members()
+        records = [*map(self._record_of, found), *self._last()]
+        within = self.within
+        cycle = len(found) if isinstance(within, Intersection) and within.exact else 0
+        if exact:
+            cycle = len(records) if len(records) > 1 else 0
+        return form_of(records, cycle, self._power(), self._geometry)
+
+    def _power(self) -> float:
+        return 2.0
+
+    def _free(self, params: Any) -> Any:
+        """Return the parameters of the step, without the limits that are among the sets."""
+        raise NotImplementedError
+
+    def _bounded(self) -> bool:
+        """Whether the weights cannot grow without limit."""
+        return bool(self._last()) or any(each.bounded for each in self._members())
+
+    def _custom(self) -> Any:
+        """Return the projection of the custom set, or None if there is none."""
+        return next((each.project for each in self._members() if isinstance(each, Custom)), None)
+
+    # --- the step -----------------------------------------------------------------------------
+
+    @property
+    def _step(self) -> Step:
+        if self.within is None:
+            return self.algorithm.step
+        found = self._members()
+        exact = isinstance(self.within, Intersection) and self.within.exact
+        return constrained(
+            self.algorithm.step,
+            dual=self._geometry != EUCLIDEAN,
+            copies=self._copies,
+            cycle=len(found) if exact else 0,
+            custom=self._custom(),
+        )
+
+    def _numbers(self) -> tuple[Any, ...]:
+        numbers = super()._numbers()
+        if self.within is None:
+            return numbers
+        return *self._free(self._params()), self._form()
+
+    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
+        for each in self._members():
+            self._check_width(each, d)
+        super()._begin(d, record, own=own)
+        if record is None and self.within is not None:  # a row of zeros only projects the weights
+            numbers, zeros = self._numbers(), np.zeros(d)
+            self._step.one(tuple(self._state), numbers, zeros, self._label, self._work, True, 0)
+            self._state.t[0] = 0.0
+
+    # --- files --------------------------------------------------------------------------------
+
+    def _to_plain(self) -> dict[str, Any]:
+        params = super()._to_plain()
+        given = params.pop("within")
+        return params if given is None else {**params, "within": sets.plain(given)}
+
+    @classmethod
+    def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
+        params = super()._from_plain(params)
+        if "within" not in params:  # no set
+            return params
+        return {**params, "within": sets.rebuilt(params["within"])}
