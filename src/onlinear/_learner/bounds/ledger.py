@@ -20,7 +20,9 @@ __all__ = ["Account", "Ledger", "check_matrices"]
 class Account(NamedTuple):
     """How to compute a learner's regret bound: the initial state, the step and its parameters.
 
-    With each row, the step updates the tally, the array of numbers that make up the bound.
+    With each row, the step updates the tally, the array of numbers that make up the bound. State
+    files hold the state of an account and its version, which is to be raised when what the numbers
+    of the state mean changes.
     """
 
     owner: str
@@ -29,6 +31,11 @@ class Account(NamedTuple):
     params: tuple[Any, ...]
     rules: tuple[str, ...] = ()
     check: Any = None  # a function of a state from a file; None is check_matrices
+    version: int = 1
+
+    def size(self, d: int) -> int:
+        """Return how many numbers the state has for d columns."""
+        return sum(array.size for array in self.init(d))
 
 
 def check_matrices(state: tuple[np.ndarray, ...]) -> None:
