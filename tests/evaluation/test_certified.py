@@ -10,6 +10,7 @@ from table import CASES, IDS, make, same_bits, state, stream, stream_of
 
 import onlinear as ol
 from onlinear._evaluation.accounts import Accounts
+from onlinear._state_files import file_format
 
 
 def test_a_certificate_begins_with_the_first_row():
@@ -222,8 +223,6 @@ def test_files_are_told_apart(tmp_path):
 
 
 def test_an_altered_certificate_is_refused(tmp_path):
-    from onlinear._state_files import file_format
-
     path = tmp_path / "watched.onl"
     watched = ol.Certified(ol.AAR())
     watched.learn_one([1.0, 2.0], 1.0)
@@ -277,16 +276,55 @@ def test_frames_are_taken_and_their_names_checked():
         watched.replay(frame[list("edcba")], y)
 
 
-@pytest.mark.parametrize("kind", [ol.RLS, ol.CRRLS])
-def test_a_certificate_begun_before_its_learner_had_a_bound_goes_on_without_one(kind, monkeypatch):
-    X, y = stream(30)
+def of_earlier_version(kind, age, monkeypatch, *, told):
+    """Return a certified learner as an earlier version saved it; before 0.15, files told no version
+    of the account."""
+    X, y = (part[:30] for part in stream(60))
+    guarantee = kind()._guarantee().earlier[age]
     with monkeypatch.context() as before:
-        before.setattr(kind, "_guarantee", lambda self, search=True: self._earlier_guarantee())
+        before.setattr(kind, "_guarantee", lambda self, search=True: guarantee)
         certified = ol.Certified(kind())
         certified.replay(X, y)
         certified.save("early.onl")
+    if not told:
+        header, arrays = file_format.read("early.onl")
+        arrays["totals"] = arrays["totals"][:-1]
+        file_format.write("early.onl", header, arrays)
+    return certified
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("kind", [ol.RLS, ol.CRRLS])
+def test_a_certificate_begun_before_its_learner_had_a_bound_goes_on_without_one(
+    kind, told, monkeypatch
+):
+    certified = of_earlier_version(kind, -1, monkeypatch, told=told)
     again = ol.Certified.load("early.onl")
     assert again.loss == certified.loss
     assert "before version 0.14" in again.failed
-    again.learn_one(X[0], y[0])
+    again.learn_one(np.ones(5), 1.0)
     assert again.rounds_ == 31
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("kind", [ol.RLS, ol.CRRLS])
+def test_a_certificate_with_a_shorter_account_goes_on_with_the_same_bound(kind, told, monkeypatch):
+    X, y = stream(60)
+    whole = ol.certificate(kind(), X, y, engine="rank-one")
+    of_earlier_version(kind, 0, monkeypatch, told=told)
+    again = ol.Certified.load("early.onl")
+    proof = again.replay(X[30:], y[30:], engine="rank-one")
+    assert same_bits(proof.ceiling, whole.ceiling[30:])
+    again.save("again.onl")
+    assert ol.Certified.load("again.onl").ceiling == whole.ceiling[-1]
+
+
+def test_an_account_of_a_later_version_is_refused():
+    certified = ol.Certified(ol.AAR())
+    certified.learn_one([1.0], 1.0)
+    certified.save("later.onl")
+    header, arrays = file_format.read("later.onl")
+    arrays["totals"][-1] = 7.0
+    file_format.write("later.onl", header, arrays)
+    with pytest.raises(ol.StateFileError, match="cannot be continued from version 7 of it"):
+        ol.Certified.load("later.onl")

@@ -12,6 +12,7 @@ from onlinear._engine.step import Step
 from onlinear._numerics import linalg
 from onlinear._updates import ball_projection, gaussian, p_norms
 from onlinear.algorithms import _forgetting, _shrunk_activation, cirr, driftnetwork, eg, gd, wemm
+from onlinear.algorithms._auto import correction, rounds
 
 
 class Interpreted(Step):
@@ -71,6 +72,13 @@ def nothing(*_):
 def following(**names):
     """Return LASER's way of learning with other kernels."""
     return rebound(gaussian.follow_later, **names)
+
+
+def forgetting(learn):
+    """Return the way in which RLS and CR-RLS learn, with another update."""
+    return rebound(
+        _forgetting.forget, learn_and_fade=rebound(_forgetting.learn_and_fade, learn=learn)
+    )
 
 
 def learn_backwards(state, x, e, v, chi, r, u):
@@ -165,6 +173,18 @@ def later(wrong):
     return learn
 
 
+def observe_nothing(S, x, v, chi, r, u):
+    """v is the gain as if Σ had been updated, but Σ stays."""
+    v *= 1.0 / (r + chi)
+
+
+def correcting(**names):
+    """Return the class of an Auto that corrects its predictions with other kernels."""
+    learn = rebound(correction.learn_to_correct, **names)
+    ticket = rebound(rounds._learn_ticket, learn_to_correct=learn)
+    return mutant(L["Auto"], learn_label=rebound(rounds.learn_label, _learn_ticket=ticket))
+
+
 # --- the mutants ----------------------------------------------------------------------------
 
 L = ol.LEARNERS
@@ -174,13 +194,10 @@ SIGN = {
         for name in ("AAR", "AROW", "AROWR", "Ridge")
     },
     "ARCOR": mutant(L["ARCOR"], learn=learn_backwards),
+    "Auto": correcting(axpy=backwards),
     "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_away),
     "LASER": mutant(L["LASER"], follow_later=following(learn_given=later(learn_backwards))),
-    "LogisticLASER": mutant(L["LogisticLASER"], answer=answer_backwards),
-    **{
-        name: mutant(L[name], forget=rebound(_forgetting.forget, learn=learn_backwards))
-        for name in ("RLS", "CRRLS")
-    },
+    **{name: mutant(L[name], forget=forgetting(learn_backwards)) for name in ("RLS", "CRRLS")},
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, axpy=backwards)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, axpy=backwards)),
     **{name: mutant(L[name], axpy=backwards) for name in ("NLMS", "ONS", "PNorm")},
@@ -199,13 +216,10 @@ COVARIANCE = {
     "ARCOR": mutant(L["ARCOR"], learn=grow_certain_at_once),
     "AROW": mutant(L["AROW"], learn_later=later(grow_certain_at_once)),
     "AROWR": mutant(L["AROWR"], learn_later=later(grow_certain_twice)),
+    "Auto": correcting(observe=observe_nothing),
     "DriftNetwork": mutant(L["DriftNetwork"], _learn=learn_and_freeze),
     "LASER": mutant(L["LASER"], follow_later=following(shift_and_round=drift_backwards)),
-    "LogisticLASER": mutant(L["LogisticLASER"], learn_given=later(grow_certain_at_once)),
-    **{
-        name: mutant(L[name], forget=rebound(_forgetting.forget, learn=grow_certain_twice))
-        for name in ("RLS", "CRRLS")
-    },
+    **{name: mutant(L[name], forget=forgetting(grow_certain_twice)) for name in ("RLS", "CRRLS")},
     "Ridge": mutant(L["Ridge"], learn_later=later(grow_certain_twice)),
     "CIRR": mutant(L["CIRR"], absorb=rebound(cirr.absorb, add_square=nothing)),
     "OSLOG": mutant(L["OSLOG"], absorb=rebound(cirr.absorb, add_square=nothing)),
@@ -225,3 +239,7 @@ PROJECTION = {
 }
 FORGOTTEN_DRIFT = mutant(L["LASER"], drifted=stand_still)
 NEVER_RESET = mutant(L["ARCOR"], start_afresh_if_too_certain=nothing)
+REPELLED = mutant(L["RLS"], drawn=lambda m, hint, chi: m - (hint - m) * chi / (1.0 + chi))
+NEVER_FADED = {
+    name: mutant(L[name], absorb=rebound(cirr.absorb, fade=nothing)) for name in ("CIRR", "OSLOG")
+}

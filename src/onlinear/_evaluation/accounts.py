@@ -29,7 +29,9 @@ from onlinear._learner.replay_result import Replay
 from onlinear._validation import states
 from onlinear.losses import charged
 
-__all__ = ["Accounts", "check_totals"]
+__all__ = ["Accounts", "check_totals", "written_by"]
+
+VERSION = 4  # the place in the totals of the account's version; files before 0.15 lack it
 
 
 class Accounts:
@@ -178,14 +180,15 @@ class Accounts:
         return {"accounts": self.ledger.record, "totals": self._totals()}
 
     def _totals(self) -> np.ndarray:
-        return np.array([self.loss, self.power, self.seen, self.ended])
+        version = self.guarantee.account.version
+        return np.array([self.loss, self.power, self.seen, self.ended, version])
 
     def restore(self, arrays: dict[str, np.ndarray], d: int) -> None:
         """Restore the totals from the arrays of :meth:`described`, for rows of width d."""
         if arrays["accounts"].size:
             self.ledger.begin(d)
             self.ledger.record = arrays["accounts"]
-        loss, power, seen, ended = arrays["totals"]
+        loss, power, seen, ended = arrays["totals"][:VERSION]
         self.loss, self.power = float(loss), float(power)
         self.seen, self.ended = int(seen), int(ended)
         if self.guarantee.account.growing is not None:
@@ -213,9 +216,29 @@ class Accounts:
         self.ledger.check(intact=self.intact)
 
 
+def written_by(guarantee: Guarantee, arrays: dict[str, np.ndarray], d: int) -> Guarantee:
+    """Return the guarantee, or that of an earlier version, whose account wrote the arrays.
+
+    In files that do not tell the version of the account, it is the account of their size.
+    """
+    totals, size = arrays["totals"], arrays["accounts"].size
+    if not size:
+        return guarantee
+    known = totals.size > VERSION
+    for each in (guarantee, *guarantee.earlier):
+        account = each.account
+        if account.version == totals[VERSION] if known else account.size(d) == size:
+            return each
+    found = f"version {totals[VERSION]:g} of it" if known else f"{size} numbers"
+    raise ValueError(
+        f"the bound of {guarantee.account.owner} cannot be continued from {found}: the file was "
+        "written by a later version of the library, or is damaged"
+    )
+
+
 def check_totals(totals: np.ndarray) -> None:
     """Refuse totals from a file that no sequence of rows can lead to."""
-    loss, power, seen, ended = totals
+    loss, power, seen, ended = totals[:VERSION]
     whole = seen % 1 == 0 == ended % 1
     squares = 0 <= power < np.inf or loss == np.inf  # an overflow makes both infinite
     if not (loss >= 0 and squares and 0 <= ended <= seen < 2**53 and whole):

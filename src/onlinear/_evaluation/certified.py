@@ -16,7 +16,7 @@ from onlinear._engine.transaction import (
     check_idle,
     exclusive,
 )
-from onlinear._evaluation.accounts import Accounts, check_totals
+from onlinear._evaluation.accounts import Accounts, check_totals, written_by
 from onlinear._evaluation.bound_beside import engine_of_bound, run_beside
 from onlinear._evaluation.certificate import Certificate, given, within
 from onlinear._evaluation.replay import Engine, replay
@@ -301,15 +301,8 @@ class Certified(GuardedBy):
         self.model = model
         self._params = copy.deepcopy(model._plain_params())
         d = model.n_features_in_ if kept["accounts"].size else 0
-        self._accounts = Accounts(model._guarantee())
-        try:
-            self._accounts.restore(kept, d)
-        except ValueError:
-            earlier = model._earlier_guarantee()
-            if earlier is None:
-                raise
-            self._accounts = Accounts(earlier)
-            self._accounts.restore(kept, d)
+        self._accounts = Accounts(written_by(model._guarantee(), kept, d))
+        self._accounts.restore(kept, d)
         self._settings = None
 
     def save(self, path: str | os.PathLike[str]) -> None:

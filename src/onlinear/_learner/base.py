@@ -48,10 +48,6 @@ class Learner(LearnerState):
         """
         return unknown(type(self).__name__, type(self).__name__)
 
-    def _earlier_guarantee(self) -> Guarantee | None:
-        """Return the guarantee that earlier versions stored in state files, if it differs."""
-        return None
-
     def _local(self) -> bool:
         """Return whether a round uses the state only in the columns where x is not zero.
 

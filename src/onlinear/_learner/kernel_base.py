@@ -153,18 +153,16 @@ class KernelLearner(Learner):
         return {**params, "kernel": kernels.rebuilt(params["kernel"])}
 
     def _guarantee(self, search: bool = True) -> Guarantee:
+        name = type(self).__name__
         if self.budget is not None:
-            name = type(self).__name__
             return unknown(name, f"{name} with a budget, which drops examples that a bound needs")
-        return self._theorem(search)
+        present = self._theorem(search)
+        earlier = unknown(name, f"a {name} whose certificate was begun before version 0.15")
+        return present._replace(account=present.account._replace(version=2), earlier=(earlier,))
 
     def _theorem(self, search: bool) -> Guarantee:
         """Return the regret bound of the learner without a budget."""
         raise NotImplementedError
-
-    def _earlier_guarantee(self) -> Guarantee | None:
-        name = type(self).__name__
-        return unknown(name, f"a {name} whose certificate was begun before version 0.15")
 
     def _in_space(
         self,

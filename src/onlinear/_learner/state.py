@@ -23,6 +23,7 @@ LEARNT = (  # the attributes of a learner that has started to learn
     "_call",
     "_direct",
     "_found",
+    "_made_with",
     "_names",
     "_one",
     "_record",
@@ -62,12 +63,14 @@ class LearnerState(Estimator):
     _one: ClassVar[Callable[..., tuple[float, int]]]
     _classes: ClassVar[dict[str, type[Any]]] = {}
     _square: ClassVar[int] = 0  # number of d × d matrices in the state and scratch
+    _of_state: ClassVar[tuple[str, ...]] = ()  # parameters that the arrays of the state depend on
 
     # values before the first row; not annotated, since annotated fields are parameters
     _record = cast("np.ndarray | None", None)  # the state, flat
     _state = cast("Any", None)  # the same, as views by name
     _names = cast("list[str] | None", None)
     n_skipped_ = 0
+    _made_with = cast("dict[str, Any]", None)  # what _made_for() returned when the learner began
     _call = cast("tuple[Any, ...] | None", None)  # the arguments of the compiled step
     _direct = cast("tuple[Any, ...] | None", None)  # what a call without the lock needs
 
@@ -108,9 +111,34 @@ class LearnerState(Estimator):
 
     def _numbers(self) -> tuple[Any, ...]:
         checks.choice(self, "on_bad", ("raise", "skip"))
-        return tuple(self._params())
+        numbers = tuple(self._params())
+        if self._state is not None:
+            self._check_made_for()
+        return numbers
 
     # --- state --------------------------------------------------------------------------------
+
+    def _made_for(self) -> dict[str, Any]:
+        """Return the parameters that the arrays of the state depend on.
+
+        They cannot be changed as long as the learner has a state.
+        """
+        return {name: getattr(self, name) for name in self._of_state}
+
+    def _check_made_for(self) -> None:
+        """Refuse parameters that do not fit the state."""
+        began, now = self._made_with, self._made_for()
+        if now == began:
+            return
+        changed = [name for name in began if name not in now or now[name] != began[name]]
+        before, after = (
+            " and ".join(f"{name}={each[name]!r}" for name in changed if name in each)
+            for each in (began, now)
+        )
+        raise ValueError(
+            f"{type(self).__name__} needs the {' and '.join(changed)} it began with, {before}, got "
+            f"{after} (fit starts over)"
+        )
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
         """Return the initial state for d columns.
@@ -190,6 +218,7 @@ class LearnerState(Estimator):
         self._state = type(arrays)(*views(record, arrays))
         self._shape = (d,)
         self.n_features_in_ = d
+        self._made_with = self._made_for()
         self._work = self._scratch()
         self._prepare_again()
 

@@ -14,10 +14,12 @@ from onlinear._updates.gaussian import gaussian, learn, moves
 
 __all__ = [
     "Forgetful",
+    "confirm",
     "factors",
     "fade",
     "forget",
     "forgetful",
+    "learn_and_fade",
     "limited",
     "uncertainty",
     "unforced",
@@ -65,25 +67,46 @@ def uncertainty(state, x, work):
 
 
 @kernel
-def forget(state, r, b, x, e, chi, work):
-    """Learn the residual e, multiply the weights of earlier rows by r, and limit the growth of Σ.
+def learn_and_fade(state, r, x, e, chi, work):
+    """Learn the residual e, and multiply the weights of earlier rows by r.
 
     Before the call, :func:`uncertainty` must have written Σx to ``work[0]`` and returned χ.
     """
     t, w, S, peak = state
-    v = work[0]
     if not math.isfinite(dot(x, x)):
         return OVERFLOW
-    rule = learn((t, w, S), x, e, v, chi, r, work[1])
+    rule = learn((t, w, S), x, e, work[0], chi, r, work[1])
     if rule != FINE:
         return rule
     for i in range(x.size):
         scale(1.0 / r, S[i], S[i])  # Σ ← Σ/r
         peak[i] = max(peak[i], x[i] * x[i])
+    return FINE
+
+
+@short
+def confirm(state, b, i, v):
+    """If Σ_ii is too large, update Σ as if w_i had been measured, and found at its present value.
+
+    Return the precision k = 3/Σ_ii of the measurement, or 0 if there is none; v is scratch.
+    """
+    _, _, S, peak = state
+    if S[i, i] > _limit(peak[i], b):  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
+        k = 3.0 / S[i, i]
+        scale(math.sqrt(0.75 / S[i, i]), S[i], v)
+        subtract_square(v, S)
+        return k
+    return 0.0
+
+
+@kernel
+def forget(state, r, b, x, e, chi, work):
+    """Do :func:`learn_and_fade`, and limit the growth of Σ."""
+    rule = learn_and_fade(state, r, x, e, chi, work)
+    if rule != FINE:
+        return rule
     for i in range(x.size):
-        if S[i, i] > _limit(peak[i], b):  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
-            scale(math.sqrt(0.75 / S[i, i]), S[i], v)
-            subtract_square(v, S)
+        confirm(state, b, i, work[0])
     return FINE
 
 

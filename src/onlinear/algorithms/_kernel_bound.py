@@ -68,7 +68,7 @@ def bound(state, params, x, y, work):
         return 0.0, FULL
     if rule != FINE:
         return lose(state[0], state[1], rule, chi)
-    return count_row(state[0], state[1], params, y, e * e / (1.0 + chi), chi)
+    return count_row(state[0], state[1], params, y, y, e * e / (1.0 + chi), chi)
 
 
 def laser_bound(params: LaserParams) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from onlinear._engine.bulk import Bulk, long_blocks
 from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm
-from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._learner.second_order import SecondOrder
 from onlinear._numerics.linalg import dot, reset
 from onlinear._updates.rescaling import FORGETFUL
@@ -130,6 +130,3 @@ class CRRLS(SecondOrder):
         forgetting, reset_every = self._params()
         params = _forgetting_bound.BoundParams(forgetting, 1.0, 0.0, math.inf, reset_every)
         return _forgetting_bound.guarantee("CRRLS", params)
-
-    def _earlier_guarantee(self) -> Guarantee:
-        return unknown("CRRLS", "a CRRLS whose certificate was begun before version 0.14")

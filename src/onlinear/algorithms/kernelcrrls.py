@@ -26,7 +26,7 @@ import numpy as np
 
 from onlinear._engine.step import FINE, FULL, OVERFLOW, Step, Tally
 from onlinear._learner.base import Algorithm
-from onlinear._learner.bounds.guarantee import Guarantee, lose, tallied
+from onlinear._learner.bounds.guarantee import COMPARATOR, Guarantee, lose, tallied
 from onlinear._learner.bounds.kernel_space import FunctionPath
 from onlinear._learner.growing import InSegments
 from onlinear._learner.kernel_base import SegmentLearner
@@ -158,7 +158,8 @@ def bound(state, params, x, y, work):
     if rule != FINE:
         return lose(tally, notes, rule, m)
     e, chi = y - m, chi / noise
-    return count_row(tally, notes, (1.0, math.inf, 0.0, math.inf), y, e * e / (1.0 + chi), chi)
+    kind = 1.0, math.inf, 0.0, math.inf
+    return count_row(tally, notes, kind, y, y, e * e / (1.0 + chi), chi)
 
 
 class KernelCRRLS(SegmentLearner):
@@ -229,10 +230,13 @@ class KernelCRRLS(SegmentLearner):
         def begin(d: int, room: Any, form: tuple[float, ...]) -> tuple[np.ndarray, ...]:
             return tallied(*init(params, d, room, form))
 
-        def excess(params: BoundParams, path: FunctionPath) -> np.ndarray:
-            return excesses(space.account, self.kernel, params, path)
+        def paid(path: FunctionPath, tally: np.ndarray) -> np.ndarray:
+            excess = excesses(space.account, self.kernel, of_bound, path)
+            last = np.arange(1, excess.size + 1) % reset_every == 0  # the last rows of segments
+            kept = np.where(last, 1.0, 1.0 - forgetting) * excess
+            return np.asarray(tally[COMPARATOR] + np.cumsum(kept) - kept + excess)
 
-        linear = guarantee("KernelCRRLS", of_bound, excess)
+        linear = guarantee("KernelCRRLS", of_bound, paid=paid)
         space = self._in_space(linear, begin, bound, tuple(params), InSegments(state_size, HEAD))
         return space
 

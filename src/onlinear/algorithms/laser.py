@@ -128,15 +128,18 @@ FOLLOWS = GAUSSIAN._replace(reweigh=reweigh)
 
 
 @kernel(inline="always")
-def count_row(tally, notes, params, y, gain, chi):
-    """Record a row that raises the least penalised loss of a sequence u_1..u_T by ``gain``."""
+def count_row(tally, notes, params, y, away, gain, chi):
+    """Record a row that raises the least penalised loss of a sequence u_1..u_T by ``gain``.
+
+    ``away`` is the label minus the number towards which predictions are shrunk, if they are.
+    """
     _, _, shrink, clip = params
     size = abs(y)
     if size > clip:
         broke(notes, 0, size)
     factor, extra = tally[FACTOR], tally[EXTRA]
     if shrink:
-        extra += y * y * chi / (1.0 + chi)
+        extra += away * away * chi / (1.0 + chi)
     elif clip < math.inf:
         extra += (size + clip) * (size + clip) * chi / (1.0 + chi)
     else:
@@ -147,7 +150,7 @@ def count_row(tally, notes, params, y, gain, chi):
 def accept(state, params, x, y, m, beside):
     """Add a row of a block to the bound; return TAKE, which accepts the row."""
     chi = beside[0]
-    count_row(state[0], state[1], params, y, (y - m) * (y - m) / (1.0 + chi), chi)
+    count_row(state[0], state[1], params, y, y, (y - m) * (y - m) / (1.0 + chi), chi)
     return TAKE
 
 
@@ -168,17 +171,18 @@ def bound(state, params, x, y, work):
     gain, chi, rule = compete((t, w, S), params[1], x, y, work)
     if rule != FINE:
         return lose(tally, notes, rule, gain)
-    return count_row(tally, notes, params, y, gain, chi)
+    return count_row(tally, notes, params, y, y, gain, chi)
 
 
-def widened(shrink: float, clip: float, chi: str, share: str) -> str:
+def widened(shrink: float, clip: float, chi: str, share: str, squared: str = "y²") -> str:
     """Return in words what a bound adds to the comparator's cost, or multiplies it by.
 
     ``chi`` and ``share`` are the words for χ/r and χ/(r + χ), where r is the forgetting factor or
-    the noise variance.
+    the noise variance; ``squared`` is that for the squared distance of the label from the number
+    towards which predictions are shrunk.
     """
     if shrink:
-        return f"+ Σ y²·{share}"
+        return f"+ Σ {squared}·{share}"
     if clip < math.inf:
         return f"+ Σ (|y|+clip)²·{share}"
     return f"· (1 + max {chi})"

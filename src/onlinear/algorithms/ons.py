@@ -228,7 +228,7 @@ class ONS(SecondOrder):
             number(self, "gamma", above=0), number(self, "epsilon", above=0), limit(self, "radius")
         )
 
-    def _guarantee(self, search: bool = True, entries: int = 4) -> Guarantee:
+    def _guarantee(self, search: bool = True) -> Guarantee:
         gamma, epsilon, radius = params = self._params()
         b = gamma * epsilon / 2
         if math.isinf(radius):
@@ -246,15 +246,20 @@ class ONS(SecondOrder):
             "+ d/(2γ)·ln(1 + Q/(εd)), Q the lesser of ΣG² and 4·max‖x‖²·loss "
             "(Hazan et al., Theorem 2)"
         )
-        return Guarantee(
+
+        def account(entries: int, version: int) -> Account:
+            def begin(d: int) -> tuple[np.ndarray, ...]:
+                return competitor(d, b, extra=entries)
+
+            return Account("ONS", begin, bound, tuple(params), version=version)
+
+        present = Guarantee(
             f"loss ≤ comparator {added}",
             f"{b:g}·‖u‖² + loss of u, {cut_to(radius)}",
-            Account("ONS", lambda d: competitor(d, b, extra=entries), bound, tuple(params)),
+            account(4, version=2),
             f"loss ≤ loss of u + {b:g}·‖u‖² {added}",
             price,
             ("2γ(radius·‖x‖ + |y|)² ≤ 1",),
             "one u with ‖u‖ ≤ radius for all rounds",
         )
-
-    def _earlier_guarantee(self) -> Guarantee | None:
-        return None if self.radius is None else self._guarantee(entries=3)
+        return present._replace(earlier=(present._replace(account=account(3, version=1)),))

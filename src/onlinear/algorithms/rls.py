@@ -14,27 +14,34 @@ been measured and found at its present value: this divides Σ_ii by four and doe
 guard has no effect as long as the last 1/(1 − r) rows or so excite every direction by at least 1e-4
 of the scale of the columns involved.
 
-Optionally, predictions are shrunk to r xᵀw / (r + χ), as those of AAR and LASER are.
+Optionally, a prediction is drawn towards a hint ỹ of the label, the more the less certain it is:
 
-Haykin, Adaptive Filter Theory; Jacobsen & Cutkosky, ICML 2024 (shrunk predictions). The guard
-against wind-up is not from the literature.
+    ŷ  = (r xᵀw + χỹ) / (r + χ)    ỹ = 0 (``shrink``, as in AAR and LASER), or
+                                   ỹ = y_{t−1}, the last label, at first 0 (``hint="last"``)
+
+This is the prediction after a row x with the label ỹ. A hint does not change what is learnt.
+
+Haykin, Adaptive Filter Theory; Jacobsen & Cutkosky, ICML 2024 (hints). The guard against wind-up
+is not from the literature.
 """
 
+import copy
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
 
 from onlinear._engine.bulk import Bulk
 from onlinear._engine.step import FINE, Step
 from onlinear._learner.base import Algorithm
-from onlinear._learner.bounds.guarantee import Guarantee, unknown
+from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._learner.second_order import SecondOrder
-from onlinear._numerics.linalg import dot
+from onlinear._numerics.linalg import clipped, dot, kernel
 from onlinear._updates.rescaling import FORGETFUL
 from onlinear._validation.checks import choice, limit, number
 from onlinear._validation.states import check_range
 from onlinear.algorithms import _forgetting_bound
 from onlinear.algorithms._forgetting import (
-    Forgetful,
     factors,
     fade,
     forget,
@@ -60,9 +67,28 @@ class RLSParams(NamedTuple):
     clip: float
 
 
-def init(params: RLSParams, d: int) -> Forgetful:
-    """Return the initial state: w = 0 and Σ = I/b."""
-    return forgetful(d, params.b)
+class RLSState(NamedTuple):
+    """The number of rounds, the weights, Σ, the largest x_i² of each column, and the last label.
+
+    ``last`` is empty if the last label is not used as a hint, and NaN to predict the rows of a
+    table, of which it says nothing.
+    """
+
+    t: np.ndarray
+    w: np.ndarray
+    S: np.ndarray
+    peak: np.ndarray
+    last: np.ndarray
+
+
+def begin(d: int, b: float, *, hint: bool) -> RLSState:
+    """Return the initial state, w = 0 and Σ = I/b; with room for the last label if it is a hint."""
+    return RLSState(*forgetful(d, b), np.zeros(int(hint)))
+
+
+def init(params: RLSParams, d: int) -> RLSState:
+    """Return the initial state without a hint."""
+    return begin(d, params.b, hint=False)
 
 
 def turn(params, j, m, chi, y):
@@ -76,29 +102,44 @@ def turn(params, j, m, chi, y):
 
 
 def plan(state, params, X, y, start, rows):
-    """Return how many of the next rows can form a block."""
+    """Return how many of the next rows can form a block; none with hints, which change by row."""
     forgetting, b, _, _ = params
-    return unforced(state, forgetting, b, X, start, rows)
+    if state[4].size > 0:
+        return 0
+    return unforced(state[:4], forgetting, b, X, start, rows)
 
 
 def close(state, params, X, start, rows):
     """Finish a block of rows: apply the forgetting factors to Σ."""
-    fade(state, params[0], X, start, rows)
+    fade(state[:4], params[0], X, start, rows)
+
+
+@kernel(inline="always")
+def drawn(m, hint, chi):
+    """Return (m + χỹ)/(1 + χ) without overflow, given m = xᵀw, the hint ỹ, and χ (χ/r for RLS)."""
+    return m + (hint - m) * (chi / (1.0 + chi))
 
 
 @Step.checked_per_block(limited)
 @Step.with_bulk(Bulk(turn, plan=plan, close=close))
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
-    _, w, _, _ = state
-    forgetting, b, shrink, _ = params
+    w, last = state[1], state[4]
+    forgetting, b, shrink, clip = params
+    hinted = last.size > 0 and not math.isnan(last[0])
     m, chi = dot(w, x), 0.0
-    if shrink or not math.isnan(y):
+    if shrink or hinted or not math.isnan(y):
         chi = uncertainty(state, x, work)
-    prediction = forecast(params, m, chi / forgetting)
+    if hinted:
+        prediction = clipped(drawn(m, last[0], chi / forgetting), clip)
+    else:
+        prediction = forecast(params, m, chi / forgetting)
     if math.isnan(y):
         return prediction, FINE
-    return prediction, forget(state, forgetting, b, x, y - m, chi, work)
+    rule = forget(state[:4], forgetting, b, x, y - m, chi, work)
+    if rule == FINE and last.size > 0:
+        last[0] = y
+    return prediction, rule
 
 
 class RLS(SecondOrder):
@@ -119,6 +160,12 @@ class RLS(SecondOrder):
         forward algorithm, whose bound does not multiply the comparator's cost by a factor.
     clip : float or None, default None
         Clip predictions to [−clip, clip], clip > 0.
+    hint : {"last"} or None, default None
+        "last": draw a prediction towards the last label learnt (at first 0), by the share
+        χ/(r + χ), which is large for rows unlike those seen. This suits labels that change slowly.
+        ``shrink`` draws predictions towards 0 instead, so at most one of the two can be given.
+        ``predict`` and ``score``, whose rows come from anywhere, use no hint. With a hint, rows are
+        never learnt in blocks.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -132,20 +179,36 @@ class RLS(SecondOrder):
     >>> model.learn_one([1.0], 4.0)
     >>> round(model.predict_one([1.0]), 6)  # 4 / (0.25·b + 0.5 + 1)
     2.285714
+    >>> walk = [1.0, 1.1, 1.2, 1.1, 1.0]
+    >>> hinted = ol.RLS(hint="last").fit([[0.1]] * 5, walk)
+    >>> round(hinted.predict_one([9.0]), 2)  # a row unlike those seen: about the last label
+    1.09
     """
 
     forgetting: float = 0.99
     b: float = 1.0
     shrink: bool = False
     clip: float | None = None
+    hint: Literal["last"] | None = None
 
     algorithm = Algorithm(init, step, follows=FORGETFUL)
+    _of_state = ("hint",)
 
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
         check_range("a largest x²", stack.peak, 0)
 
+    def _hinted(self) -> bool:
+        hinted = choice(self, "hint", ("last", None)) == "last"
+        if hinted and self.shrink:
+            raise ValueError(
+                f"RLS needs shrink=False with a hint, got shrink={self.shrink!r} and "
+                f"hint={self.hint!r} (shrink is the hint 0)"
+            )
+        return hinted
+
     def _params(self) -> RLSParams:
+        self._hinted()
         return RLSParams(
             number(self, "forgetting", above=0, most=1),
             number(self, "b", above=0),
@@ -153,14 +216,21 @@ class RLS(SecondOrder):
             limit(self, "clip"),
         )
 
+    def _initial(self, d: int, record: np.ndarray | None) -> RLSState:
+        return begin(d, self._params().b, hint=self._hinted())
+
+    def _for_tables(self) -> Self:
+        """Return a copy without the last label, which says nothing about the rows of a table."""
+        if not self._learnt().last.size:
+            return self
+        model = copy.copy(self)
+        model._learnt().last[:] = math.nan
+        return model
+
     def _guarantee(self, search: bool = True) -> Guarantee:
         forgetting, b, shrink, clip = self._params()
-        if forgetting < 1:
+        if forgetting < 1 or self._hinted():
             params = _forgetting_bound.BoundParams(forgetting, b, shrink, clip, math.inf)
-            return _forgetting_bound.guarantee("RLS", params)
+            return _forgetting_bound.guarantee("RLS", params, hint=self._hinted())
         source = "Σ loss/(1+χ) is the least penalised loss"
         return guarantee("RLS", source, LaserParams(b, math.inf, shrink, clip))
-
-    def _earlier_guarantee(self) -> Guarantee | None:
-        words = "an RLS with forgetting < 1 whose certificate was begun before version 0.14"
-        return unknown("RLS", words, self._params().b) if self.forgetting < 1 else None

@@ -88,7 +88,8 @@ class Guarantee(NamedTuple):
     comparators, both in words. ``account`` computes the tally of the bound. ``price`` is a function
     of the user's comparators and the tally of each round. It returns the bound on the loss in each
     round, and in which rounds the theorem does not allow the user's comparators. ``paths`` says in
-    words which comparators the theorem allows.
+    words which comparators the theorem allows. ``earlier`` has the guarantees whose accounts earlier
+    versions of the library wrote to state files, newest first, if their accounts differ.
     """
 
     statement: str
@@ -102,6 +103,7 @@ class Guarantee(NamedTuple):
     loss: Loss = SQUARED  # of the learner
     measure: Loss = SQUARED  # of the user's comparators
     kernel: Any = None  # if the comparators are functions of its space
+    earlier: tuple["Guarantee", ...] = ()
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:

@@ -22,7 +22,9 @@ class Account(NamedTuple):
     """How to compute a learner's regret bound: the initial state, the step and its parameters.
 
     With each row, the step updates the tally, the array of numbers that make up the bound. The
-    state of a bound in a kernel's space grows with the examples; ``growing`` says how.
+    state of a bound in a kernel's space grows with the examples; ``growing`` says how. State files
+    hold the state of an account and its version, which is to be raised when what the numbers of the
+    state mean changes.
     """
 
     owner: str
@@ -32,6 +34,7 @@ class Account(NamedTuple):
     rules: tuple[str, ...] = ()
     check: Any = None  # a function of a state from a file; None is check_matrices
     growing: Growing | None = None
+    version: int = 1
 
     def begin(self, d: int, room: Any = None) -> tuple[np.ndarray, ...]:
         """Return the initial state for rows of d columns, with the given room if it grows."""
@@ -50,6 +53,10 @@ class Account(NamedTuple):
     def work(self, state: Sequence[np.ndarray], d: int) -> np.ndarray:
         """Return scratch memory for the step, as large as it needs for this state."""
         return self.step.work(d if self.growing is None else len(state[-1]))
+
+    def size(self, d: int) -> int:
+        """Return how many numbers the state has for d columns; 0 if it grows."""
+        return 0 if self.growing is not None else sum(array.size for array in self.init(d))
 
 
 def check_matrices(state: tuple[np.ndarray, ...]) -> None:
