@@ -4,7 +4,8 @@
     w_i ← w_i exp(−2η (ŷ − y) x_i)
     w_i ← w_i clipped to [α/n, n/α], if an α is given
 
-For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y).
+For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y). With
+``implicit=True``, ŷ in the update is xᵀw for the new w (:mod:`onlinear.algorithms._implicit`).
 
 Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
 their Lemma 12 lacks. Lemma 12 is false when xᵀw > Y, so the prediction is clipped to Y in the loss
@@ -44,6 +45,8 @@ from onlinear._learner.first_order import FirstOrder
 from onlinear._numerics.linalg import dot, extremes, kernel, scale
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range
+from onlinear.algorithms import _implicit
+from onlinear.algorithms._implicit import chosen, implicit_pace
 from onlinear.algorithms.eg import share, theorems_rate
 from onlinear.losses import QUANTILE, SQUARE, slope
 
@@ -59,6 +62,7 @@ class EGUParams(NamedTuple):
     X: float
     loss: float
     shape: float
+    implicit: float
 
 
 class EGUState(NamedTuple):
@@ -79,13 +83,14 @@ def init(params: EGUParams, d: int) -> EGUState:
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
-    eta, alpha, Y, X, loss, shape = params
+    eta, alpha, Y, X, loss, shape, implicit = params
     lowest, highest = extremes(x)
     if lowest < 0.0:
         return lowest, DOMAIN
     if highest > X:
         return highest, DOMAIN + 1
-    prediction = dot(w, x)
+    a = dot(w, x)
+    prediction = a
     if loss == SQUARE:
         prediction = min(prediction, Y)
     if math.isnan(y):
@@ -97,6 +102,8 @@ def step(state, params, x, y, work):
     trial = work[0]
     total = 0.0
     pace = eta * slope(loss, shape, prediction, y)
+    if implicit != 0.0:
+        pace = implicit_pace(log_w, x, y, eta, 2.0 * eta * (a - y), False)
     for i in range(n):
         moved = log_w[i] - pace * x[i]
         trial[i] = min(max(moved, -bound), bound)  # α/n ≤ w_i ≤ n/α
@@ -208,6 +215,10 @@ class EGU(FirstOrder):
         are clipped to Y.
     X : float, default 1.0
         Largest input, X > 0: rows with an entry outside [0, X] are refused.
+    implicit : bool, default False
+        True: the update with which the new weights are best for the row, weighing their distance
+        from the old ones against the loss itself, not against a linear approximation of it. Its
+        bound holds for every eta. Needs the square loss.
     loss : onlinear.losses.Square or onlinear.losses.Quantile, default Square()
         The loss whose gradient the learner follows. ``Quantile(0.5)`` is half the absolute loss.
     on_bad : {"raise", "skip"}, default "raise"
@@ -228,6 +239,7 @@ class EGU(FirstOrder):
     alpha: float | None = None
     Y: float = 1.0
     X: float = 1.0
+    implicit: bool = False
 
     algorithm = Algorithm(
         init,
@@ -259,13 +271,15 @@ class EGU(FirstOrder):
             eta = theorems_rate(self, 1, 3 * X * Y)
         else:
             eta = number(self, "eta", above=0)
-        return EGUParams(eta, share(self), Y, X, *loss.numbers())
+        return EGUParams(eta, share(self), Y, X, *loss.numbers(), chosen(self))
 
     def _local(self) -> bool:
         return self.alpha is None  # the limits on a weight depend on the number of inputs
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, alpha, Y, *_ = self._params()
+        if self.implicit:
+            return _implicit.in_box(eta, alpha, Y, search)
         loss = self._loss
         square = loss.kind == SQUARE
         part = 1 / 3 if square else 1.0  # of the price in the comparator
