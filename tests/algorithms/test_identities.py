@@ -8,6 +8,7 @@ import pytest
 from first_order_oracles import mirror_step
 from minmax_oracles import drifting_least_squares, last_step_minmax
 from numpy.testing import assert_allclose
+from slow_projections import nearest
 from small_streams import gaussian, heavy_tails, rotating_truth, switching_truth, within_unit_ball
 
 import onlinear as ol
@@ -220,6 +221,48 @@ def entropic(u, w):
 
 def log_ratio(u, w):
     return np.log(u / w)
+
+
+@pytest.mark.parametrize("name", ["EG", "EGU"])
+@pytest.mark.parametrize("eta", [0.2, 5.0])
+def test_one_implicit_step_minimises_divergence_plus_loss(name, eta):
+    """w' = argmin over v of D(v, w) + η(vᵀx − y)², after Herbster & Warmuth's (4)."""
+    rng = np.random.default_rng(0)
+    model = getattr(ol, name)(eta=eta, implicit=True)
+    whole = {"type": "eq", "fun": lambda v: v.sum() - 1, "jac": lambda v: np.ones(v.size)}
+    for _ in range(5):
+        x, y = rng.uniform(size=3), rng.uniform()
+        w = model.coef_ if model._state is not None else np.full(3, 1 / 3)
+        model.learn_one(x, y)
+        wanted = nearest(
+            lambda v, w=w, x=x, y=y: entropic(v, w) + eta * (v @ x - y) ** 2,
+            lambda v, w=w, x=x, y=y: log_ratio(v, w) + 2 * eta * (v @ x - y) * x,
+            w,
+            whole if name == "EG" else (),
+            [(1e-9, None)] * 3,
+        )
+        assert_allclose(model.coef_, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("eta", [0.1, 1.0, 100.0])
+def test_the_bound_of_implicit_updates_holds_at_every_rate_and_is_nearly_attained(eta):
+    """L ≤ (1 + 2q)(L(u) + P/η), where the usual update has no bound at large rates."""
+    X, y = np.array([[1.0, 0.0]]), np.array([2.0])  # one row, u = (1, 0): P = ln 2, L(u) = 1
+    proof = ol.certificate(ol.EG(eta=eta, implicit=True), X, y, comparator=[1.0, 0.0])
+    assert proof.ceiling[-1] == pytest.approx((1 + eta / 2) * (1 + np.log(2) / eta))
+    assert proof.loss[-1] <= proof.ceiling[-1]
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 4))
+    y = np.where(rng.random(300) < 0.5, X[:, 0], X[:, 1])
+    proof = ol.certificate(ol.EG(eta=eta, implicit=True), X, y)
+    assert proof.holds.all()
+    usual = ol.certificate(ol.EG(eta=eta), X, y)
+    assert (usual.failed is None) == (eta < 4)
+
+
+def test_implicit_updates_need_the_square_loss():
+    with pytest.raises(ValueError, match=r"EG needs loss=Square\(\) for implicit=True"):
+        ol.EG(implicit=True, loss=ol.losses.Absolute()).predict_one([1.0, 0.5])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -137,6 +137,8 @@ CASES = {
             {"alpha": 0.4},
             {"eta": 2.0, "Y": 1.1},
             {"eta": 0.9, "alpha": 1.0, "Y": 2.0, "X": 3.0},
+            {"implicit": True},
+            {"implicit": True, "eta": 30.0, "alpha": 0.3, "Y": 1.1},
         ],
     ),
     "EG": (
@@ -147,6 +149,8 @@ CASES = {
             {"eta": 2.0, "alpha": 0.9, "X": 1.5},
             {"X": 3.0},
             {"eta": 1.0, "alpha": 0.2, "loss": losses.Absolute()},
+            {"implicit": True},
+            {"implicit": True, "eta": 30.0, "alpha": 0.2, "X": 2.0},
         ],
     ),
     "EGPM": (

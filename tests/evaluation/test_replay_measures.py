@@ -17,7 +17,7 @@ import onlinear as ol
 
 NONE = np.zeros(0, dtype=np.intp)
 MEASURES = ("mse", "rmse", "mae", "r2", "correlation2", "error_quartiles")
-ROW = ("rmse", "mae", "r2", "correlation2")
+ROW = ("mse", "rmse", "mae", "r2", "correlation2")
 numbers = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))
 
 

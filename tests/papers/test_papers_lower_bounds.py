@@ -76,7 +76,7 @@ def test_the_least_regret_is_the_mean_posterior_variance_and_that_of_the_labels(
             p = (a + ones) / (2 * a + n)
             total += chance * 4 * p * (1 - p) / (2 * a + n + 1)  # of u = 2p − 1
     spread = 2 * a / (2 * a + 1)  # of a label, given p, in the mean
-    wanted = lower_log.least(lower_log.Setting(a, 1), np.array([T]))[0]
+    wanted = lower_log.least(lower_log.PriorSetting(a, 1), np.array([T]))[0]
     assert wanted == pytest.approx(total + spread)
 
 

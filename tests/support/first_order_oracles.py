@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from slow_losses import link, textbook
 from slow_projections import median_simplex, nearest
 
@@ -73,10 +74,31 @@ def ogd(X, y, eta=0.01, schedule="constant"):
     return _descend(X, y, np.zeros(X.shape[1]), update)
 
 
+def implicit(X, y, w, eta, moved, project, largest=math.inf):
+    """argmin over v of D(v, w) + η(vᵀx − y)², which is ``moved(w, s·x)`` with s = 2η(vᵀx − y)."""
+    predictions = []
+    for x, label in zip(X, y, strict=True):
+        predictions.append(min(x @ w, largest))
+
+        def gap(s, w=w, x=x, label=label):
+            return s - 2 * eta * (moved(w, s * x) @ x - label)
+
+        first = 2 * eta * (x @ w - label)
+        s = brentq(gap, *sorted((0.0, first)), xtol=1e-15, rtol=1e-15) if first else 0.0
+        w = project(moved(w, s * x))
+    return Run(np.array(predictions), w)
+
+
 def egu(X, y, /, eta=None, alpha=None, Y=1.0, loss=SQUARE, **declared):
     n = X.shape[1]
     eta = 1 / (3 * declared.get("X", 1.0) * Y) if eta is None else eta
     box = (0.0, math.inf) if alpha is None else (alpha / n, n / alpha)
+    if declared.get("implicit"):
+
+        def moved(w, step):
+            return w * np.exp(-step)
+
+        return implicit(X, y, np.full(n, 1 / n), eta, moved, lambda w: np.clip(w, *box), Y)
 
     def update(w, x, slope, t):
         return np.clip(w * np.exp(-eta * slope * x), *box)
@@ -86,6 +108,16 @@ def egu(X, y, /, eta=None, alpha=None, Y=1.0, loss=SQUARE, **declared):
 
 def eg(X, y, /, eta=None, alpha=None, loss=SQUARE, **declared):
     eta = 2 / (3 * declared.get("X", 1.0) ** 2) if eta is None else eta
+    if declared.get("implicit"):
+
+        def moved(w, step):
+            w = w * np.exp(-step)
+            return w / w.sum()
+
+        def project(w):
+            return w if alpha is None else median_simplex(w, alpha)
+
+        return implicit(X, y, np.full(X.shape[1], 1 / X.shape[1]), eta, moved, project)
 
     def update(w, x, slope, t):
         w = w * np.exp(-eta * slope * x)

@@ -192,6 +192,9 @@ def setting(name, rng, X, y):
             if rng.choice([True, False])
             else float(rng.choice([0.1, 3.9])) / (spread**2 + 1e-9)
         )
+        if rng.uniform() < 0.3:  # at any rate
+            eta = float(rng.choice([0.1, 3.9, 100.0])) / (spread**2 + 1e-9)
+            return {"X": spread + 1e-9, "alpha": alpha, "eta": eta, "implicit": True}
         return {"X": spread + 1e-9, "alpha": alpha, "eta": eta}
     if name == "EGPM":
         U = float(10 ** rng.uniform(-1, 1))
@@ -203,6 +206,9 @@ def setting(name, rng, X, y):
         return {"U": U, "X": reach + 1e-9, "alpha": alpha, "eta": eta}
     Y = largest + 1e-9
     eta = None if rng.choice([True, False]) else 0.1 / (reach + 1e-9) / Y
+    if rng.uniform() < 0.3:
+        eta = float(rng.choice([0.1, 3.0, 100.0])) / (reach + 1e-9) / Y
+        return {"X": reach + 1e-9, "Y": Y, "alpha": alpha, "eta": eta, "implicit": True}
     return {"X": reach + 1e-9, "Y": Y, "alpha": alpha, "eta": eta}
 
 
@@ -247,6 +253,7 @@ def in_kernel_space(name, rng, X, y):
 
 def with_loss(params, name, loss, rng, X, y):
     """Return parameters of a first-order learner for a loss; rates are those its bound allows."""
+    params = {key: value for key, value in params.items() if key != "implicit"}  # for squares only
     R2 = {  # of a row
         "GD": lambda: float(np.max(np.sum(X * X, axis=1))),
         "EG": lambda: float(np.max(np.ptp(X, axis=1))) ** 2 / 4,

@@ -72,7 +72,7 @@ SETTINGS: dict[str, tuple[dict, dict]] = {
         {"learner": ol.LASER()},
         {"learner": ol.ARCOR(r=0.3, radius=0.6, q=1.0), "intercept": False},
     ),
-    "WEMM": ({}, {"b": 1.3, "weight": 1.5, "c": 1e5}),
+    "WEMM": ({}, {"b": 1.3}),
 }
 # more settings, with losses for which the labels of the stream below are labels
 WITH_LOSS: list[tuple[str, dict]] = [
@@ -112,6 +112,15 @@ CASES = [(name, params) for name, both in SETTINGS.items() for params in both] +
 CASES += WITH_SET.values()
 IDS = [f"{name}-{kind}" for name in SETTINGS for kind in ("default", "other")]
 IDS += [f"{name}-{params['loss']}" for name, params in WITH_LOSS] + list(WITH_SET)
+# WEMM with larger weights of the rows and with drift; implicit updates
+VARIANTS: dict[str, tuple[str, dict]] = {
+    "EG-implicit": ("EG", {"eta": 3.0, "alpha": 0.2, "implicit": True}),
+    "EGU-implicit": ("EGU", {"eta": 2.0, "alpha": 0.4, "implicit": True}),
+    "WEMM-weight": ("WEMM", {"b": 1.3, "weight": 1.5}),
+    "WEMM-drift": ("WEMM", {"c": 1e5, "weight": 2.0}),
+}
+CASES += VARIANTS.values()
+IDS += VARIANTS
 
 
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:

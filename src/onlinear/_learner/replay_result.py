@@ -16,7 +16,7 @@ from onlinear.losses import SQUARED, Loss
 __all__ = ["BankReplay", "Replay"]
 
 QUARTILES = ("lower quartile of y − ŷ", "median", "upper quartile")
-MEASURES = ("rmse", "mae", "r2", "correlation2")
+MEASURES = ("mse", "rmse", "mae", "r2", "correlation2")
 OF_ERROR = ("lower_quartile", "median", "upper_quartile")
 
 
@@ -161,7 +161,7 @@ class Replay(ClassMeasures):
         >>> import onlinear as ol
         >>> run = ol.Replay([1.0, 2.0, 4.0], [1.0, 3.0, 5.0])
         >>> {name: round(value, 3) for name, value in run.measures.items()}
-        {'rmse': 0.816, 'mae': 0.667, 'r2': 0.75, 'correlation2': 0.964,
+        {'mse': 0.667, 'rmse': 0.816, 'mae': 0.667, 'r2': 0.75, 'correlation2': 0.964,
          'lower_quartile': 0.5, 'median': 1.0, 'upper_quartile': 1.0}
         """
         found = {name: float(getattr(self, name)) for name in MEASURES}

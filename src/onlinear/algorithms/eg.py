@@ -8,6 +8,8 @@ With ``within``, w is projected on this set (:mod:`onlinear._updates.projections
 projected on [α/n, 1]ⁿ, also before the first row.
 
 For the square loss, the prediction is a, and the slope is 2(a − y).
+For the square loss, the prediction is a, and the slope is 2(a − y). With ``implicit=True``, g is
+the slope at the activation of the new weights (:mod:`onlinear.algorithms._implicit`).
 
 The state holds ln w, shifted so that its maximum is 0. With ln w stored, no weight can underflow to
 zero and remain zero. Misprint resolved: the update in Figure 1 of Herbster & Warmuth rightly has
@@ -45,7 +47,8 @@ from onlinear._numerics.linalg import dot, extremes, finite, kernel
 from onlinear._updates.projections import SHARES
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range, check_simplex
-from onlinear.algorithms import _set_bound
+from onlinear.algorithms import _implicit, _set_bound
+from onlinear.algorithms._implicit import chosen, implicit_pace
 from onlinear.algorithms._simplex_bound import (
     SPARSE,
     EGAccount,
@@ -81,6 +84,7 @@ class EGParams(NamedTuple):
     X: float
     loss: float
     shape: float
+    implicit: float
 
 
 class EGState(NamedTuple):
@@ -123,7 +127,7 @@ def exponentiate(log_w, w, alpha, trial):
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
-    eta, alpha, X, loss, shape = params
+    eta, alpha, X, loss, shape, implicit = params
     a = dot(w, x)
     m, g = answered(loss, shape, a, y)
     low, high = extremes(x)
@@ -136,6 +140,8 @@ def step(state, params, x, y, work):
         return y, DOMAIN + 1
     trial = work[0]
     pace = eta * g
+    if implicit != 0.0:
+        pace = implicit_pace(log_w, x, y, eta, pace, True)
     for i in range(x.size):
         trial[i] = log_w[i] - pace * x[i]
     rule = exponentiate(log_w, w, alpha, trial)
@@ -208,6 +214,10 @@ class EG(Constrained):
         Keep every weight at alpha/n or above, 0 < alpha ≤ 1.
     X : float, default 1.0
         Largest range of a row, X > 0: a row with max x_i − min x_i > X is refused.
+    implicit : bool, default False
+        True: the update with which the new weights are best for the row, weighing their distance
+        from the old ones against the loss itself, not against a linear approximation of it. Its
+        bound holds for every eta. Needs the square loss.
     loss : onlinear.losses.Loss, default Square()
         The loss whose gradient the learner follows, such as ``onlinear.losses.Logistic()``; the
         prediction is the link of xᵀw, a probability for ``Logistic``.
@@ -234,6 +244,7 @@ class EG(Constrained):
     eta: float | None = None
     alpha: float | None = None
     X: float = 1.0
+    implicit: bool = False
 
     algorithm = Algorithm(
         init,
@@ -258,8 +269,9 @@ class EG(Constrained):
         check_weights(stack)
 
     def _params(self) -> EGParams:
-        X = number(self, "X", above=0)
-        return EGParams(rate(self, 2, 3 * X * X, X * X / 4), share(self), X, *self._loss.numbers())
+        X, implicit = number(self, "X", above=0), chosen(self)
+        eta = rate(self, 2, 3 * X * X, X * X / 4)
+        return EGParams(eta, share(self), X, *self._loss.numbers(), implicit)
 
     def _guarantee(self, search: bool = True) -> Guarantee:
         eta, alpha, *_ = self._params()
@@ -270,6 +282,8 @@ class EG(Constrained):
                 waste=lambda u, path: wasted(alpha, u, path),
                 outside=off_simplex,
             )
+        if self.implicit:
+            return _implicit.on_simplex(eta, alpha, search)
         loss = self._loss
         params = EGAccount(eta, alpha, 1.0, *loss.numbers(), float(search))
         words, hypotheses = any_loss.words(loss, "range²/4")

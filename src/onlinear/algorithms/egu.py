@@ -8,6 +8,8 @@ With ``within``, w is projected on this set (:mod:`onlinear._updates.projections
 clipped, also before the first row.
 
 For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y).
+For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y). With
+``implicit=True``, ŷ in the update is xᵀw for the new w (:mod:`onlinear.algorithms._implicit`).
 
 Misprints resolved: the update in Figure 1 of Herbster & Warmuth rightly has the factor 2, which
 their Lemma 12 lacks. Lemma 12 is false when xᵀw > Y, so the prediction is clipped to Y in the loss
@@ -33,6 +35,8 @@ from onlinear._numerics.linalg import dot, extremes
 from onlinear._updates.projections import POSITIVE
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range
+from onlinear.algorithms import _implicit
+from onlinear.algorithms._implicit import chosen, implicit_pace
 from onlinear.algorithms._positive_bound import guarantee
 from onlinear.algorithms.eg import share, theorems_rate
 from onlinear.losses import QUANTILE, SQUARE, slope
@@ -50,6 +54,7 @@ class EGUParams(NamedTuple):
     X: float
     loss: float
     shape: float
+    implicit: float
 
 
 class EGUState(NamedTuple):
@@ -70,13 +75,14 @@ def init(params: EGUParams, d: int) -> EGUState:
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     t, log_w, w = state
-    eta, alpha, Y, X, loss, shape = params
+    eta, alpha, Y, X, loss, shape, implicit = params
     lowest, highest = extremes(x)
     if lowest < 0.0:
         return lowest, DOMAIN
     if highest > X:
         return highest, DOMAIN + 1
-    prediction = dot(w, x)
+    a = dot(w, x)
+    prediction = a
     if loss == SQUARE:
         prediction = min(prediction, Y)
     if math.isnan(y):
@@ -88,6 +94,8 @@ def step(state, params, x, y, work):
     trial = work[0]
     total = 0.0
     pace = eta * slope(loss, shape, prediction, y)
+    if implicit != 0.0:
+        pace = implicit_pace(log_w, x, y, eta, 2.0 * eta * (a - y), False)
     for i in range(n):
         moved = log_w[i] - pace * x[i]
         trial[i] = min(max(moved, -bound), bound)  # α/n ≤ w_i ≤ n/α
@@ -120,6 +128,10 @@ class EGU(Constrained):
         are clipped to Y.
     X : float, default 1.0
         Largest input, X > 0: rows with an entry outside [0, X] are refused.
+    implicit : bool, default False
+        True: the update with which the new weights are best for the row, weighing their distance
+        from the old ones against the loss itself, not against a linear approximation of it. Its
+        bound holds for every eta. Needs the square loss.
     loss : onlinear.losses.Square or onlinear.losses.Quantile, default Square()
         The loss whose gradient the learner follows. ``Quantile(0.5)`` is half the absolute loss.
     within : onlinear.sets.Set or None, default None
@@ -144,6 +156,7 @@ class EGU(Constrained):
     alpha: float | None = None
     Y: float = 1.0
     X: float = 1.0
+    implicit: bool = False
 
     algorithm = Algorithm(
         init,
@@ -184,13 +197,16 @@ class EGU(Constrained):
             eta = theorems_rate(self, 1, 3 * X * Y)
         else:
             eta = number(self, "eta", above=0)
-        return EGUParams(eta, share(self), Y, X, *loss.numbers())
+        return EGUParams(eta, share(self), Y, X, *loss.numbers(), chosen(self))
 
     def _local(self) -> bool:
         # the limits on a weight depend on the number of inputs, or on other weights
         return self.alpha is None and self.within is None
 
     def _guarantee(self, search: bool = True) -> Guarantee:
+        eta, alpha, Y, *_ = self._params()
+        if self.implicit:
+            return _implicit.in_box(eta, alpha, Y, search)
         return guarantee(self, search)
 
     @classmethod

@@ -197,7 +197,7 @@ def _claims_of_relatives(curves: Sequence[LossCurves]) -> list[Claim]:
             Claim(
                 f"{slug}-close",
                 f"{'AA' if slug == 'aa' else 'RR'} is very close in performance to AROWR",
-                max(abs(np.log(ratios))) < np.log(CLOSE),
+                bool(max(abs(np.log(ratios))) < np.log(CLOSE)),
                 f"the loss of {name} over that of AROWR: {found}",
             )
         )

@@ -48,7 +48,7 @@ POINTS = 30  # of a curve
 EIGHT = 8.0  # the constant of SIMPLE-FIL over that of the lower bound, for small δ
 
 
-class _Trial(NamedTuple):
+class FilterTrial(NamedTuple):
     c: float
     delta: float
     n: int
@@ -80,7 +80,7 @@ def forwarded(c: float, relevant: np.ndarray, n: int) -> np.ndarray:
     return np.array(rounds)
 
 
-def regrets(trial: _Trial) -> np.ndarray:
+def regrets(trial: FilterTrial) -> np.ndarray:
     """Return the regret of SIMPLE-FIL at the rounds of a curve."""
     c, delta, n, seed = trial
     rng = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def run(study: Study) -> Outcome:
     """Compare the regret of SIMPLE-FIL with the least that any filter can have."""
     n = 10_000 if study.quick else 100_000
     settings = [(c, sign * d) for c in PARAMETERS for d in DELTAS for sign in (-1, 1)]
-    trials = [_Trial(c, delta, n, seed) for c, delta in settings for seed in study.seeds]
+    trials = [FilterTrial(c, delta, n, seed) for c, delta in settings for seed in study.seeds]
     flat = np.array(study.map(regrets, trials)).reshape(len(settings), study.repeats, -1)
     found = dict(zip(settings, flat.mean(axis=1), strict=True))
     numbers = {f"c = {c:g}, δ = {delta:g}": float(of[-1]) for (c, delta), of in found.items()}

@@ -64,7 +64,7 @@ class Drifting(NamedTuple):
     best: np.ndarray
 
 
-class _Trial(NamedTuple):
+class DriftTrial(NamedTuple):
     T: int
     V: float
     seed: int
@@ -85,7 +85,7 @@ def stream(T: int, V: float, seed: int) -> Drifting:
     return Drifting(y.ravel(), u.ravel(), (level * np.tanh(known / 2)).ravel())
 
 
-def regrets(trial: _Trial) -> np.ndarray:
+def regrets(trial: DriftTrial) -> np.ndarray:
     """Return the regrets of the best predictions, LASER, LASER without shrinking, and GD.
 
     The last two have an entry for each value of a parameter.
@@ -104,7 +104,7 @@ def run(study: Study) -> Outcome:
     """Compute the least regret of any learner, and that of some learners, on drifting streams."""
     lengths = (1_000, 10_000) if study.quick else (1_000, 10_000, 100_000)
     trials = [
-        _Trial(T, V, seed)
+        DriftTrial(T, V, seed)
         for T in lengths
         for V in DRIFTS
         for seed in study.seeds[: FEW if T > 10_000 else None]

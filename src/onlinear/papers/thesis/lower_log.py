@@ -38,12 +38,12 @@ from onlinear.papers._harness.outcome import Claim, Outcome, Picture
 from onlinear.papers._harness.pictures import LOOKS, NORMAL_95, band, new, plain
 from onlinear.papers._harness.study import Study
 
-__all__ = ["SETTINGS", "Setting", "least", "run", "watch"]
+__all__ = ["SETTINGS", "PriorSetting", "least", "run", "watch"]
 
 POINTS = 40  # of a curve
 
 
-class Setting(NamedTuple):
+class PriorSetting(NamedTuple):
     """The a of the prior Beta(a, a), and the number of columns."""
 
     a: float
@@ -55,16 +55,21 @@ class Setting(NamedTuple):
         return f"a = {self.a:g}" + (f", d = {self.d}" if self.d > 1 else "")
 
 
-SETTINGS = (Setting(1.0, 1), Setting(5.0, 1), Setting(25.0, 1), Setting(25.0, 4))
+SETTINGS = (
+    PriorSetting(1.0, 1),
+    PriorSetting(5.0, 1),
+    PriorSetting(25.0, 1),
+    PriorSetting(25.0, 4),
+)
 
 
-class _Trial(NamedTuple):
-    setting: Setting
+class PriorTrial(NamedTuple):
+    setting: PriorSetting
     rows: int
     seed: int
 
 
-def least(setting: Setting, rounds: np.ndarray) -> np.ndarray:
+def least(setting: PriorSetting, rounds: np.ndarray) -> np.ndarray:
     """Return the least mean regret of any learner after each number of rounds."""
     a, d = setting
     each = -(-rounds // d)  # rounds with a 1 in the first column
@@ -72,7 +77,7 @@ def least(setting: Setting, rounds: np.ndarray) -> np.ndarray:
     return np.asarray(d * 2 * a / (2 * a + 1) * (1 + sums[each - 1]))
 
 
-def watch(trial: _Trial) -> np.ndarray:
+def watch(trial: PriorTrial) -> np.ndarray:
     """Return rounds, regrets of AAR at these rounds, and the bound of the thesis' table."""
     (a, d), rows, seed = trial
     rng = np.random.default_rng(seed)
@@ -96,7 +101,7 @@ def _at(rows: int) -> np.ndarray:
 def run(study: Study) -> Outcome:
     """Compare AAR's regret with the least regret of any learner, for labels drawn at random."""
     rows = 10_000 if study.quick else 100_000
-    trials = [_Trial(setting, rows, seed) for setting in SETTINGS for seed in study.seeds]
+    trials = [PriorTrial(setting, rows, seed) for setting in SETTINGS for seed in study.seeds]
     found = np.array(study.map(watch, trials)).reshape(len(SETTINGS), study.repeats, 2, -1)
     at = _at(rows)
     floors = np.array([least(setting, at) for setting in SETTINGS])
