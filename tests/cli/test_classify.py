@@ -286,7 +286,7 @@ def test_standard_input_is_answered_row_by_row(data):
             "than 100 classes",
         ),
         (["same.csv", *TASK, *GD], 2, "has only one class, 'ham': list all that may come"),
-        (["three.csv", *TASK, *GD], 2, "the target has 3: eggs, ham, spam"),
+        (["three.csv", *TASK, *GD], 2, "the target has 3 (eggs, ham, spam): use"),
         (["mails.csv", "-t", "y", "--task", "regress", "--classes", "a,b"], 2, "--classes needs"),
         (["mails.csv", *TASK, "-m", "gd:loss=logistics"], 2, "did you mean logistic?"),
         (["mails.csv", *TASK, "-m", "gd:loss=huber(x)"], 2, "loss=huber(x): Huber needs"),
