@@ -315,10 +315,9 @@ class Classifier(SecondOrder):
     def decision_function(self) -> Callable[[Any], np.ndarray]:
         """``decision_function(X)`` returns the activation of each row.
 
-        The activation is the margin or, if the learner predicts probabilities, the number a whose
-        σ(a) is the probability. The second class is predicted if the activation is positive. With
-        more than two classes, there is a column for each, and the class with the largest activation
-        is predicted.
+        The activation is the margin or, if the learner predicts probabilities p, ln(p/(1 − p)). The
+        second class is predicted if it is positive. With more than two classes, there is a column
+        for each, and the class with the largest activation is predicted.
 
         >>> import onlinear as ol
         >>> model = ol.AROW().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
