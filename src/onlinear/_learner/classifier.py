@@ -19,7 +19,7 @@ from onlinear._engine.tables import Rows
 from onlinear._engine.transaction import all_or_nothing, atomic, check_idle
 from onlinear._learner import class_labels
 from onlinear._learner.class_replay import ClassReplay
-from onlinear._learner.one_versus_rest import rounds_of_many
+from onlinear._learner.one_versus_rest import repeated, rounds_of_many
 from onlinear._learner.rounds import no_progress, rows_taken
 from onlinear._learner.second_order import SecondOrder
 from onlinear._validation import checks
@@ -128,7 +128,7 @@ class Classifier(SecondOrder):
         return self._class_of(self._number_one(x))
 
     def _number_one(self, x: Any) -> float:
-        if self._count() == 2:
+        if self._outputs() == 1:
             return super()._number_one(x)
         numbers = self._numbers_one(x)
         return nan if np.isnan(numbers).any() else float(numbers.argmax())
@@ -166,7 +166,7 @@ class Classifier(SecondOrder):
 
     @atomic
     def _learn_one(self, x: Any, y: Any) -> None:
-        if self._count() == 2:
+        if self._outputs() == 1:
             super()._learn_one(x, y)
             return
         if self._state is None:
@@ -222,7 +222,7 @@ class Classifier(SecondOrder):
         in_bulk: bool = False,
         noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
-        if self._count() > 2:
+        if self._outputs() > 1:
             return rounds_of_many(
                 *(self, self._codes, step, X, y, learn, refusal, progress),
                 in_bulk=in_bulk,
@@ -241,11 +241,7 @@ class Classifier(SecondOrder):
     # --- state --------------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        one, count = super()._initial(d, record), self._count()
-        if count == 2:
-            return one
-        arrays = [np.repeat(array[None], count, axis=0) for array in one]
-        return type(one)(arrays[0][:, 0], *arrays[1:])  # t has one number for each class
+        return repeated(super()._initial(d, record), self._outputs())
 
     def _matrices(self) -> int:
         return super()._matrices() * self._outputs()
@@ -263,7 +259,7 @@ class Classifier(SecondOrder):
         return super()._numbers()
 
     def _prepare(self) -> tuple[Any, ...]:
-        if self._count() == 2:
+        if self._outputs() == 1:
             return super()._prepare()
         call = (tuple(self._state), self._numbers(), self._work)
         self._call = call  # but no _direct: the step is not for the whole state
