@@ -57,7 +57,7 @@ class ClassFigures(RunFigures):
 
     def learn(self, run: Replay) -> None:
         """Count a replay's learnt rows and add their losses; :meth:`skip` counts skipped rows."""
-        learnt = np.ones(len(run), dtype=bool)
+        learnt = np.ones(run.labels.size, dtype=bool)
         learnt[run.bad_rows] = False
         places = self.answers.places(run.labels[learnt])
         if not places.size:
