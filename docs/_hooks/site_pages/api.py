@@ -17,7 +17,7 @@ __all__ = ["MODULES", "files", "navigation", "public_names"]
 TOP = "Learners, files, errors"  # the group of all names of the package that are in no other
 GROUPS = {
     "Replays, certificates, reports": (
-        *("replay", "Replay", "BankReplay", "report", "certificate", "Certificate"),
+        *("replay", "Replay", "BankReplay", "ClassReplay", "report", "certificate", "Certificate"),
         *("Certified", "regret_plot"),
     ),
     "Filters": ("Filter", "FilterReplay", "filter_replay"),
