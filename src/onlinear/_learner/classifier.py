@@ -68,7 +68,12 @@ class Classifier(SecondOrder):
         return listed, range(len(listed)) if many and listed else self._codes
 
     def _label(self, y: Any) -> float:
-        return class_labels.code(type(self).__name__, y, *self._how_coded(), soft=self._soft)
+        try:
+            return class_labels.code(type(self).__name__, y, *self._how_coded(), soft=self._soft)
+        except ValueError:
+            if self.on_bad == "skip":
+                return nan
+            raise
 
     def _labels(self, y: Any, rows: int) -> np.ndarray:
         return class_labels.codes(
