@@ -74,8 +74,7 @@ def ours(make: Callable[..., ol.Learner], *, standardized: bool = False) -> Run:
         else:
             X = scaled(stream, ones=True)
         probable = model._loss == losses.Logistic()
-        y = stream.y if probable else 2 * stream.y - 1
-        predictions = ol.replay(model, X, y).predictions
+        predictions = ol.replay(model, X, stream.y).predictions
         return Outcome(predictions > 0.5 * probable, predictions if probable else None)
 
     return run
@@ -197,6 +196,10 @@ def grid(name: str, *values: Any, **others: Any) -> tuple[Settings, ...]:
     return tuple({**others, name: value} for value in values)
 
 
+def perceptron(r: float = 1.0) -> ol.Learner:
+    return ol.AROW(r=r, margin=0.0)
+
+
 def gd(eta: float = 0.1) -> ol.Learner:
     return ol.GD(eta=eta, loss=losses.Logistic())
 
@@ -205,8 +208,15 @@ def pnorm(eta: float = 0.01, p: float = 4.0) -> ol.Learner:
     return ol.PNorm(eta=eta, p=p, loss=losses.Logistic())
 
 
-RATES = (0.001, 0.01, 0.1, 1.0)
+DRIFTS = grid("c", 1e5, 1e4, 1e3, 100.0, 10.0)
 CONTENDERS = (
+    Contender("Standardized(LogisticLASER())", ours(ol.LogisticLASER, standardized=True), DRIFTS),
+    Contender("LogisticLASER()", ours(ol.LogisticLASER), DRIFTS),
+    Contender(
+        "Standardized(AROW())", ours(ol.AROW, standardized=True), grid("r", 0.1, 10.0, 100.0)
+    ),
+    Contender("AROW()", ours(ol.AROW), grid("r", 0.1, 10.0, 100.0)),
+    Contender("AROW(margin=0)", ours(perceptron), grid("r", 0.1, 10.0, 100.0)),
     Contender("GD(eta=.1), log loss", ours(gd), grid("eta", 0.001, 0.01, 0.3, 1.0, 3.0)),
     Contender(
         "PNorm(p=4, eta=.01), log loss",

@@ -32,10 +32,10 @@ KERNELS: list[Any] = [ol.kernels.RBF(), ol.kernels.Linear(), ol.kernels.Polynomi
 
 
 def _stream(rows: int, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows in every learner's domain: 0 ≤ x, ‖x‖ ≤ 1, 0 ≤ y ≤ 1."""
+    """Return rows in every learner's domain: 0 ≤ x, ‖x‖ ≤ 1, labels 0 and 1."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(rows, width)) / width
-    return X, np.clip(X.sum(axis=1), 0.0, 1.0)
+    return X, np.arange(rows) % 2.0
 
 
 def workload() -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -1,5 +1,8 @@
 """Units: a standardised learner sees its whole history in the present ones, exactly."""
 
+import pickle
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -243,3 +246,39 @@ def test_what_it_began_with_stays():
             model.predict_one(X[0])
         model.set_params(learner=ol.LASER(), intercept=True)
     assert np.isfinite(model.predict_one(X[0]))
+
+
+@pytest.mark.parametrize(
+    "inner", [partial(ol.LogisticLASER, c=100.0), ol.AROW], ids=["LogisticLASER", "AROW"]
+)
+def test_several_classes_are_learnt_as_by_a_learner_for_each(inner, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) * [1.0, 100.0, 0.01] + [0.0, 50.0, 0.0]
+    places = rng.integers(3, size=300)
+    labels = np.array(["ant", "bee", "cat"])[places]
+    model = ol.Standardized(inner(classes=("ant", "bee", "cat")))
+    run = ol.replay(model, X, labels, engine="rank-one")
+    alone = [ol.Standardized(inner()) for _ in range(3)]
+    numbers = np.column_stack(
+        [
+            ol.replay(each, X, (places == k) * 1, engine="rank-one").predictions
+            for k, each in enumerate(alone)
+        ]
+    )
+    if run.probabilities:
+        numbers /= numbers.sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(run.predictions, numbers)
+    for k, each in enumerate(alone):
+        np.testing.assert_array_equal(model.coef_[k], each.coef_)
+        assert model.intercept_[k] == pytest.approx(each.intercept_, rel=1e-9)
+    one_by_one = ol.Standardized(inner(classes=("ant", "bee", "cat")))
+    for x, label in zip(X, labels, strict=True):
+        one_by_one.learn_one(x, label)
+    model.save(tmp_path / "m.onl")
+    for other in (one_by_one, ol.load(tmp_path / "m.onl"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    before = model.predict(X)
+    X[7, 1] = np.nan
+    with pytest.raises(ValueError, match="row 7"):
+        ol.replay(model, X, labels)
+    np.testing.assert_array_equal(model.predict(X[:7]), before[:7])

@@ -3,15 +3,17 @@
 import math
 from collections import namedtuple
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from onlinear._engine.status import FINE, OVERFLOW
 from onlinear._engine.step import Step
+from onlinear._engine.tables import Rows
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.classifier import Classifier
+from onlinear._learner.one_versus_rest import repeated, rounds_of_many
 from onlinear._learner.parameters import Nested
 from onlinear._numerics.linalg import kernel, scale
 from onlinear._updates.units import check_units, copy_back, express, keep_copy, measure, move, moved
@@ -121,8 +123,8 @@ class Standardized(Nested, Learner):
     learner : Learner
         A learner that has learnt nothing: Ridge, AAR, RLS, CRRLS, AROWR, ARCOR, WEMM, LASER, ONS,
         CIRR, OSLOG, AROW or LogisticLASER. With a classifier (one of the last two), predictions are
-        margins or probabilities of the second class. The parameter ``on_bad`` of ``learner`` is
-        ignored.
+        margins or probabilities of the second class; with more than two classes, of each class. The
+        parameter ``on_bad`` of ``learner`` is ignored.
     intercept : bool, default True
         Whether to fit an intercept. Without an intercept, columns are not centred, and are divided
         by the root of their mean square.
@@ -158,7 +160,6 @@ class Standardized(Nested, Learner):
                 "Standardized needs a second-order learner, one of Ridge, AAR, RLS, CRRLS, AROWR, "
                 f"ARCOR, WEMM, LASER, ONS, CIRR, OSLOG, AROW and LogisticLASER, got {got}"
             )
-        learner._check_one("Standardized")
         if learner._state is not None:
             raise ValueError(
                 "Standardized needs a learner that has learnt nothing, got "
@@ -183,6 +184,13 @@ class Standardized(Nested, Learner):
         """Learn the label of one row, a vector or a sparse 1 × d matrix."""
         super().learn_one(x, self._label(y) if isinstance(self.learner, Classifier) else y)
 
+    def _outputs(self) -> int:
+        return self._inner()._outputs()
+
+    def _replayed(self, *results: np.ndarray) -> Any:
+        """Return the result of a replay with more than two classes."""
+        return cast(Classifier, self.learner)._replayed(*results)
+
     def _first(self) -> int:
         return int(choice(self, "intercept", (True, False)))
 
@@ -197,7 +205,8 @@ class Standardized(Nested, Learner):
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
         inner = self._inner()
         own = inner.algorithm.init(inner._params(), d + self._first())
-        return _fields(type(own))(*own, *np.zeros((len(UNITS), d)))
+        one = _fields(type(own))(*own, *np.zeros((len(UNITS), d)))
+        return repeated(one, inner._outputs())
 
     def _params(self) -> tuple[Any, ...]:
         inner = self._inner()
@@ -207,15 +216,17 @@ class Standardized(Nested, Learner):
 
     def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
         super()._begin(d, record, own=own)
-        self._begun_with = type(self.learner), self._first()
+        self._begun_with = type(self.learner), self._first(), self._outputs()
 
     def _numbers(self) -> tuple[Any, ...]:
         numbers = super()._numbers()
-        if self._state is not None and self._begun_with != (type(self.learner), self._first()):
-            kind, first = self._begun_with
+        now = type(self.learner), self._first(), self._outputs()
+        if self._state is not None and self._begun_with != now:
+            kind, first, count = self._begun_with
+            many = f" and {count} classes" if count > 1 else ""
             raise ValueError(
                 f"Standardized needs the learner and intercept it began with, {kind.__name__} and "
-                f"intercept={bool(first)}, got {type(self.learner).__name__} and "
+                f"intercept={bool(first)}{many}, got {self.learner!r} and "
                 f"intercept={self.intercept} (fit starts over)"
             )
         return numbers
@@ -224,9 +235,45 @@ class Standardized(Nested, Learner):
         return 4 + 2 * self._inner()._matrices()
 
     def _prepare(self) -> tuple[Any, ...]:
+        if self._outputs() > 1:
+            self._call = tuple(self._state), self._numbers(), self._work
+            return self._call  # but no _direct: the step is not for the whole state
         call = super()._prepare()
         self.__dict__["_one"] = self._step.one  # differs between instances of the class
         return call
+
+    # --- more than two classes ----------------------------------------------------------------
+
+    def _rounds(
+        self,
+        step: Step,
+        X: np.ndarray | Rows,
+        y: np.ndarray,
+        learn: bool,
+        *rest: Any,
+        in_bulk: bool = False,
+        noticed: Any = None,
+    ) -> tuple[np.ndarray, list[int]]:
+        if self._outputs() == 1:
+            return super()._rounds(step, X, y, learn, *rest, in_bulk=in_bulk, noticed=noticed)
+        codes = cast(Classifier, self.learner)._codes
+        return rounds_of_many(
+            *(self, codes, step, X, y, learn, *rest), in_bulk=in_bulk, noticed=noticed
+        )
+
+    @atomic
+    def _predict_one(self, x: Any) -> float:
+        if self._outputs() == 1:
+            return super()._predict_one(x)
+        numbers = Classifier._numbers_one(cast(Classifier, self), x)
+        return math.nan if np.isnan(numbers).any() else float(numbers.argmax())
+
+    @atomic
+    def _learn_one(self, x: Any, y: Any) -> None:
+        if self._outputs() == 1:
+            super()._learn_one(x, y)
+        else:
+            Classifier._learn_one(cast(Classifier, self), x, y)
 
     def _to_plain(self) -> dict[str, Any]:
         inner = self._inner()
@@ -253,18 +300,27 @@ class Standardized(Nested, Learner):
 
     def _slopes(self) -> np.ndarray:
         state = self._learnt()
-        w = state.w[self._first() :]
+        w = state.w[..., self._first() :]
         return np.asarray(np.divide(w, state.scale, out=np.zeros_like(w), where=state.scale > 0))
 
     @property
     @atomic
     def coef_(self) -> np.ndarray:
-        """The weights of the columns, in their original units, before any shrinking."""
+        """The weights of the columns, in their original units, before any shrinking.
+
+        With more than two classes, there is a row for each class.
+        """
         return self._slopes()
 
     @property
     @atomic
-    def intercept_(self) -> float:
-        """The intercept, in the units of the labels; 0 if no intercept is fitted."""
+    def intercept_(self) -> Any:
+        """The intercept, in the units of the labels; 0 if no intercept is fitted.
+
+        With more than two classes, there is an intercept for each class.
+        """
         state = self._learnt()
+        if self._outputs() > 1:
+            products = np.sum(self._slopes() * state.centre, axis=1)
+            return (state.w[:, 0] - products) * self._first()
         return float(state.w[0] - self._slopes() @ state.centre) if self._first() else 0.0

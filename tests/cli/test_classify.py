@@ -286,7 +286,7 @@ def test_standard_input_is_answered_row_by_row(data):
             "than 100 classes",
         ),
         (["same.csv", *TASK, *GD], 2, "has only one class, 'ham': list all that may come"),
-        (["three.csv", *TASK, *GD], 2, "the target has 3: eggs, ham, spam"),
+        (["three.csv", *TASK, *GD], 2, "the target has 3 (eggs, ham, spam): use"),
         (["mails.csv", "-t", "y", "--task", "regress", "--classes", "a,b"], 2, "--classes needs"),
         (["mails.csv", *TASK, "-m", "gd:loss=logistics"], 2, "did you mean logistic?"),
         (["mails.csv", *TASK, "-m", "gd:loss=huber(x)"], 2, "loss=huber(x): Huber needs"),
@@ -350,3 +350,110 @@ def test_inspect_shows_the_classes(data):
     assert 0.5 < shown["accuracy"] < 1
     assert 0 < shown["log loss"] < 0.7
     assert "run: classes: spam" in CliRunner().invoke(app, ["inspect", "m.onl"]).output
+
+
+# --- classifiers ------------------------------------------------------------------------------
+
+
+def three(rows=400):
+    """Return rows in odd units, and one of three classes for each."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((rows, 3))
+    places = (X + 0.3 * rng.standard_normal((rows, 3))).argmax(axis=1)
+    return X * [1.0, 100.0, 0.01] + [0.0, 50.0, 0.0], places
+
+
+@pytest.mark.parametrize("model", ["logisticlaser", "arow"])
+def test_two_classes_are_predicted_by_a_standardized_classifier(data, model):
+    X, spam = stream()
+    said = run("mails.csv", "-t", "y", "-m", model, "-o", "out.csv", "--state", "m.onl")
+    made = ol.LogisticLASER() if model == "logisticlaser" else ol.AROW()
+    replay = ol.replay(ol.Standardized(made), X, spam)
+    out = written()
+    assert out["P(spam)" if model == "logisticlaser" else "margin"] == replay.predictions.tolist()
+    assert f"accuracy {replay.accuracy:.4g}" in said
+    kept = ol.load("m.onl")
+    assert kept.learner.classes == ("ham", "spam")
+
+
+def test_the_default_is_logistic_regression_on_standardized_features(data):
+    said = run("mails.csv", *TASK)
+    assert said.startswith("Standardized(learner=LogisticLASER(classes=('ham', 'spam'))): 400 rows")
+    assert "weights that moved" not in said or "effect on" in said
+
+
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+@pytest.mark.parametrize("model", ["logisticlaser:c=100", "arow"])
+def test_several_classes_have_a_probability_or_margin_each(data, model, raw):
+    X, places = three()
+    names = ("ant", "bee", "cat")
+    labels = [names[place] for place in places]
+    (data / "three.csv").write_text(lines_of(X, labels))
+    said = run("three.csv", *TASK, "-m", model, *raw, "-o", "out.csv")
+    probable = model.startswith("logistic")
+    made = ol.LogisticLASER(c=100.0) if probable else ol.AROW()
+    made.classes = names
+    replay = ol.replay(made if raw else ol.Standardized(made), X, labels, engine="rank-one")
+    out = written()
+    word = "P" if probable else "margin"
+    assert list(out) == ["row", "prediction", *(f"{word}({name})" for name in names), "label"]
+    scores = np.column_stack([out[f"{word}({name})"] for name in names])
+    assert scores.tolist() == replay.predictions.tolist()
+    assert out["prediction"] == [names[k] for k in scores.argmax(axis=1)]
+    assert f"accuracy {metrics.accuracy_score(labels, out['prediction']):.4g}" in said
+    if probable:
+        loss = metrics.log_loss(labels, scores, labels=names)
+        assert f"log loss {loss:.4g}, " in said
+        counts = np.cumsum(places[:, None] == np.arange(3), axis=0) - (
+            places[:, None] == np.arange(3)
+        )
+        shares = (counts + 1 / 3) / (np.arange(400)[:, None] + 1)
+        relative = loss / metrics.log_loss(labels, shares, labels=names)
+        assert f"{relative:.4g} times that of predicting the shares so far" in said
+    most = max(names, key=labels.count)
+    assert f"the most frequent class, {most}, has a share of {labels.count(most) / 400:.4g}" in said
+
+
+def test_a_run_of_several_classes_that_is_resumed_gives_the_same_bytes(data):
+    X, places = three()
+    lines = lines_of(X, places).splitlines(keepends=True)
+    (data / "three.csv").write_text("".join(lines))
+    said = run("three.csv", *TASK, "-o", "whole.csv", "--classes", "2,0,1")
+    options = ("three.csv", *TASK, "--classes", "2,0,1", "-o", "out.csv", "--state", "m.onl")
+    for rows in (1, 120, 121, 400):
+        (data / "three.csv").write_text("".join(lines[: 1 + rows]))
+        again = run(*options, "--resume")
+    assert (data / "out.csv").read_bytes() == (data / "whole.csv").read_bytes()
+    assert again.splitlines()[1:5] == said.splitlines()[1:5]
+    assert ol.load("m.onl").learner.classes == (2, 0, 1)
+    shown = json.loads(CliRunner().invoke(app, ["inspect", "m.onl", "--json"]).output)
+    assert shown["run"]["classes"] == {str(k): int(np.sum(places == k)) for k in (2, 0, 1)}
+    said = run(*options[:-2], "--report", "r.html", code=2)
+    assert "--report needs a target of numbers or of two classes" in said
+
+
+def test_a_model_goes_on_with_the_classes_it_has_learnt(data):
+    X, _ = stream()
+    run("mails.csv", *TASK, "--state", "m.onl")
+    (data / "next.csv").write_text(lines_of(X[:50], ["spam"] * 50))
+    run("next.csv", "-t", "y", "-m", "m.onl", "--task", "classify", "-o", "out.csv")
+    assert set(written()["label"]) == {"spam"}
+    words = "has learnt the classes ham, spam, not eggs, spam"
+    said = run("next.csv", *TASK, "-m", "m.onl", "--classes", "eggs,spam", code=1)
+    assert words in said
+
+
+def test_compare_knows_several_classes_and_labels_before_the_row(data):
+    X, places = three()
+    (data / "three.csv").write_text(lines_of(X, places))
+    result = CliRunner().invoke(app, ["compare", "three.csv", *TASK, "-m", "logisticlaser,arow"])
+    assert result.exit_code == 0, result.output
+    made = ol.Standardized(ol.LogisticLASER(classes=(0, 1, 2)))
+    replay = ol.replay(made, X, places, engine="rank-one")
+    mistakes, log_loss = result.output.split("by log loss")
+    assert f"{round(400 * (1 - replay.accuracy))}" in mistakes
+    assert f"{replay.log_loss:.4f}"[:5] in log_loss
+    result = CliRunner().invoke(app, ["compare", "mails.csv", *TASK])
+    assert result.exit_code == 0, result.output
+    assert "1 lag" in result.output
+    assert "AROW(" in result.output

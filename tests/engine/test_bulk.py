@@ -21,9 +21,11 @@ SETTINGS: dict[str, list[dict]] = {
         {"r": 0.1, "q": 1.5, "radius": 1.5},
         {"q": np.inf},
     ],
+    "AROW": [{}, {"r": 0.3, "b": 2.0, "margin": 0.0}],
     "AROWR": [{}, {"r": 0.3, "b": 2.0}],
     "CRRLS": [{}, {"forgetting": 0.9, "reset_every": 7}, {"forgetting": 1.0, "reset_every": 2}],
     "LASER": [{}, {"b": 3.0, "c": 2.0, "shrink": False, "clip": 0.7}, {"c": np.inf}],
+    "LogisticLASER": [{}, {"b": 3.0, "c": 2.0, "reach": 9.0}],
     "ONS": [{}, {"gamma": 0.2, "epsilon": 3.0, "radius": 0.5}, {"radius": 0.9}],
     "RLS": [{}, {"forgetting": 0.9, "b": 0.2}, {"forgetting": 1.0}, {"forgetting": 0.3}],
     "Ridge": [{}, {"b": 0.05, "clip": 0.8}],
@@ -36,11 +38,19 @@ every_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:
     name, params = case
+    if name == "AROW":
+        params = {**params, "classes": (0, 1)}
     return ol.LEARNERS[name](**{**params, **more})
+
+
+def labels_of(case, y):
+    """Return labels that the learner of a case takes; what is not finite stays so."""
+    return np.where(np.isfinite(y), y > 0.5, y) if case[0] == "AROW" else y
 
 
 def both(case, X, y, **more):
     """Return the model and run of each engine."""
+    y = labels_of(case, y)
     one, bulk = make(case, **more), make(case, **more)
     return (
         (one, ol.replay(one, X, y, engine="rank-one")),
@@ -64,7 +74,7 @@ def nudged(case, X, y, **more):
     """Return the figures row by row, every entry of X moved by its last bit, up or down."""
     last_bit = np.random.default_rng(0).choice([-1.0, 1.0], size=X.shape) * 2.0**-52
     model = make(case, **more)
-    run = ol.replay(model, X * (1.0 + last_bit), y, engine="rank-one")
+    run = ol.replay(model, X * (1.0 + last_bit), labels_of(case, y), engine="rank-one")
     return figures(model, run)
 
 

@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from table import CASES, IDS, make, same_bits, state, stream_of
+from table import CASES, IDS, make, number, of_classes, same_bits, state, stream
 
 import onlinear as ol
 from onlinear._engine.loops import BLOCK, WORTH_A_COPY
@@ -47,7 +47,7 @@ def row_by_row(model, X, y):
     predictions = np.full(len(X), np.nan)
     for i, x in enumerate(X):
         with contextlib.suppress(ValueError):
-            predictions[i] = model.predict_one(x)
+            predictions[i] = number(model, x)
         with contextlib.suppress(ValueError):
             model.learn_one(x, y[i])
     return predictions
@@ -56,7 +56,7 @@ def row_by_row(model, X, y):
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_a_table_with_extreme_rows_gives_the_bits_of_single_rounds(case, family):
-    X, y = stream_of(case, ROWS)
+    case, X, y = of_classes(case, *stream(ROWS))
     rng = np.random.default_rng(1)
     at = np.sort(rng.choice(ROWS - 2, size=5, replace=False))
     at[:2] = BLOCK - 1, BLOCK + WORTH_A_COPY  # the last row of a block; within the next one

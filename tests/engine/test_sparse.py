@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sparse_rows import Foreign, holes, same, wide
-from table import CASES, IDS, make, state
+from table import CASES, IDS, make, number, numbers, state
 
 import onlinear as ol
 from onlinear._engine import step
@@ -24,7 +24,7 @@ ROWS = 40
 
 @every_case
 def test_sparse_rows_give_what_dense_rows_give(case):
-    X, y = holes()
+    X, y = holes(case=case)
     S, dense, model = sparse.csr_array(X), make(case), make(case)
     same(model, ol.replay(model, S, y).predictions, ol.replay(dense, X, y).predictions)
     same(model, model._record, dense._record)
@@ -36,18 +36,18 @@ def test_sparse_rows_give_what_dense_rows_give(case):
 
 @every_case
 def test_every_way_of_running_sparse_rows_gives_the_same_bits(case, tmp_path):
-    X, y = holes()
+    X, y = holes(case=case)
     S, half = sparse.csr_array(X), ROWS // 2
     whole = make(case)
     expected = ol.replay(whole, S, y).predictions
     singly, predictions = make(case), []
     for i in range(ROWS):
-        predictions.append(singly.predict_one(S[[i]]))
+        predictions.append(number(singly, S[[i]]))
         singly.learn_one(S[[i]], y[i])
     assert predictions == expected.tolist()
     assert state(singly) == state(whole)
     tables = whole._for_tables()
-    assert [tables.predict_one(S[[i]]) for i in range(ROWS)] == whole.predict(S).tolist()
+    assert [number(tables, S[[i]]) for i in range(ROWS)] == numbers(whole, S).tolist()
     resumed = make(case).fit(S[:half], y[:half])
     resumed.save(tmp_path / "model.onl")
     resumed = ol.load(tmp_path / "model.onl").partial_fit(S[half:], y[half:])
@@ -65,7 +65,7 @@ def test_the_learners_that_are_local():
 @every_case
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_bad_number_is_named_and_changes_nothing(case, bad):
-    X, y = holes()
+    X, y = holes(case=case)
     S = sparse.csr_array(X)
     model = make(case).fit(S[:20], y[:20])
     before = state(model)
@@ -83,7 +83,7 @@ def test_a_bad_number_is_named_and_changes_nothing(case, bad):
     with pytest.raises(ValueError, match=rf"{shown} in this row"):
         model.learn_one(S[[9]], bad)
     with pytest.raises(ValueError, match=rf"{shown} in this row, column 3"):
-        model.predict_one(S_bad[[7]])
+        number(model, S_bad[[7]])
     with pytest.raises(ValueError, match=shown):
         model.fit(S_bad, y)
     assert state(model) == before
@@ -97,7 +97,7 @@ def test_a_bad_number_is_named_and_changes_nothing(case, bad):
 
 @every_case
 def test_bad_rows_can_be_skipped_and_are_counted(case):
-    X, y = holes()
+    X, y = holes(case=case)
     X_bad, y_bad = X.copy(), y.copy()
     X_bad[[3, 30], 1] = np.nan
     y_bad[[6, 30]] = np.inf
@@ -108,7 +108,7 @@ def test_bad_rows_can_be_skipped_and_are_counted(case):
     run = ol.replay(model, S_bad, y_bad)
     predictions = []
     for i in range(ROWS):
-        predictions.append(singly.predict_one(S_bad[[i]]))
+        predictions.append(number(singly, S_bad[[i]]))
         singly.learn_one(S_bad[[i]], y_bad[i])
     assert run.bad_rows.tolist() == [3, 6, 30]
     assert run.predictions[good].tobytes() == expected.tobytes()

@@ -76,7 +76,7 @@ def test_accounts_kept_in_a_thread_give_the_same_story():
 def test_every_learner_has_a_story_and_predicts_as_in_a_replay(case):
     X, y = stream_of(case, 40)
     story = Story(make(case), NAMES, "y")
-    run = story.replay(X, y, 0)
+    run = story.replay(X, make(case)._labels(y, 40), 0)
     alone = ol.replay(make(case), X, y, engine="rank-one")
     assert run.predictions.tobytes() == alone.predictions.tobytes()
     np.testing.assert_allclose(story.curves.table[:, LOSS], alone.cumulative_loss, rtol=1e-12)

@@ -108,10 +108,10 @@ def grow_certain_at_once(state, x, e, v, chi, r, u):
     return rule
 
 
-def answer_backwards(kappa, m, chi, y, bare):
+def answer_backwards(kappa, m, chi, y):
     """The weights move away from the label."""
-    prediction, h, k = _shrunk_activation.answer(kappa, m, chi, y, bare)
-    return prediction, h, -k
+    a, rest, h, k = _shrunk_activation.answer(kappa, m, chi, y)
+    return a, rest, h, -k
 
 
 def observe_too_much(S, x, v, chi, r, u):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from table import stream
+from table import stream_of
 
 import onlinear as ol
 
@@ -13,9 +13,9 @@ either_way = pytest.mark.parametrize(
 )  # with a sparse step, and without
 
 
-def holes(rows=40, seed=0):
+def holes(rows=40, seed=0, case=("", {})):
     """Return a stream in which half of the entries, and rows 0, 5 and the last, are zero."""
-    X, y = stream(rows, seed=seed)
+    X, y = stream_of(case, rows, seed=seed)
     X[np.random.default_rng(seed).random(X.shape) < 0.5] = 0.0
     X[[0, 5, -1]] = 0.0
     return X, y

@@ -145,6 +145,14 @@ def stream_of(case: tuple[str, dict], rows: int, d: int = 5, seed: int = 0):
     return X, (y > np.median(y)).astype(float) if case[0] == "AROW" else y
 
 
+def of_classes(case: tuple[str, dict], X: np.ndarray, y: np.ndarray):
+    """Return the case with declared classes, and labels of them, if its learner is a classifier."""
+    name, params = case
+    if name not in ("AROW", "LogisticLASER"):
+        return case, X, y
+    return (name, {**params, "classes": (0, 1)}), X, (y > np.median(y)).astype(float)
+
+
 def number(model: ol.Learner, x) -> float:
     """Return the number that a learner predicts, also where predict_one returns a class."""
     return model._number_one(x)

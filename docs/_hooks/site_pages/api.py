@@ -17,8 +17,8 @@ __all__ = ["MODULES", "files", "navigation", "public_names"]
 TOP = "Learners, files, errors"  # the group of all names of the package that are in no other
 GROUPS = {
     "Replays, certificates, reports": (
-        *("replay", "Replay", "BankReplay", "Calibration", "report", "certificate"),
-        *("Certificate", "Certified", "regret_plot"),
+        *("replay", "Replay", "BankReplay", "ClassReplay", "Calibration", "report"),
+        *("certificate", "Certificate", "Certified", "regret_plot"),
     ),
     "Filters": ("Filter", "FilterReplay", "filter_replay"),
     "Many models, delayed labels": ("Bank", "Keyed", "KeyStatistics", "Late", "LateCounts"),

@@ -119,11 +119,12 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
         if line.get_color() == "black":
             line.set_color(INK)
     loss = float(proof.loss[-1])
-    ends = {"best fixed": float(ol.hindsight.best_fixed(X, y)[-1])}
+    square = proof.run.loss == ol.losses.Square()
+    ends = {"best fixed": float(ol.hindsight.best_fixed(X, y)[-1])} if square else {}
     ends |= {name: float(curve[-1]) for name, curve in also.items()}
     ceiling = float(proof.ceiling[-1])
     highest = max([*ends.values(), ceiling if np.isfinite(ceiling) else 0.0])
-    if highest > BEYOND * loss or min(ends.values()) * BEYOND < loss:
+    if highest > BEYOND * loss or min(ends.values(), default=loss) * BEYOND < loss:
         axes.set_yscale("log")
         axes.set_ylim(bottom=min(loss, *ends.values()) / 100)
     shown = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -138,7 +139,9 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
     axes.grid(alpha=0.5)
     others = "; ".join(f"{name} {_number(end)}" for name, end in ends.items())
     others = others.replace("best fixed", "best fixed, in hindsight,", 1)
-    said = f"{words}. Total squared loss: **{proof.learner} {_number(loss)}**; {others}."
+    what = "squared loss" if square else f"loss by `{proof.run.loss!r}`"
+    said = f"{words}. Total {what}: **{proof.learner} {_number(loss)}**"
+    said += f"; {others}." if others else "."
     if proof.failed is None:
         return (
             f"{said} The theorem's ceiling is {_number(ceiling)}, {ceiling / loss:.1f} times the "

@@ -70,6 +70,19 @@ def _sparse(model: ol.Learner, rows: int = 500, d: int = 40, few: int = 3) -> Sc
     return Scene(model, X, y, words, {"AAR": ridge})
 
 
+def _classes(model: ol.Learner, rows: int = 2000, d: int = 6, degrees: float = 0.0) -> Scene:
+    """Return a stream of two classes, with some wrong labels, whose boundary may turn."""
+    X, y = ol.streams.rotating(rows, d, degrees)
+    rng = np.random.default_rng(0)
+    labels = (y > 0) ^ (rng.uniform(size=rows) < 0.1)
+    turns = f"turns by {degrees:g}° per row" if degrees else "is fixed"
+    words = (
+        f"{rows:,} rows of {d} features in two classes, whose boundary {turns}; a tenth of the "
+        "labels are wrong"
+    )
+    return Scene(model, X, labels * 1.0, words)
+
+
 def _simplex(model: ol.Learner, rows: int = 2000, d: int = 40, *, signs: bool = False) -> Scene:
     """Return a stream with few nonzero weights, whose absolute values sum to 1."""
     rng = np.random.default_rng(0)
@@ -116,6 +129,7 @@ WAVE = ol.kernels.RBF(gamma=2.0)
 SCENES: dict[str, Callable[[], Scene]] = {
     "AAR": lambda: _still(ol.AAR()),
     "ARCOR": lambda: _switching(ol.ARCOR(r=0.3, radius=1.0, q=1.5)),
+    "AROW": lambda: _classes(ol.AROW(b=0.1)),
     "AROWR": lambda: _still(ol.AROWR(r=0.5)),
     "Auto": lambda: _odd_units(ol.Auto()),
     "CIRR": lambda: _sparse(ol.CIRR(a=5.0)),
@@ -132,6 +146,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
     ),
     "KernelWEMM": lambda: _curved(ol.KernelWEMM(WAVE, b=1.1)),
     "LASER": lambda: _turning(ol.LASER(c=30.0, shrink=False)),
+    "LogisticLASER": lambda: _classes(ol.LogisticLASER(b=0.1, c=30.0), degrees=0.1),
     "NLMS": lambda: _turning(ol.NLMS()),
     "OGD": lambda: _turning(ol.OGD(eta=0.02)),
     "ONS": lambda: _still(ol.ONS(gamma=0.05, radius=1.0)),

@@ -11,9 +11,10 @@ from onlinear._cli.errors import UsageError
 from onlinear._cli.target_classes import Classes
 from onlinear._learner.base import Learner
 from onlinear._learner.class_measures import TwoClasses, classes_of, has_probabilities
+from onlinear._learner.probability_classifier import ProbabilityClassifier
+from onlinear.losses import Logistic
 
 __all__ = ["Answers", "ClassAnswers", "NumberAnswers", "answers_of"]
-
 
 SPECIAL = ',"\r\n'  # a name with one of these is quoted in a CSV
 
@@ -22,7 +23,7 @@ class Answers(Protocol):
     """How labels are given to a learner, and how its predictions are written."""
 
     @property
-    def header(self) -> list[str]:
+    def header(self) -> tuple[str, ...]:
         """The names of the columns that :meth:`columns` returns."""
         ...
 
@@ -31,13 +32,16 @@ class Answers(Protocol):
         """Which texts pyarrow's ``write_csv`` quotes."""
         ...
 
-    @property
-    def unknown(self) -> float:
-        """The prediction of a learner that knows nothing."""
+    def labels(self, y: np.ndarray) -> np.ndarray:
+        """Return labels as the learner's step takes them."""
         ...
 
-    def labels(self, y: np.ndarray) -> np.ndarray:
-        """Return labels as the learner takes them."""
+    def unknown(self, rows: int) -> np.ndarray:
+        """Return the predictions of a learner that knows nothing."""
+        ...
+
+    def finished(self, predictions: np.ndarray) -> np.ndarray:
+        """Return predictions to be written, given those of the learner's step."""
         ...
 
     def columns(self, predictions: np.ndarray, y: np.ndarray) -> list[pa.Array]:
@@ -48,24 +52,20 @@ class Answers(Protocol):
 class NumberAnswers:
     """The answers of a learner that predicts numbers."""
 
-    @property
-    def header(self) -> list[str]:
-        """The names of the columns that :meth:`columns` returns."""
-        return ["prediction", "label"]
-
-    @property
-    def quoting(self) -> str:
-        """Which texts pyarrow's ``write_csv`` quotes: none, since there are none."""
-        return "none"
-
-    @property
-    def unknown(self) -> float:
-        """The prediction of a learner that knows nothing."""
-        return 0.0
+    header: tuple[str, ...] = ("prediction", "label")
+    quoting = "none"
 
     def labels(self, y: np.ndarray) -> np.ndarray:
-        """Return labels as the learner takes them."""
+        """Return labels as the learner's step takes them."""
         return y
+
+    def unknown(self, rows: int) -> np.ndarray:
+        """Return the predictions of a learner that knows nothing."""
+        return np.zeros(rows)
+
+    def finished(self, predictions: np.ndarray) -> np.ndarray:
+        """Return predictions to be written, given those of the learner's step."""
+        return predictions
 
     def columns(self, predictions: np.ndarray, y: np.ndarray) -> list[pa.Array]:
         """Return predictions and labels as columns; NaNs become nulls."""
@@ -74,47 +74,108 @@ class NumberAnswers:
 
 @dataclass(frozen=True)
 class ClassAnswers:
-    """The answers of a learner that predicts one of two classes, by a probability or a margin."""
+    """The answers of a learner that predicts one of the classes ``names``.
+
+    A class is represented by its place in ``names``. ``probable`` says whether the learner predicts
+    probabilities; otherwise it predicts margins.
+    """
 
     names: tuple[str, ...]
-    two: TwoClasses
     probable: bool
 
     @property
-    def header(self) -> list[str]:
+    def header(self) -> tuple[str, ...]:
         """The names of the columns that :meth:`columns` returns."""
-        score = f"P({self.names[1]})" if self.probable else "margin"
-        return ["prediction", score, "label"]
+        return "prediction", *self._scores, "label"
+
+    @property
+    def _scores(self) -> list[str]:
+        """The names of the columns of probabilities or margins."""
+        return [f"P({name})" if self.probable else f"margin({name})" for name in self.names]
 
     @property
     def quoting(self) -> str:
         """Which texts pyarrow's ``write_csv`` quotes: all, if one of the names needs quotes."""
         return "needed" if any(c in name for name in self.names for c in SPECIAL) else "none"
 
-    @property
-    def unknown(self) -> float:
-        """The prediction of a learner that knows nothing."""
-        return self.two.boundary
-
     def labels(self, y: np.ndarray) -> np.ndarray:
-        """Return numbers of classes as the labels that the learner's loss has."""
-        labels = np.where(y == 1.0, self.two.positive, self.two.negative)
-        return np.where(np.isnan(y), np.nan, labels)
+        """Return labels as the learner's step takes them: for several classes, their places."""
+        return y
+
+    def places(self, labels: np.ndarray) -> np.ndarray:
+        """Return the places of the classes, given the labels that the learner's step takes."""
+        return labels
+
+    def unknown(self, rows: int) -> np.ndarray:
+        """Return the predictions of a learner that knows nothing."""
+        count = len(self.names)
+        return np.full((rows, count), 1.0 / count if self.probable else 0.0)
+
+    def finished(self, predictions: np.ndarray) -> np.ndarray:
+        """Return predictions to be written, given those of the learner's step."""
+        return ProbabilityClassifier._probabilities(predictions) if self.probable else predictions
 
     def chosen(self, predictions: np.ndarray) -> np.ndarray:
-        """Return the numbers of the predicted classes; NaN where nothing was predicted."""
-        return np.where(np.isnan(predictions), np.nan, predictions > self.two.boundary)
+        """Return the places of the predicted classes; NaN where nothing was predicted."""
+        missing = np.isnan(predictions).any(axis=1)
+        return np.where(missing, np.nan, np.nan_to_num(predictions).argmax(axis=1))
+
+    def log_losses(self, predictions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return −ln of the probability predicted for each class; NaN if there are only margins."""
+        if not self.probable:
+            return np.full(places.size, np.nan)
+        own = predictions[np.arange(places.size), np.nan_to_num(places).astype(np.intp)]
+        return np.asarray(-np.log(own))
 
     def columns(self, predictions: np.ndarray, y: np.ndarray) -> list[pa.Array]:
         """Return classes by name, and probabilities or margins, as columns; NaNs become nulls."""
         chosen, labels = (self._named(places) for places in (self.chosen(predictions), y))
-        return [chosen, array_of(predictions), labels]
+        scores = predictions.reshape(y.size, -1).T
+        return [chosen, *map(array_of, scores), labels]
 
     def _named(self, places: np.ndarray) -> pa.Array:
         missing = np.isnan(places)
         return pa.array(self.names, pa.string()).take(
             pa.array(np.where(missing, 0, places).astype(np.int64), mask=missing)
         )
+
+
+@dataclass(frozen=True)
+class BinaryAnswers(ClassAnswers):
+    """The answers of a learner that predicts one of two classes, by one number per row."""
+
+    two: TwoClasses
+
+    @property
+    def _scores(self) -> list[str]:
+        return [f"P({self.names[1]})" if self.probable else "margin"]
+
+    def labels(self, y: np.ndarray) -> np.ndarray:
+        """Return labels as the learner's step takes them, such as −1 and 1."""
+        labels = np.where(y == 1.0, self.two.positive, self.two.negative)
+        return np.where(np.isnan(y), np.nan, labels)
+
+    def places(self, labels: np.ndarray) -> np.ndarray:
+        """Return the places of the classes, given the labels that the learner's step takes."""
+        return np.where(np.isnan(labels), np.nan, labels > self.two.boundary)
+
+    def unknown(self, rows: int) -> np.ndarray:
+        """Return the predictions of a learner that knows nothing."""
+        return np.full(rows, self.two.boundary)
+
+    def finished(self, predictions: np.ndarray) -> np.ndarray:
+        """Return predictions to be written: they are those of the learner's step."""
+        return predictions
+
+    def chosen(self, predictions: np.ndarray) -> np.ndarray:
+        """Return the places of the predicted classes; NaN where nothing was predicted."""
+        return np.where(np.isnan(predictions), np.nan, predictions > self.two.boundary)
+
+    def log_losses(self, predictions: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return −ln of the probability predicted for each class; NaN if there are only margins."""
+        if not self.probable:
+            return np.full(places.size, np.nan)
+        return Logistic().of_predictions(predictions, places)
 
 
 def answers_of(model: Learner, classes: Classes) -> Answers:
@@ -127,9 +188,13 @@ def answers_of(model: Learner, classes: Classes) -> Answers:
             f"--task classify needs a learner of classes, got {model!r}: use --model logisticlaser "
             "or arow, or give the learner a loss of classes, as in gd:loss=logistic"
         )
+    probable = has_probabilities(model._loss)
+    if model._outputs() > 1:
+        return ClassAnswers(classes.names, probable)
     if len(classes.names) > 2:
         listed = ", ".join(classes.names)
         raise UsageError(
-            f"{model!r} tells two classes apart, but the target has {len(classes.names)}: {listed}"
+            f"{model!r} tells two classes apart, but the target has {len(classes.names)} "
+            f"({listed}): use --model logisticlaser or arow"
         )
-    return ClassAnswers(classes.names, two, has_probabilities(model._loss))
+    return BinaryAnswers(classes.names, probable, two)

@@ -1,11 +1,12 @@
 """``onlinear compare``: run several learners on one stream, in constant memory."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
 import numpy as np
 
-from onlinear._cli.answers import answers_of
+from onlinear._cli.answers import Answers, ClassAnswers, NumberAnswers, answers_of
+from onlinear._cli.class_figures import class_figures
+from onlinear._cli.classifiers import take_classes
 from onlinear._cli.columns import Columns, LabelledRows, choose, read
 from onlinear._cli.contest_table import show
 from onlinear._cli.errors import DataError, printable
@@ -33,7 +34,6 @@ from onlinear._evaluation.report.recorder import COMPARED
 from onlinear._evaluation.report.running_sums import best_fixed
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear.hindsight import BestFixed
-from onlinear.losses import Logistic
 
 __all__ = ["compare_learners"]
 
@@ -65,6 +65,7 @@ def compare_learners(options: CompareOptions) -> None:
         classes=options.classes,
     )
     for runner in runners:
+        take_classes(runner.model, columns.classes)
         runner.answers = answers_of(runner.model, columns.classes)
     race = Race(source, columns, runners, skip=options.on_bad is OnBad.skip)
     race.run()
@@ -87,10 +88,17 @@ class Race:
     ) -> None:
         self.source, self.columns, self.skip = source, columns, skip
         self.runners = runners
+        names = columns.classes.names
+        self.plain: Answers = NumberAnswers()  # those of a predictor that knows nothing
         self.tally = RunFigures()
-        self._measures = 2 if columns.classes.names else 1  # how many losses a runner has
-        self._curves = Curves.none(self._measures * len(runners) + 1)
-        few = len(columns.names) <= COMPARED and self._measures == 1
+        if names:
+            self.plain = ClassAnswers(names, True)
+            self.tally = class_figures(self.plain)
+        # a runner has two losses of classes, one of numbers; after the runners' curves come the
+        # counts of the classes, or the best fixed predictor's loss
+        self._width = (2 if names else 1) * len(runners)
+        self._curves = Curves.none(self._width + (len(names) or 1))
+        few = len(columns.names) <= COMPARED and not names
         self._accounts = Ledger(BestFixed().account) if few else None
 
     def run(self) -> None:
@@ -124,16 +132,13 @@ class Race:
             numbers = first + np.arange(y.size, dtype=float)
             fixed = self._fixed(X, y)
             self._curves = self._curves.with_rows(0, numbers, np.column_stack([*losses, fixed]))
-            plain = exact(np.zeros(y.size), y)
-            if self.columns.classes.names:  # the running mean predicts the shares of the classes
-                plain = replace(plain, predictions=np.full(y.size, 0.5), loss=Logistic())
-            self.tally.learn(plain)
+            self.tally.learn(exact(self.plain.unknown(y.size), y))
 
     def _fixed(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the best fixed predictor's total loss; for classes, the number of second ones."""
-        if self.columns.classes.names:
-            before = self._curves.table[-1, -1] if self._curves.rows.size else 0.0
-            return np.asarray(before + np.cumsum(y))
+        """Return the best fixed predictor's total loss, or the number of rows of each class."""
+        if names := self.columns.classes.names:
+            before = self._curves.table[-1, self._width :] if self._curves.rows.size else 0.0
+            return np.asarray(before + np.cumsum(y[:, None] == np.arange(len(names)), axis=0))
         self._accounts, fixed = best_fixed(self._accounts, X, y, every(y), intercept=True)
         return fixed
 
@@ -142,15 +147,14 @@ class Race:
 
         For classes there are two contests, by mistakes and by log loss.
         """
-        *losses, fixed = self._curves.table.T
+        losses, fixed = np.split(self._curves.table.T, [self._width])
         if not self.columns.classes.names:
-            best = {"best fixed": fixed} if self._accounts is not None else {}
+            best = {"best fixed": fixed[0]} if self._accounts is not None else {}
             return [self._contest("", SQUARED_LOSS, losses, best)]
-        rows = self._curves.rows + 1
-        usual = fixed if 2 * fixed[-1] <= rows[-1] else rows - fixed
-        best = {"most frequent class": usual}
+        most = int(fixed[:, -1].argmax())
+        best = {"most frequent class": self._curves.rows + 1 - fixed[most]}
         contests = [self._contest(", by mistakes", MISTAKES, losses[::2], best)]
-        if np.isfinite([loss[-1] for loss in losses[1::2]]).any():
+        if np.isfinite(losses[1::2, -1]).any():
             contests.append(self._contest(", by log loss", LOG_LOSS, losses[1::2], {}))
         return contests
 
@@ -158,7 +162,7 @@ class Race:
         self,
         title: str,
         measure: Measure,
-        losses: Sequence[np.ndarray],
+        losses: Iterable[np.ndarray],
         best: dict[str, np.ndarray],
     ) -> Contest:
         words = f"{self.tally.learnt:,} rows, {len(self.columns.names)} inputs"

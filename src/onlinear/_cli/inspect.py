@@ -90,6 +90,8 @@ def _learner(model: Learner) -> dict[str, Any]:
     found |= {"rounds": model.rounds_, "inputs": len(names)}
     try:
         weights = np.asarray(model.coef_, dtype=float)
+        if weights.ndim > 1:  # a row for each class
+            return found
         found["weights"] = dict(zip(names, weights.tolist(), strict=True))
     except (AttributeError, ValueError, TypeError):  # a kernel learner has no weights
         pass

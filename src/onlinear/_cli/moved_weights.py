@@ -71,7 +71,7 @@ class WeightSamples:
 
 def _has_effects(model: Learner, columns: int) -> bool:
     known = isinstance(model, Auto | Standardized) and model._state is not None
-    return known and columns <= MOST_WEIGHED
+    return known and columns <= MOST_WEIGHED and model._outputs() == 1
 
 
 def moved(kept: Regular, model: Learner, names: Sequence[str], target: str) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from onlinear._cli.answers import Answers, ClassAnswers, NumberAnswers
 from onlinear._cli.errors import UsageError
 from onlinear._cli.model_names import KINDS, learner
-from onlinear._evaluation.report.running_sums import Sums, running_right
+from onlinear._evaluation.report.running_sums import Sums, running
 from onlinear._learner.base import Learner
 from onlinear._learner.replay_result import Replay
 from onlinear.algorithms import Auto
@@ -45,7 +45,7 @@ class Runner:
     out: str = ""
     past: np.ndarray = field(default_factory=lambda: np.zeros(0))
     answers: Answers = field(default_factory=NumberAnswers)
-    right: float = 0.0
+    wrong: float = 0.0
 
     @property
     def name(self) -> str:
@@ -81,22 +81,22 @@ class Runner:
         if not isinstance(self.answers, ClassAnswers):
             self.sums, loss, _ = self.sums.with_rows(exact(predictions, y), every(y))
             return loss[:, None]
-        run = Replay(predictions, y, np.zeros(0, dtype=np.intp), self.model._loss)
-        before = self.sums.learnt + np.arange(1.0, y.size + 1.0)
-        self.sums, loss, _ = self.sums.with_rows(run, every(y))
-        right = running_right(self.right, run, every(y))
-        self.right = float(right[-1])
-        return np.column_stack([before - right, loss if self.answers.probable else loss * np.nan])
+        places = self.answers.places(y)
+        wrong = running(self.wrong, self.answers.chosen(predictions) != places)
+        loss = running(self.sums.lost, self.answers.log_losses(predictions, places))
+        self.wrong, self.sums = float(wrong[-1]), Sums(lost=float(loss[-1]))
+        return np.column_stack([wrong, loss])
 
     def _predicted(self, X: np.ndarray, y: np.ndarray, names: list[str], first: int) -> np.ndarray:
         """Predict and learn rows, with the last ``lags`` labels as features; return predictions."""
         without = int(self.lags > 0 and self.past.size == 0)  # the first row has no lags
         X, names = self._with_lags(X, y), [*names, *(f"y_{{t−{i + 1}}}" for i in range(self.lags))]
-        predictions = np.full(y.size, self.answers.unknown)
+        predictions = self.answers.unknown(y.size)
         if y.size > without:
             predictions[without:], _ = self.model._run_table(
                 X[without:], names, y[without:], learn=True, first=first + without
             )
+            predictions[without:] = self.answers.finished(predictions[without:])
         if self.lags:
             self.past = np.concatenate([self.past, y])[-self.lags :]
         return predictions

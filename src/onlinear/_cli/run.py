@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -161,7 +161,9 @@ class StreamRun:
         """Predict rows, and learn them if they have labels."""
         X, y = rows.X[piece], self.answers.labels(rows.y[piece])
         if learns:
-            return self.telling.replay(X, y, first)
+            run = self.telling.replay(X, y, first)
+            return replace(run, predictions=self.answers.finished(run.predictions))
         names = self.columns.names
         predictions, _ = self.model._run_table(X, names, y, learn=False, first=first)
+        predictions = self.answers.finished(predictions)
         return Replay(predictions, y, np.zeros(0, dtype=np.intp), self.model._loss)

@@ -2,9 +2,11 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
-from onlinear._cli.answers import answers_of
-from onlinear._cli.class_figures import figures_for
+from onlinear._cli.answers import ClassAnswers, answers_of
+from onlinear._cli.class_figures import ClassFigures, figures_for
+from onlinear._cli.classifiers import classes_known, take_classes
 from onlinear._cli.columns import Columns, choose, encoded, split
 from onlinear._cli.errors import CommandError, DataError, UsageError, printable
 from onlinear._cli.model_names import check_data, is_state_file, model, named, readings
@@ -61,16 +63,19 @@ def prepared(options: RunOptions) -> StreamRun:
             options.drop,
             options.one_hot,
             classify=classifies(options, [name]),
-            classes=options.classes,
+            classes=options.classes or _listed(classes_known(learner)),
         )
-        place, tally = START, figures_for(learner, columns.classes.names)
+        take_classes(learner, columns.classes)
         _check_names(learner, columns)
+        place, tally = START, figures_for(learner, answers_of(learner, columns.classes))
     else:
         _agree(options, kept)
         kept.columns.check(source)
         columns, tally, learner = kept.columns, kept.tally, kept.model
         place = kept.check(source)
     answers = answers_of(learner, columns.classes)
+    if isinstance(tally, ClassFigures) and isinstance(answers, ClassAnswers):
+        tally.answers = answers
     learner.on_bad = "skip" if options.on_bad is OnBad.skip else "raise"
     snapshot = Snapshot(_state(options), options.snapshot_rows, options.snapshot_seconds)
     snapshot.begin(tally.rows)
@@ -140,6 +145,7 @@ def _agree(options: RunOptions, kept: SavedRun) -> None:
         given = readings(named_model(options), options.param, options.standardize)
         for reading in given:
             reading.on_bad = kept.model.on_bad
+            take_classes(reading, columns.classes)
         began = repr(kept.model)
         known = began in map(repr, given)
         pairs.append(("--model", began if known else repr(given[0]), began))
@@ -154,6 +160,11 @@ def _shown(value: str | list[str] | None) -> str:
     if isinstance(value, list):
         value = ", ".join(value)
     return value or "nothing"
+
+
+def _listed(classes: list[Any]) -> str | None:
+    """Return the classes of a model as a user writes them; None if the model knows none."""
+    return ",".join(map(str, classes)) or None
 
 
 def _check_names(learner: Learner, columns: Columns) -> None:
@@ -183,6 +194,8 @@ def _telling(
 ) -> Telling:
     if options.report is None:
         return Plain(learner, columns.names, samples)
+    if learner._outputs() > 1:
+        raise UsageError("--report needs a target of numbers or of two classes")
     if kept is None:
         if learner._state is not None:
             raise UsageError("--report needs a run from its first row, not a trained model")

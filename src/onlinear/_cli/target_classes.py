@@ -28,6 +28,15 @@ class Classes(NamedTuple):
     names: tuple[str, ...] = ()
     text: bool = False
 
+    @property
+    def labels(self) -> tuple[str, ...] | tuple[float, ...] | tuple[bool, ...]:
+        """The classes as labels of a classifier: text, numbers, or False and True."""
+        if self.text:
+            return self.names
+        if set(self.names) == set(TRUTHS):
+            return tuple(name == TRUTHS[1] for name in self.names)
+        return tuple(int(v) if v.is_integer() else v for v in map(_value, self.names))
+
     def read(self, listed: str) -> list[str]:
         """Return the names in a list of classes, written as in ``names``."""
         found = listed.split(",")

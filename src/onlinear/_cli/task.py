@@ -3,6 +3,7 @@
 from onlinear._cli.errors import UsageError
 from onlinear._cli.model_names import KINDS, is_state_file
 from onlinear._cli.options import CompareOptions, RunOptions, Task
+from onlinear._learner.classifier import Classifier
 
 __all__ = ["classifies", "named_model"]
 
@@ -21,7 +22,7 @@ def classifies(options: RunOptions | CompareOptions, models: list[str]) -> bool:
 
 def _is_classifier(name: str) -> bool:
     kind = None if is_state_file(name) else KINDS.get(name.split(":")[0].lower())
-    return hasattr(kind, "predict_proba")
+    return kind is not None and issubclass(kind, Classifier)
 
 
 def named_model(options: RunOptions) -> str:

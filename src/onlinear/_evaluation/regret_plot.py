@@ -11,6 +11,7 @@ from onlinear._evaluation.certified import certificate
 from onlinear._learner.base import Learner
 from onlinear._validation import checks
 from onlinear.hindsight import best_fixed
+from onlinear.losses import SQUARED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +49,7 @@ def regret_plot(
         which is the upper bound on the loss (dashed).
     X, y : arrays or DataFrames, optional
         The stream on which learners are replayed. If X and y are given, the best fixed predictor
-        (least squares) is drawn too.
+        (least squares) is drawn too, unless a learner has another loss than the square.
     also : dict of name to array, optional
         More curves, such as ``{"best of 5 segments": hindsight.best_shifting(X, y, 5).loss}``.
     log : bool, default False
@@ -85,7 +86,8 @@ def regret_plot(
         if proof.failed_from:  # the bound ends here
             last = proof.failed_from - 1
             ax.plot([proof.start + last + 1], proof.ceiling[last : last + 1], "x", color=colour)
-    if X is not None and y is not None:
+    square = all(proof.run.loss == SQUARED for proof in proofs)
+    if X is not None and y is not None and square:
         _draw(ax, proofs[0], _best_fixed(X, y), "black", ":", "best fixed")
     for number, (name, curve) in enumerate((also or {}).items()):
         curve = np.asarray(curve, dtype=float)
@@ -98,7 +100,7 @@ def regret_plot(
     for style, what in (("-", "loss"), (":", "comparator"), ("--", "ceiling")):
         ax.plot([], [], color="grey", linestyle=style, label=what)
     ax.set_xlabel("round")
-    ax.set_ylabel("cumulative squared loss")
+    ax.set_ylabel("cumulative squared loss" if square else "cumulative loss")
     ax.legend(fontsize="small", framealpha=0.6)
     ax.grid(alpha=0.3)
     return ax

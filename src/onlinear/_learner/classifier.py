@@ -19,7 +19,7 @@ from onlinear._engine.tables import Rows
 from onlinear._engine.transaction import all_or_nothing, atomic, check_idle
 from onlinear._learner import class_labels
 from onlinear._learner.class_replay import ClassReplay
-from onlinear._learner.one_versus_rest import rounds_of_many
+from onlinear._learner.one_versus_rest import repeated, rounds_of_many
 from onlinear._learner.rounds import no_progress, rows_taken
 from onlinear._learner.second_order import SecondOrder
 from onlinear._validation import checks
@@ -68,7 +68,12 @@ class Classifier(SecondOrder):
         return listed, range(len(listed)) if many and listed else self._codes
 
     def _label(self, y: Any) -> float:
-        return class_labels.code(type(self).__name__, y, *self._how_coded(), soft=self._soft)
+        try:
+            return class_labels.code(type(self).__name__, y, *self._how_coded(), soft=self._soft)
+        except ValueError:
+            if self.on_bad == "skip":
+                return nan
+            raise
 
     def _labels(self, y: Any, rows: int) -> np.ndarray:
         return class_labels.codes(
@@ -128,7 +133,7 @@ class Classifier(SecondOrder):
         return self._class_of(self._number_one(x))
 
     def _number_one(self, x: Any) -> float:
-        if self._count() == 2:
+        if self._outputs() == 1:
             return super()._number_one(x)
         numbers = self._numbers_one(x)
         return nan if np.isnan(numbers).any() else float(numbers.argmax())
@@ -166,7 +171,7 @@ class Classifier(SecondOrder):
 
     @atomic
     def _learn_one(self, x: Any, y: Any) -> None:
-        if self._count() == 2:
+        if self._outputs() == 1:
             super()._learn_one(x, y)
             return
         if self._state is None:
@@ -222,7 +227,7 @@ class Classifier(SecondOrder):
         in_bulk: bool = False,
         noticed: Callable[[Outcome], None] | None = None,
     ) -> tuple[np.ndarray, list[int]]:
-        if self._count() > 2:
+        if self._outputs() > 1:
             return rounds_of_many(
                 *(self, self._codes, step, X, y, learn, refusal, progress),
                 in_bulk=in_bulk,
@@ -241,11 +246,7 @@ class Classifier(SecondOrder):
     # --- state --------------------------------------------------------------------------------
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        one, count = super()._initial(d, record), self._count()
-        if count == 2:
-            return one
-        arrays = [np.repeat(array[None], count, axis=0) for array in one]
-        return type(one)(arrays[0][:, 0], *arrays[1:])  # t has one number for each class
+        return repeated(super()._initial(d, record), self._outputs())
 
     def _matrices(self) -> int:
         return super()._matrices() * self._outputs()
@@ -263,7 +264,7 @@ class Classifier(SecondOrder):
         return super()._numbers()
 
     def _prepare(self) -> tuple[Any, ...]:
-        if self._count() == 2:
+        if self._outputs() == 1:
             return super()._prepare()
         call = (tuple(self._state), self._numbers(), self._work)
         self._call = call  # but no _direct: the step is not for the whole state
@@ -315,10 +316,9 @@ class Classifier(SecondOrder):
     def decision_function(self) -> Callable[[Any], np.ndarray]:
         """``decision_function(X)`` returns the activation of each row.
 
-        The activation is the margin or, if the learner predicts probabilities, the number a whose
-        σ(a) is the probability. The second class is predicted if the activation is positive. With
-        more than two classes, there is a column for each, and the class with the largest activation
-        is predicted.
+        The activation is the margin or, if the learner predicts probabilities p, ln(p/(1 − p)). The
+        second class is predicted if it is positive. With more than two classes, there is a column
+        for each, and the class with the largest activation is predicted.
 
         >>> import onlinear as ol
         >>> model = ol.AROW().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])

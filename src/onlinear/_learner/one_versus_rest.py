@@ -14,7 +14,15 @@ from onlinear._engine.status import Outcome
 from onlinear._engine.step import Step
 from onlinear._engine.tables import Rows
 
-__all__ = ["part_of", "rounds_of_many"]
+__all__ = ["part_of", "repeated", "rounds_of_many"]
+
+
+def repeated(state: Any, count: int) -> Any:
+    """Return the state of ``count`` binary learners, given that of one; of one, if count is 1."""
+    if count == 1:
+        return state
+    arrays = [np.repeat(array[None], count, axis=0) for array in state]
+    return type(state)(arrays[0][:, 0], *arrays[1:])  # t has one number for each class
 
 
 def part_of(state: Any, k: int) -> tuple[np.ndarray, ...]:

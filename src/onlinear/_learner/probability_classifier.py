@@ -1,6 +1,5 @@
 """The base class of classifiers that predict probabilities."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,10 @@ class ProbabilityClassifier(Classifier):
     _codes = (0.0, 1.0)
     _boundary = 0.5
     _soft = True
-    _bare = False  # whether the step is to return activations
 
     def _activations(self, X: Any) -> np.ndarray:
-        model = copy.copy(self._fitted())
-        model._bare = True
-        return np.asarray(model._run(X, None, learn=False)[0])
+        p = super()._activations(X)
+        return np.asarray(np.log(p / (1.0 - p)))  # no p is 0 or 1
 
     def _replayed(
         self, predictions: np.ndarray, labels: np.ndarray, bad_rows: np.ndarray

@@ -21,7 +21,7 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import axpy, dot, kernel, norm, rounding_of, scale, shift
 from onlinear._updates.gaussian import gaussian, learn, look
 from onlinear.algorithms._shrunk_activation import FAINT, answer
-from onlinear.losses import LOGISTIC, Logistic, rounding, sigmoid
+from onlinear.losses import LOGISTIC, Logistic, rounding
 
 __all__ = ["guarantee"]
 
@@ -54,7 +54,7 @@ def relearn(state, params, x, y, work):
     chi, drift = look(state, penalty, x, v)
     if not math.isfinite(chi * m):
         return m, OVERFLOW
-    a, h, k = answer(kappa, m, chi, y, True)
+    a, rest, h, k = answer(kappa, m, chi, y)
     shift(drift, S)
     if h * chi < FAINT:
         axpy(k, v, w)
@@ -66,8 +66,9 @@ def relearn(state, params, x, y, work):
             return m, OVERFLOW
         if 0.0 < left <= rounding_of(S, x):
             return left, DOMAIN
-    p, rest = sigmoid(a), sigmoid(-a)
-    off, tilt = rest - y, p - rest
+    p = 1.0 - rest  # of a positive a; for a negative one, p and rest change places
+    off = (rest if a >= 0.0 else p) - y
+    tilt = p - rest
     return 0.5 * off * off * chi * (1.0 - h * chi) - 0.5 * tilt * tilt * chi, FINE
 
 

@@ -3,7 +3,7 @@
 import math
 
 from onlinear._numerics.linalg import kernel
-from onlinear.losses import excess, probability
+from onlinear.losses import excess
 
 __all__ = ["FAINT", "activation", "answer"]
 
@@ -42,17 +42,16 @@ def activation(m, chi):
 
 
 @kernel
-def answer(kappa, m, chi, y, bare):
-    """Return the prediction, and the factors h and k of the updates Σ − h·vvᵀ and w + k·v, v = Σx.
+def answer(kappa, m, chi, y):
+    """Return a, σ(−|a|), and the factors h and k of the updates Σ − h·vvᵀ and w + k·v, v = Σx.
 
-    The prediction is the probability p or, if ``bare``, the activation a. For a NaN label, which
-    stands for no label, k means nothing.
+    For a NaN label, which stands for no label, k means nothing.
     """
     chi = max(chi, 0.0)  # negative only by rounding
     size, z = activation(abs(m), chi)
     a = size if m >= 0.0 else -size
-    rest = z / (1.0 + z)  # σ(−|a|)
+    rest = z / (1.0 + z)
     weight = kappa * rest / (1.0 + z)  # κ·p(1 − p)
     h = weight / (1.0 + weight * chi)
     k = -(excess(a, rest, y) + weight * (m - a)) / (1.0 + weight * chi)
-    return a if bare else probability(a, rest), h, k
+    return a, rest, h, k

@@ -37,7 +37,7 @@ from onlinear._validation.checks import number
 from onlinear.algorithms._logistic_bound import guarantee
 from onlinear.algorithms._shrunk_activation import FAINT, answer
 from onlinear.algorithms.laser import FOLLOWS
-from onlinear.losses import Logistic, Loss
+from onlinear.losses import Logistic, Loss, probability
 
 __all__ = ["NOT_A_PROBABILITY", "LogisticLASER"]
 
@@ -45,15 +45,11 @@ NOT_A_PROBABILITY = "needs labels from 0 to 1, got y = {value:g}"
 
 
 class LogisticParams(NamedTuple):
-    """Parameters of a step: the prior's precision 2b, the drift penalty 2c, and κ.
-
-    ``bare`` is 1 if the prediction is the activation a, and 0 if it is the probability p.
-    """
+    """Parameters of a step: the prior's precision 2b, the drift penalty 2c, and κ."""
 
     precision: float
     penalty: float
     kappa: float
-    bare: float
 
 
 def init(params: LogisticParams, d: int) -> Gaussian:
@@ -71,9 +67,8 @@ def turn(params, j, m, chi, y):
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
-    _, _, kappa, bare = params
-    prediction, h, k = answer(kappa, m, chi, y, bare)
-    return prediction, h, k, 0.0 <= y <= 1.0
+    a, rest, h, k = answer(params[2], m, chi, y)
+    return probability(a, rest), h, k, 0.0 <= y <= 1.0
 
 
 @Step.checked_per_block()
@@ -81,13 +76,14 @@ def turn(params, j, m, chi, y):
 def step(state, params, x, y, work):
     """Predict the probability of x, then learn y, which is from 0 to 1, unless y is NaN."""
     t, w, S = state
-    _, penalty, kappa, bare = params
+    _, penalty, kappa = params
     covariance_times(state, x, work)
     chi, grown = drifted(state, penalty, x, work[0])  # Σ = Σ_{t−1} + I/(2c)
     m = dot(w, x)
     if not math.isfinite(chi * m):
         return m, OVERFLOW
-    prediction, h, k = answer(kappa, m, chi, y, bare)
+    a, rest, h, k = answer(kappa, m, chi, y)
+    prediction = probability(a, rest)
     if math.isnan(y):
         return prediction, FINE
     if not 0.0 <= y <= 1.0:
@@ -149,7 +145,6 @@ class LogisticLASER(ProbabilityClassifier):
             2.0 * number(self, "b", above=0),
             2.0 * number(self, "c", above=0, most=math.inf),
             math.tanh(half) / half if half > 1e-9 else 1.0,
-            float(self._bare),
         )
 
     @property
@@ -157,5 +152,5 @@ class LogisticLASER(ProbabilityClassifier):
         return Logistic()
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        precision, penalty, kappa, _ = self._params()
+        precision, penalty, kappa = self._params()
         return guarantee(0.5 * precision, 0.5 * penalty, kappa, float(self.reach), search)

@@ -139,10 +139,11 @@ class Recorder(GuardedBy):
     def replay(self, X: Any, y: Any, start: int) -> Replay:
         """Predict and learn the rows ``start``, ``start + 1``, … of the stream, and record them.
 
+        The labels y are numbers, those of a classifier the numbers that its step takes.
         If a row is refused, or on Ctrl-C, the learner and the record are left unchanged.
         """
         X, _ = checks.table(X)
-        y = self.model._labels(y, len(X))
+        y = checks.labels(y, len(X))
         if X.shape[1] != len(self.names):
             raise ValueError(f"the record has {len(self.names)} columns, got {X.shape[1]}")
         if type(start) is not int or start <= self.last:

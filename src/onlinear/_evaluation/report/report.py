@@ -81,7 +81,8 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
         names or [f"column {j}" for j in range(table.shape[1])],
         target if isinstance(target, str) else "y",
     )
-    run = story.replay(table, y, 0)
+    model._find_classes(y)
+    run = story.replay(table, model._labels(y, len(table)), 0)
     story.write(path)
     return run
 

@@ -15,7 +15,7 @@ from onlinear._learner.class_measures import classes_of, has_probabilities
 from onlinear._learner.replay_result import Replay
 from onlinear.losses import POISSON, SQUARED, Loss
 
-__all__ = ["Sums", "best_fixed", "running_right", "running_totals"]
+__all__ = ["Sums", "best_fixed", "running", "running_right", "running_totals"]
 
 
 class Sums(NamedTuple):
@@ -36,13 +36,13 @@ class Sums(NamedTuple):
 
         The losses are the learner's and the running mean's; ``learnt`` marks the rows learnt.
         """
-        loss = _running(self.lost, np.where(learnt, run.losses, 0.0))
+        loss = running(self.lost, np.where(learnt, run.losses, 0.0))
         y = run.labels[learnt]
         if y.size == 0:
             return self, loss, np.full(learnt.size, self.mean_lost)
         origin = self.origin if self.learnt else float(y[0])
         off = y - origin
-        totals = _running(self.total, off)
+        totals = running(self.total, off)
         before = np.concatenate([[self.total], totals[:-1]])
         counts = self.learnt + np.arange(y.size)
         if run.loss == SQUARED:
@@ -51,7 +51,7 @@ class Sums(NamedTuple):
                 misses[0] = y[0] ** 2  # the first prediction is 0, like a learner's
         else:
             misses = run.loss.of_predictions(_means(run.loss, before + counts * origin, counts), y)
-        lost = _running(self.mean_lost, misses)
+        lost = running(self.mean_lost, misses)
         sums = Sums(
             self.learnt + y.size, float(loss[-1]), float(lost[-1]), origin, float(totals[-1])
         )
@@ -88,7 +88,7 @@ def running_right(before: float, run: Replay, learnt: np.ndarray) -> np.ndarray:
         return np.full(learnt.size, np.nan)
     right = (run.predictions > classes.boundary) == (run.labels > classes.boundary)
     values = np.where(learnt, np.where(classes.known(run.labels), right, np.nan), 0.0)
-    return _running(before, values)
+    return running(before, values)
 
 
 def running_totals(
@@ -128,7 +128,7 @@ def best_fixed(
     return accounts if known.size == y.size else None, _held(before, values, learnt)
 
 
-def _running(before: float, values: np.ndarray) -> np.ndarray:
+def running(before: float, values: np.ndarray) -> np.ndarray:
     """Return running sums of ``values``, starting from ``before``.
 
     The sums are the same to the bit however the values are split into calls.
