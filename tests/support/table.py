@@ -57,9 +57,22 @@ WITH_LOSS: list[tuple[str, dict]] = [
     ("EGU", {"eta": 0.2, "alpha": 0.6, "loss": losses.Quantile(0.7)}),
     ("PNorm", {"eta": 0.1, "loss": losses.Logistic()}),
 ]
+# more settings, that change the state or the way in which a row is learnt
+MORE: dict[str, tuple[str, dict]] = {
+    "RLS-hint": ("RLS", {"forgetting": 0.9, "hint": "last"}),
+    "Standardized-hint": (
+        "Standardized",
+        {"learner": ol.RLS(forgetting=0.95, clip=0.9, hint="last")},
+    ),
+    "CIRR-forgetting": ("CIRR", {"a": 0.3, "forgetting": 0.9, "clip": 0.7}),
+    "OSLOG-forgetting": ("OSLOG", {"a": 0.3, "forgetting": 0.95}),
+    "Auto-guaranteed": ("Auto", {"guaranteed": True}),
+}
 CASES = [(name, params) for name, both in SETTINGS.items() for params in both] + WITH_LOSS
+CASES += MORE.values()
 IDS = [f"{name}-{kind}" for name in SETTINGS for kind in ("default", "other")]
 IDS += [f"{name}-{params['loss']}" for name, params in WITH_LOSS]
+IDS += MORE
 
 
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:
