@@ -56,10 +56,11 @@ RANGES: dict[str, dict[str, Any]] = {  # of rates for a known loss or number of 
 }
 SETTINGS: dict[str, list[dict[str, Any]]] = {  # settings that change types, besides the defaults
     "ARCOR": [{"radius": 0.6, "thresholds": [0.4, 0.2]}],
-    "Auto": [{"lags": 0}, {"units": "given"}],
+    "Auto": [{"lags": 0}, {"units": "given"}, {"guaranteed": True}],
     "CIRR": [{"w0": [1.0] * WIDTH}],
     "ONS": [{"radius": 0.5}],
     "OSLOG": [{"w0": [1.0] * WIDTH}],
+    "RLS": [{"hint": "last"}],
 }
 
 

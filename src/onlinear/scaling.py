@@ -3,7 +3,7 @@
 import math
 from collections import namedtuple
 from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from onlinear._engine.tables import Rows
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.classifier import Classifier
-from onlinear._learner.one_versus_rest import repeated, rounds_of_many
+from onlinear._learner.one_versus_rest import rounds_of_many
 from onlinear._learner.parameters import Nested
+from onlinear._learner.selection import Selection
 from onlinear._numerics.linalg import kernel, scale
 from onlinear._updates.units import check_units, copy_back, express, keep_copy, measure, move, moved
 from onlinear._validation.checks import choice, described, with_article
@@ -99,7 +100,7 @@ def _standardized(learner: Any, first: int) -> Step:
     return Step(step, scratch)
 
 
-class Standardized(Nested, Learner):
+class Standardized(Selection, Nested, Learner):
     """A second-order learner with running standardization of the columns and an intercept.
 
     The columns may be in any units. The learner inside sees each column minus its running mean,
@@ -204,9 +205,9 @@ class Standardized(Nested, Learner):
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
         inner = self._inner()
-        own = inner.algorithm.init(inner._params(), d + self._first())
-        one = _fields(type(own))(*own, *np.zeros((len(UNITS), d)))
-        return repeated(one, inner._outputs())
+        own, count = inner._initial(d + self._first(), None), inner._outputs()
+        columns = (d,) if count == 1 else (count, d)
+        return _fields(type(own))(*own, *np.zeros((len(UNITS), *columns)))
 
     def _params(self) -> tuple[Any, ...]:
         inner = self._inner()
@@ -214,22 +215,13 @@ class Standardized(Nested, Learner):
         assert follows is not None
         return *params, follows.fresh(inner.algorithm.init(params, 1))
 
-    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
-        super()._begin(d, record, own=own)
-        self._begun_with = type(self.learner), self._first(), self._outputs()
+    def _made_for(self) -> dict[str, Any]:
+        inner = self._inner()
+        parts = {f"learner__{name}": value for name, value in inner._made_for().items()}
+        return {"learner": type(inner).__name__, "intercept": bool(self._first()), **parts}
 
-    def _numbers(self) -> tuple[Any, ...]:
-        numbers = super()._numbers()
-        now = type(self.learner), self._first(), self._outputs()
-        if self._state is not None and self._begun_with != now:
-            kind, first, count = self._begun_with
-            many = f" and {count} classes" if count > 1 else ""
-            raise ValueError(
-                f"Standardized needs the learner and intercept it began with, {kind.__name__} and "
-                f"intercept={bool(first)}{many}, got {self.learner!r} and "
-                f"intercept={self.intercept} (fit starts over)"
-            )
-        return numbers
+    def _for_tables(self) -> Self:
+        return type(self._inner())._for_tables(self)  # its state begins with that of the learner
 
     def _matrices(self) -> int:
         return 4 + 2 * self._inner()._matrices()
@@ -297,6 +289,13 @@ class Standardized(Nested, Learner):
         check_units(stack, stack.t > 0)
 
     # --- what was learnt ----------------------------------------------------------------------
+
+    def _weights_and_floor(self) -> tuple[np.ndarray, float]:
+        learner = self._inner()
+        if not isinstance(learner, Selection):
+            raise AttributeError(f"Standardized({learner!r}) selects no columns: CIRR and OSLOG do")
+        state, params = self._learnt(), cast(Any, learner._params())
+        return state.w[self._first() :] * (state.scale > 0), params.floor
 
     def _slopes(self) -> np.ndarray:
         state = self._learnt()

@@ -335,12 +335,13 @@ def test_late_labels_are_learnt_from_what_was_known_then():
 
 def test_what_it_began_with_stays():
     model = ol.Auto().fit(*stream(30))
-    for change in ({"lags": 0}, {"units": "given"}):
+    for change in ({"lags": 0}, {"units": "given"}, {"guaranteed": True}):
         model.set_params(**change)
+        began = f"needs the {next(iter(change))} it began with"
         for use in (lambda: model.predict_one(np.zeros(4)), model.explain, lambda: model.regret_):
-            with pytest.raises(ValueError, match="the lags and units it began with"):
+            with pytest.raises(ValueError, match=began):
                 use()
-        model.set_params(lags=2, units="free")
+        model.set_params(lags=2, units="free", guaranteed=False)
     assert np.isfinite(model.predict_one(np.zeros(4)))
 
 

@@ -266,7 +266,7 @@ def test_what_a_hint_cannot_be():
         model.predict_one([1.0])
     inside = ol.Standardized(ol.RLS()).fit([[1.0], [2.0]], [2.0, 1.0])
     inside.set_params(learner__hint="last")
-    with pytest.raises(ValueError, match="it began with, .*learner__hint=None, got .*'last'"):
+    with pytest.raises(ValueError, match=r"it began with, .*learner__hint=None, got .*'last'"):
         inside.predict_one([1.0])
 
 

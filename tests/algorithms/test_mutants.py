@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 from hostile import CERTIFIED
-from mutants import COVARIANCE, FORGOTTEN_DRIFT, NEVER_RESET, PROJECTION, SIGN
+from mutants import (
+    COVARIANCE,
+    FORGOTTEN_DRIFT,
+    NEVER_FADED,
+    NEVER_RESET,
+    PROJECTION,
+    REPELLED,
+    SIGN,
+)
 
 import onlinear as ol
 
@@ -16,6 +24,7 @@ SETTINGS = {
     "DriftNetwork": {"C": 2, "r": 5.0},
     "AROW": {"r": 1.0, "b": 0.1},
     "AROWR": {"r": 10.0, "b": 10.0},
+    "Auto": {"guaranteed": True},
     "CIRR": {"a": 0.1},
     "EG": {"alpha": 0.01},
     "EGPM": {"U": 2.0, "alpha": 0.01},
@@ -71,10 +80,14 @@ OTHER_FORMS = [  # of the bounds, by parameters
     ("GD", {"eta": 0.2}),
     ("LASER", {"c": 50.0}),
     ("LASER", {"b": 100.0, "c": 1e5, "shrink": False}),
+    ("CIRR", {"a": 0.1, "forgetting": 0.98, "clip": 2.0}),
     ("OSLOG", {"a": 10.0}),
+    ("OSLOG", {"a": 0.1, "forgetting": 0.98}),
+    ("OSLOG", {"a": 0.1, "forgetting": 0.98, "clip": 2.0}),
     ("PNorm", {"eta": 0.1}),
     ("RLS", {"forgetting": 0.99, "b": 100.0}),
     ("RLS", {"forgetting": 0.9, "shrink": True}),
+    ("RLS", {"forgetting": 0.9, "hint": "last"}),
     ("RLS", {"forgetting": 0.99, "b": 100.0, "clip": 2.0}),
     ("CRRLS", {"forgetting": 0.9, "reset_every": 50}),
     ("Ridge", {"clip": 2.0}),
@@ -113,7 +126,7 @@ def test_a_wrong_sign_breaks_the_other_forms_of_a_bound(name, params):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in CERTIFIED if n not in ("CIRR", "DriftNetwork", "OSLOG")]
+    "name", [n for n in CERTIFIED if n not in ("Auto", "CIRR", "DriftNetwork", "OSLOG")]
 )
 def test_a_wrong_sign_breaks_the_certificate_against_a_given_predictor(name):
     classifier = name in ("AROW", "LogisticLASER")
@@ -165,3 +178,20 @@ def test_an_arcor_that_never_resets_breaks_the_bound_against_a_switch():
     broken = ol.certificate(NEVER_RESET(**params), X, u[:, 0], comparator=u)
     assert sound.holds.all()
     assert not broken.holds.all()
+
+
+def test_an_rls_drawn_away_from_its_hint_breaks_the_bound():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 5)), 10 + np.cumsum(0.1 * rng.normal(size=300))
+    params = {"forgetting": 0.5, "hint": "last"}
+    assert ol.certificate(ol.RLS(**params), X, y).holds.all()
+    assert not ol.certificate(REPELLED(**params), X, y).holds.all()
+
+
+@pytest.mark.parametrize("name", ["CIRR", "OSLOG"])
+def test_one_that_forgets_nothing_breaks_the_bound_with_forgetting(name):
+    X = np.ones((2000, 1))
+    y = np.repeat([1.0, -1.0], 1000)
+    params = {"a": 0.1, "forgetting": 0.9, "clip": 1.0}
+    assert ol.certificate(ol.LEARNERS[name](**params), X, y).holds.all()
+    assert not ol.certificate(NEVER_FADED[name](**params), X, y).holds.all()

@@ -25,7 +25,17 @@ from onlinear.kernels import RBF, Linear, Polynomial
 CASES = {
     "Ridge": (as_given, [{}, {"b": 0.1}, {"b": 30.0, "clip": 0.3}]),
     "AAR": (as_given, [{}, {"b": 0.1}, {"b": 5.0, "clip": 0.3}]),
-    "RLS": (as_given, [{}, {"forgetting": 0.9}, {"forgetting": 0.97, "b": 4.0}]),
+    "RLS": (
+        as_given,
+        [
+            {},
+            {"forgetting": 0.9},
+            {"forgetting": 0.97, "b": 4.0},
+            {"forgetting": 0.9, "shrink": True, "clip": 0.3},
+            {"forgetting": 0.97, "hint": "last"},
+            {"forgetting": 1.0, "b": 0.3, "clip": 0.4, "hint": "last"},
+        ],
+    ),
     "AROWR": (as_given, [{}, {"r": 0.2, "b": 3.0}, {"r": 50.0}]),
     "AROW": (
         of_two_classes,
@@ -106,7 +116,10 @@ CASES = {
             {"q": 1.0},
         ],
     ),
-    "Auto": (as_given, [{}, {"lags": 0}, {"lags": 3, "units": "given"}]),
+    "Auto": (
+        as_given,
+        [{}, {"lags": 0}, {"lags": 3, "units": "given"}, {"lags": 1, "guaranteed": True}],
+    ),
     "DriftNetwork": (as_given, [{}, {"C": 1, "r": 0.2}, {"C": 6, "radius": 0.7}]),
     "ONS": (as_given, [{}, {"gamma": 2.0, "epsilon": 0.3}, {"epsilon": 5.0, "radius": 0.5}]),
     "NLMS": (as_given, [{}, {"eta": 1.9}, {"eta": 1.0, "epsilon": 0.7}]),
@@ -162,10 +175,23 @@ CASES = {
             {"eta": 0.5, "U": 2.0, "loss": losses.Insensitive(0.1)},
         ],
     ),
-    "CIRR": (as_given, [{}, {"a": 0.5, "floor": 0.0}, {"a": 8.0, "floor": 1e-3, "w0": 0.5}]),
+    "CIRR": (
+        as_given,
+        [
+            {},
+            {"a": 0.5, "floor": 0.0},
+            {"a": 8.0, "floor": 1e-3, "w0": 0.5},
+            {"a": 2.0, "forgetting": 0.9, "clip": 0.3},
+        ],
+    ),
     "OSLOG": (
         as_given,
-        [{}, {"a": 0.5, "first": "w0"}, {"a": 8.0, "floor": 1e-3, "w0": 0.5, "clip": 0.3}],
+        [
+            {},
+            {"a": 0.5, "first": "w0"},
+            {"a": 8.0, "floor": 1e-3, "w0": 0.5, "clip": 0.3},
+            {"a": 2.0, "forgetting": 0.9},
+        ],
     ),
 }
 EVERY_CASE = [

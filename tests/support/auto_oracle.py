@@ -48,8 +48,8 @@ class Combination:
 class Auto:
     """The steps one after the other, as in the docstring of the learner."""
 
-    def __init__(self, d, lags, given):
-        self.d, self.lags = d, lags
+    def __init__(self, d, lags, given, guaranteed=False):
+        self.d, self.lags, self.guaranteed, self.beta = d, lags, guaranteed, 0.0
         self.experts = [Expert(d + 1, c) for c in STANDARD]
         if given:
             self.experts += [Expert(d + 1, c, c == GIVEN[-1]) for c in GIVEN]
@@ -102,14 +102,23 @@ class Auto:
         f = np.array(f)
         single = [np.clip(middle + ridge.v @ f, low, high) for ridge in self.ridges]
         guess = self.trust @ single
-        return self.first + guess, (f, middle, np.array(single), guess)
+        z = f[: len(self.experts)] + middle - guess
+        return self.first + guess + self.correction(z), (f, middle, np.array(single), guess, z)
+
+    def correction(self, z):
+        """AAR of y − g on z: the last row of the least-squares problem is z with the label 0."""
+        if not self.beta:
+            return 0.0
+        Z, left = np.array([*self.Z, z]), np.array([*self.left, 0.0])
+        return z @ np.linalg.solve(self.beta * np.eye(len(z)) + Z.T @ Z, Z.T @ left)
 
     def learn(self, x, y, ticket):
         n = self.t + 1
         if n == 1:
             self.first, self.units, self.means = y, Units(x), []
-            ticket = np.zeros(len(self.ridges[0].v)), 0.0, np.zeros(2), 0.0
-        f, middle, single, guess = ticket
+            self.Z, self.left = [], []
+            ticket = np.zeros(len(self.ridges[0].v)), 0.0, np.zeros(2), 0.0, None
+        f, middle, single, guess, z = ticket
         y, believed = y - self.first, True
         if n > EARLY:
             low, high = min(self.labels), max(self.labels)
@@ -154,6 +163,11 @@ class Auto:
                 self.trust = 0.999 * self.trust / self.trust.sum() + 0.0005
                 for ridge in self.ridges:
                     ridge.learn(f, y - middle, noise)
+        if self.beta and believed:
+            self.Z.append(z)
+            self.left.append(e)
+        if self.guaranteed and not self.beta and n >= EARLY:
+            self.beta = 10 * np.var(self.labels)
         self.past.insert(0, (y, e))
         self.t = n
 
@@ -168,10 +182,10 @@ def odd_one_out(values):
     return (place if 0 < usual < far[place] else None), middle
 
 
-def auto(X, y, lags=2, units="free"):
+def auto(X, y, lags=2, units="free", guaranteed=False):
     """Return the predictions of Auto."""
     predictions = []
-    model, early = Auto(X.shape[1], lags, units == "given"), []
+    model, early = Auto(X.shape[1], lags, units == "given", guaranteed), []
     for x, label in zip(X, y, strict=True):
         prediction, ticket = model.look(x)
         predictions.append(prediction)
@@ -187,7 +201,7 @@ def auto(X, y, lags=2, units="free"):
                 odd, _ = odd_one_out(rows[:, -1])
                 kept = rows if odd is None else np.delete(rows, odd, axis=0)
                 if not np.array_equal(kept, early):
-                    model = Auto(X.shape[1], lags, units == "given")
+                    model = Auto(X.shape[1], lags, units == "given", guaranteed)
                     for row in kept:
                         model.learn(row[:-1], row[-1], model.look(row[:-1])[1])
     return Run(np.array(predictions), None)

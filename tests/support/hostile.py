@@ -16,6 +16,7 @@ CERTIFIED = (
     "ARCOR",
     "AROW",
     "AROWR",
+    "Auto",
     "CIRR",
     "CRRLS",
     "DriftNetwork",
@@ -131,6 +132,9 @@ def setting(name, rng, X, y):
     clip = max(largest, 1e-9) if maybe else None
     if name in ("AAR", "Ridge"):
         return {"b": any_size, "clip": clip}
+    if name == "Auto":
+        units = str(rng.choice(["free", "given"]))
+        return {"lags": int(rng.integers(4)), "units": units, "guaranteed": True}
     if name == "LASER":
         c = float(10 ** rng.uniform(-2, 3))
         return {"b": any_size, "c": c, "clip": clip, "shrink": bool(rng.choice([True, False]))}
@@ -144,7 +148,8 @@ def setting(name, rng, X, y):
         return {"r": any_size, "b": float(10 ** rng.uniform(-1, 1))}
     if name == "RLS":
         forgetting = float(rng.choice([0.3, 0.7, 0.9, 0.99, 1.0]))
-        return {"forgetting": forgetting, "b": any_size, "shrink": bool(maybe), "clip": clip}
+        way = [{}, {"shrink": True}, {"hint": "last"}][rng.integers(3)]
+        return {"forgetting": forgetting, "b": any_size, "clip": clip, **way}
     if name == "CRRLS":
         forgetting = float(rng.choice([0.3, 0.7, 0.9, 0.99, 1.0]))
         return {"forgetting": forgetting, "reset_every": int(rng.integers(1, 60))}
@@ -159,10 +164,10 @@ def setting(name, rng, X, y):
     if name == "DriftNetwork":
         radius = float(10 ** rng.uniform(-1, 1)) if maybe else math.inf
         return {"r": any_size, "radius": radius, "C": int(rng.integers(1, 5))}
-    if name == "CIRR":
-        return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3]))}
-    if name == "OSLOG":
-        return {"a": any_size, "floor": float(rng.choice([1e-12, 0, 1e-3])), "clip": clip}
+    if name in ("CIRR", "OSLOG"):
+        floor = float(rng.choice([1e-12, 0, 1e-3]))
+        forgetting = float(rng.choice([0.5, 0.9, 0.99, 1.0, 1.0]))
+        return {"a": any_size, "floor": floor, "forgetting": forgetting, "clip": clip}
     if name == "PNorm":
         p = [None, 2.0, 3.0, 8.0][rng.integers(4)]
         power = max(2.0, 2.0 * math.log(X.shape[1])) if p is None else p
@@ -314,7 +319,7 @@ def path(name, model, X, y, rng):
     segments = np.sort(rng.integers(0, 3, size=rows))
     if name.startswith("Kernel"):
         return functions(name, params, X, y, segments, rng)
-    if name in ("CIRR", "DriftNetwork", "OSLOG"):
+    if name in ("Auto", "CIRR", "DriftNetwork", "OSLOG"):
         return None
     if name == "LASER":
         return ol.hindsight.drifting_path(X, y, params["b"], params["c"])

@@ -6,6 +6,8 @@ ones; the step itself runs as plain Python. Its guarantee is that of the correct
 
 from types import FunctionType
 
+from plain_python import python
+
 import onlinear as ol
 from onlinear._engine import loops
 from onlinear._engine.step import Step
@@ -179,10 +181,15 @@ def observe_nothing(S, x, v, chi, r, u):
 
 
 def correcting(**names):
-    """Return the class of an Auto that corrects its predictions with other kernels."""
-    learn = rebound(correction.learn_to_correct, **names)
-    ticket = rebound(rounds._learn_ticket, learn_to_correct=learn)
-    return mutant(L["Auto"], learn_label=rebound(rounds.learn_label, _learn_ticket=ticket))
+    """Return the class of an Auto that corrects its predictions with other kernels.
+
+    All of it runs as plain Python: kernels that return arrays can be called by compiled code only.
+    """
+    step, done = L["Auto"].algorithm.step, {}
+    broken = Interpreted(python(step.function, done), step.scratch)
+    done[correction.learn_to_correct.py_func].__globals__.update(names)
+    algorithm = L["Auto"].algorithm._replace(step=broken)
+    return type("BrokenAuto", (L["Auto"],), {"algorithm": algorithm})
 
 
 # --- the mutants ----------------------------------------------------------------------------

@@ -51,15 +51,20 @@ def aar(X, y, b=1.0, clip=None):
     return ridge(X, y, b)._replace(predictions=_clipped(np.sum(fits * X, axis=1), clip))
 
 
-def rls(X, y, forgetting=0.99, b=1.0):
-    """Least squares with weights r^(t−s) and the prior b·rᵗ‖u‖²."""
+def rls(X, y, forgetting=0.99, b=1.0, shrink=False, clip=None, hint=None):
+    """Least squares with weights r^(t−s) and the prior b·rᵗ‖u‖²; a hint is a label of the row."""
 
-    def fit(t):
+    def fit(labels):
+        t = len(labels)
         weights = forgetting ** np.arange(t - 1.0, -1.0, -1.0)
-        return weighted_least_squares(X[:t], y[:t], weights, b * forgetting**t)
+        return weighted_least_squares(X[:t], labels, weights, b * forgetting**t)
 
-    w, A = fit(len(y))
-    return Run(np.array([fit(t)[0] @ X[t] for t in _t(X)]), w, inv(A))
+    hints = [0.0, *y[:-1]] if hint == "last" else np.zeros(len(y))
+    hinted = shrink or hint == "last"
+    pretended = [[*y[:t], hints[t]] if hinted else y[:t] for t in _t(X)]
+    predictions = np.array([fit(np.array(z))[0] @ x for x, z in zip(X, pretended, strict=True)])
+    w, A = fit(y)
+    return Run(_clipped(predictions, clip), w, inv(A))
 
 
 def arowr(X, y, r=1.0, b=1.0):
@@ -246,30 +251,31 @@ def ons(X, y, gamma=0.5, epsilon=1.0, radius=None):
 # --- sparse shrinkage --------------------------------------------------------------------------
 
 
-def cirr(X, y, a=1.0, floor=1e-12, w0=1.0):
+def cirr(X, y, a=1.0, floor=1e-12, w0=1.0, forgetting=1.0, clip=None):
     """Jamil & Bouchachia, Algorithm 1, by M⁻¹ = aD⁻¹ + S outright."""
-    return _shrinkage(X, y, a, floor, w0)[0]
+    run, _ = _shrinkage(X, y, a, floor, w0, forgetting)
+    return run._replace(predictions=_clipped(run.predictions, clip))
 
 
-def oslog(X, y, a=1.0, floor=1e-12, w0=1.0, first="zero", clip=None):
+def oslog(X, y, a=1.0, floor=1e-12, w0=1.0, first="zero", clip=None, forgetting=1.0):
     """Algorithm 2: the weights of CIRR, one round late."""
-    run, late = _shrinkage(X, y, a, floor, w0)
+    run, late = _shrinkage(X, y, a, floor, w0, forgetting)
     late[0] *= first == "w0"
     return run._replace(predictions=_clipped(late, clip))
 
 
-def _shrinkage(X, y, a, floor, w0):
+def _shrinkage(X, y, a, floor, w0, r):
     w = np.broadcast_to(np.asarray(w0, dtype=float), X.shape[1])
     early, late = [], []
     for t, x in enumerate(X):
         late.append(w @ x)
         D = np.maximum(np.abs(w), floor)
         on = D > 0  # an infinite penalty: the weight is 0 and stays 0
-        S = X[: t + 1, on].T @ X[: t + 1, on]
-        A = a * np.diag(1 / D[on]) + S  # M = A⁻¹
-        early.append(x[on] @ solve(A, y[:t] @ X[:t, on]))
+        weighted = r ** np.arange(t, -1.0, -1.0)[:, None] * X[: t + 1, on]
+        A = a * np.diag(1 / D[on]) + weighted.T @ X[: t + 1, on]  # M = A⁻¹
+        early.append(x[on] @ solve(A, y[:t] @ weighted[:t]))
         w = np.zeros(x.size)
-        w[on] = solve(A, y[: t + 1] @ X[: t + 1, on])
+        w[on] = solve(A, y[: t + 1] @ weighted)
     return Run(np.array(early), w), np.array(late)
 
 

@@ -121,6 +121,19 @@ VARIANTS: dict[str, tuple[str, dict]] = {
 }
 CASES += VARIANTS.values()
 IDS += VARIANTS
+# more settings, that change the state or the way in which a row is learnt
+MORE: dict[str, tuple[str, dict]] = {
+    "RLS-hint": ("RLS", {"forgetting": 0.9, "hint": "last"}),
+    "Standardized-hint": (
+        "Standardized",
+        {"learner": ol.RLS(forgetting=0.95, clip=0.9, hint="last")},
+    ),
+    "CIRR-forgetting": ("CIRR", {"a": 0.3, "forgetting": 0.9, "clip": 0.7}),
+    "OSLOG-forgetting": ("OSLOG", {"a": 0.3, "forgetting": 0.95}),
+    "Auto-guaranteed": ("Auto", {"guaranteed": True}),
+}
+CASES += MORE.values()
+IDS += MORE
 
 
 def make(case: tuple[str, dict], **more: object) -> ol.Learner:

@@ -251,17 +251,8 @@ class Classifier(SecondOrder):
     def _matrices(self) -> int:
         return super()._matrices() * self._outputs()
 
-    def _begin(self, d: int, record: np.ndarray | None = None, *, own: bool = False) -> None:
-        self._begun_with = self._count()
-        super()._begin(d, record, own=own)
-
-    def _numbers(self) -> tuple[Any, ...]:
-        if self._state is not None and self._count() != self._begun_with:
-            raise ValueError(
-                f"{type(self).__name__} needs as many classes as it began with, "
-                f"{self._begun_with}, got classes={self.classes!r:.60} (fit starts over)"
-            )
-        return super()._numbers()
+    def _made_for(self) -> dict[str, Any]:
+        return {**super()._made_for(), "number of classes": self._count()}
 
     def _prepare(self) -> tuple[Any, ...]:
         if self._outputs() == 1:

@@ -27,19 +27,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from onlinear._engine.step import DOMAIN, FINE, Outcome, Step
+from onlinear._engine.step import FINE, Outcome, Step
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.notebook import Text
 from onlinear._learner.rounds import rows_taken
-from onlinear._numerics.linalg import kernel, scale
+from onlinear._numerics.linalg import scale
 from onlinear._validation import checks
+from onlinear.algorithms._auto.bound import guarantee
 from onlinear.algorithms._auto.check import check_states
 from onlinear.algorithms._auto.combination import SUMS
 from onlinear.algorithms._auto.experts import GIVEN, STANDARD
 from onlinear.algorithms._auto.explain import explained
-from onlinear.algorithms._auto.labels import DROPPED, FIRST, SIZE
+from onlinear.algorithms._auto.labels import DROPPED, SIZE
 from onlinear.algorithms._auto.outliers import EARLY
 from onlinear.algorithms._auto.readout import (
     Regret,
@@ -50,8 +51,7 @@ from onlinear.algorithms._auto.readout import (
     weights_of_experts,
 )
 from onlinear.algorithms._auto.rounds import (
-    GUESS,
-    LABELS,
+    LARGEST,
     MEANS,
     MOST_LAGS,
     NUMBERS,
@@ -59,6 +59,8 @@ from onlinear.algorithms._auto.rounds import (
     begin,
     issue_ticket,
     learn_label,
+    predicted,
+    refused,
     scratch,
     split_scratch,
 )
@@ -67,7 +69,6 @@ from onlinear.algorithms._auto.state import AutoParams, AutoState
 __all__ = ["Auto"]
 
 DRIFTS = (0.0, 1e-5)  # variance added to the ridges' weights per row
-LARGEST = 1e100
 FARTHEST = 1e3 * LARGEST  # far above any difference of labels and predictions up to LARGEST
 
 
@@ -75,6 +76,7 @@ def init(params: AutoParams, d: int) -> AutoState:
     """Return the state before the first row."""
     experts, ridges, past = params.c.size, params.drifts.size, 2 * int(params.lags)
     features = experts + 1 + past
+    correctors = experts if params.guaranteed else 0
     arrays = (
         np.zeros(1),
         np.zeros(experts),
@@ -91,31 +93,23 @@ def init(params: AutoParams, d: int) -> AutoState:
         np.zeros(SUMS),
         *np.zeros((2, experts + 1)),
         np.zeros((EARLY, d + 1)),
+        np.zeros(correctors),
+        np.zeros((correctors, correctors)),
     )
     begin.py_func(arrays)
     return AutoState(*arrays)
 
 
-@kernel
-def refused(x, y, d):
-    """Return a value in x or y that is too large, and the rule it breaks; or else y and FINE."""
-    for j in range(d):
-        if abs(x[j]) > LARGEST:
-            return x[j], DOMAIN
-    return y, DOMAIN + 1 if abs(y) > LARGEST else FINE
-
-
 @Step.with_scratch(scratch)
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
-    t, labels, V = state[0], state[LABELS], state[RIDGES]
-    d, F = x.size, V.shape[1]
+    d, F = x.size, state[RIDGES].shape[1]
     value, rule = refused(x, y, d)
     if rule != FINE:
         return value, rule
     ticket, tidy, values, room = split_scratch(work, d, F)
     issue_ticket(state, x, room[0], room[1], tidy, ticket)
-    prediction = labels[FIRST] + ticket[d + F + GUESS] if t[0] > 0.0 else 0.0
+    prediction = predicted(state, ticket, room)
     if not math.isnan(y):
         learn_label(state, params, ticket, y, tidy, values, room)
     return prediction, FINE
@@ -156,6 +150,10 @@ class Auto(Learner):
         "given" adds experts that use the columns without scaling. Experts without scaling suit
         columns that are known to have comparable units, so that their weights drift by similar
         amounts.
+    guaranteed : bool, default False
+        Correct predictions so that the squared loss has a bound on every stream: it is at most that
+        of Auto without the correction, or that of any of its LASERs, plus costs that
+        :func:`onlinear.certificate` computes. The correction changes predictions little.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -173,6 +171,7 @@ class Auto(Learner):
 
     lags: int = 2
     units: Literal["free", "given"] = "free"
+    guaranteed: bool = False
 
     algorithm = Algorithm(
         init,
@@ -183,35 +182,28 @@ class Auto(Learner):
         ),
     )
     _square = 4
+    _of_state = ("lags", "units", "guaranteed")
 
     def _params(self) -> AutoParams:
         lags = checks.whole(self, "lags", least=0, most=MOST_LAGS)
         given = checks.choice(self, "units", ("free", "given")) == "given"
         c = STANDARD + GIVEN if given else STANDARD
-        return AutoParams(float(lags), np.array(c), np.array(DRIFTS))
+        corrects = checks.choice(self, "guaranteed", (True, False))
+        return AutoParams(float(lags), np.array(c), np.array(DRIFTS), float(corrects))
 
     def _matrices(self) -> int:
         return self._params().c.size
-
-    def _numbers(self) -> tuple[Any, ...]:
-        lags, c, drifts = super()._numbers()
-        if self._state is not None:
-            began = self._state.past.size // 2, self._state.rounds.size
-            if began != (lags, c.size):
-                units = "free" if began[1] == len(STANDARD) else "given"
-                raise ValueError(
-                    f"Auto needs the lags and units it began with, lags={began[0]} and "
-                    f"units={units!r}, got lags={self.lags} and units={self.units!r} (fit starts "
-                    "over)"
-                )
-        return lags, c, drifts
 
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
         check_states(stack, LARGEST)
 
     def _guarantee(self, search: bool = True) -> Guarantee:
-        return unknown("Auto", "the squared loss of Auto (regret_ bounds a weighted loss)")
+        params = self._params()
+        if params.guaranteed:
+            return guarantee(params._replace(guaranteed=0.0), init)
+        words = "the squared loss of Auto without guaranteed=True (regret_ bounds a weighted loss)"
+        return unknown("Auto", words)
 
     # --- tables ---------------------------------------------------------------------------------
 
@@ -226,6 +218,7 @@ class Auto(Learner):
         model = copy.copy(self)
         state = model._learnt()
         state.V[:, state.rounds.size + 1 :] = 0.0
+        state.correction[:] = 0.0  # of predictions that use past labels and errors
         return model
 
     # --- delayed labels ------------------------------------------------------------------------
@@ -250,7 +243,7 @@ class Auto(Learner):
         when the row was predicted. So the combination of the experts adapts to the delay of the
         labels.
         """
-        lags, c, _ = self._numbers()
+        lags, c, *_ = self._numbers()
         features = 1 + c.size + 2 * int(lags)
         ticket, label = checks.row(kept, None, what="kept"), checks.label(y)
         d = ticket.size - features - NUMBERS

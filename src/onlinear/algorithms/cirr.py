@@ -11,6 +11,13 @@ Each round solves a ridge problem in which w_i² has the penalty a/|v_i|, where 
 the round before. A fixed point of these rounds minimises the loss plus 2a‖w‖₁, so small weights are
 driven to zero. Misprint resolved: the A in line 6 of Jamil & Bouchachia's Algorithm 1 should be S.
 
+With a forgetting factor r < 1, which the paper does not have, S ← rS + xxᵀ, ŷ = r·bᵀMx and
+b ← rb + yx: the loss of a row of age s has the weight rˢ, while the penalty keeps its size. Unlike
+in RLS, M stays bounded by D/a in directions that the rows do not excite. The state holds rS and rb.
+
+If all labels are in [−Y, Y], the min-max prediction of the paper's Theorem 1 is bᵀMx clipped to
+[−Y, Y], which the paper does not say.
+
 With ``floor = 0``, as in the paper, a weight that underflows to zero stays zero forever, and the
 regret can grow linearly. Every entry of D changes in every round, so the paper's claim that every
 round costs O(n²) for n inputs is false. In each round, :mod:`onlinear._updates.reweighted_ridge`
@@ -39,12 +46,14 @@ from onlinear._learner.bounds.guarantee import (
     ROWS,
     Guarantee,
     Path,
+    broke,
     enter,
     lose,
     tallied,
 )
 from onlinear._learner.bounds.ledger import Account
-from onlinear._numerics.linalg import add_square, axpy, dot, finite, kernel
+from onlinear._learner.selection import Selection
+from onlinear._numerics.linalg import add_square, axpy, clipped, dot, finite, kernel
 from onlinear._updates.rescaling import SUMS
 from onlinear._updates.reweighted_ridge import (
     FIGURES,
@@ -55,13 +64,15 @@ from onlinear._updates.reweighted_ridge import (
     solve,
     weigh,
 )
-from onlinear._validation.checks import number
+from onlinear._validation.checks import limit, number
 from onlinear._validation.states import check_sums
 
 __all__ = [
     "CIRR",
     "ShrinkageState",
     "absorb",
+    "fade",
+    "least_of_rounds",
     "moved",
     "own_ceiling",
     "start",
@@ -70,15 +81,17 @@ __all__ = [
 
 
 class CIRRParams(NamedTuple):
-    """Parameters of a step: the penalty a, the smallest |w_i| in D, the starting weights w0."""
+    """Parameters of a step: the penalty a, the smallest |w_i| in D, w0, r, and the largest |ŷ|."""
 
     a: float
     floor: float
     w0: np.ndarray
+    forgetting: float
+    clip: float
 
 
 class ShrinkageState(NamedTuple):
-    """The state: the number of rounds t, the weights w, A = Σxxᵀ (S in formulas), and b = Σyx."""
+    """The state: the number of rounds t, the weights w, A = rS, and b (rb in formulas)."""
 
     t: np.ndarray
     w: np.ndarray
@@ -99,9 +112,24 @@ def init(params: CIRRParams, d: int) -> ShrinkageState:
     return start(params.w0, d)
 
 
+TINY = 1e-200  # a faded number below this counts as 0: numbers near underflow are slow
+
+
 @kernel
-def absorb(state, new, x, y):
-    """Set S ← S + xxᵀ, b ← b + yx and w ← ``new``; return FINE.
+def fade(A, b, r):
+    """Multiply the weights of all rows learnt by r: A ← rA, b ← rb."""
+    for i in range(b.size):
+        row = A[i]
+        for j in range(b.size):
+            faded = r * row[j]
+            row[j] = faded if abs(faded) > TINY else 0.0
+        faded = r * b[i]
+        b[i] = faded if abs(faded) > TINY else 0.0
+
+
+@kernel
+def absorb(state, new, x, y, r):
+    """Set A ← r(A + xxᵀ), b ← r(b + yx) and w ← ``new``; return FINE.
 
     If a number would overflow, change nothing and return OVERFLOW.
     """
@@ -110,6 +138,8 @@ def absorb(state, new, x, y):
         return OVERFLOW
     add_square(x, A)
     axpy(y, x, b)
+    if r < 1.0:
+        fade(A, b, r)
     for i in range(x.size):
         w[i] = new[i]
     t[0] += 1
@@ -127,7 +157,7 @@ def moved(b, x, y, out):
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
     _, w, A, b = state
-    a, floor, _ = params
+    a, floor, _, r, clip = params
     root, order, v, c, scratch, U = work[0], work[1], work[2], work[3], work[4:7], work[7:]
     weigh(w, floor, root)
     system = root, A, x, a, order, U
@@ -136,35 +166,36 @@ def step(state, params, x, y, work):
         k = solve(system, k, b, ROUNDING, v, scratch)
     if k < 0:
         return a, OVERFLOW
-    prediction = dot(x, v)  # xᵀMb
+    prediction = clipped(dot(x, v), clip)  # xᵀMb
     if math.isnan(y):
         return prediction, FINE
     moved(b, x, y, c)
     if solve(system, k, c, ROUNDING, v, scratch) < 0:
         return a, OVERFLOW
-    return prediction, absorb(state, v, x, y)
+    return prediction, absorb(state, v, x, y, r)
 
 
 @Tally.with_scratch(lambda d: d + 5 + SCRATCH)
 def bound(state, params, x, y, work):
     """Add a row to the bound on CIRR's loss L (its sum of squared errors).
 
-        L ≤ F_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(1/D_{t−2,i} − 1/D_{t−1,i})
+        L ≤ C_T + Σ y²·xᵀNx + a Σ_{t≥2} Σ_i v_{t,i}²(r/D_{t−2,i} − 1/D_{t−1,i})
 
-    S_t and w_t are S and w after round t, and D_t is made from w_t. F_T is the minimum over w of
-    L(w) + a‖D_{T−1}^{−½}w‖², where L(w) is the loss of w in all T rounds. N = (aD_{t−1}⁻¹ + S_t)⁻¹,
-    and v_t minimises L_{t−1}(w) + a‖D_{t−1}^{−½}w‖², where L_{t−1}(w) is the loss of w in the first
-    t − 1 rounds. If D did not change, the bound would grow in each round as the bound of AAR does.
-    Replacing D_{t−2} by D_{t−1} adds to the bound at most the difference of the two penalties at
-    v_t.
+    S_t and w_t are S and w after round t, and D_t is made from w_t. L_t(w) is the sum of the
+    squared errors of w in the first t rounds, with the weight r^(t−s) in round s, m_t the minimum
+    over w of L_t(w) + a‖D_{t−1}^{−½}w‖², and C_T = Σ (m_t − r·m_{t−1}), which is m_T if r = 1.
+    N = (aD_{t−1}⁻¹ + S_t)⁻¹, and v_t minimises r·L_{t−1}(w) + a‖D_{t−1}^{−½}w‖². If r = 1 and D did
+    not change, the bound would grow in each round as the bound of AAR does. Replacing D_{t−2}/r by
+    D_{t−1} adds to the bound at most the difference of the two penalties at v_t.
 
     Written without cancellation, the right side of the bound grows in each round by (y − γ)² +
-    γ²q/(1 − q), where γ = bᵀNx and q = xᵀNx, plus a Σ_i v_i(v_i − w_{t−1,i})(1/D_{t−2,i} −
-    1/D_{t−1,i}) ≥ 0, the amount by which L_{t−1}(w) + a‖D_{t−2}^{−½}w‖² is greater at w = v_t than
-    at its minimum, w_{t−1}.
+    γ²q/(1 − q), where γ = r·bᵀNx, before clipping, and q = xᵀNx, plus
+    a Σ_i v_i(v_i − w_{t−1,i})(r/D_{t−2,i} − 1/D_{t−1,i}) ≥ 0, the amount by which
+    r·(L_{t−1}(w) + a‖D_{t−2}^{−½}w‖²) is greater at w = v_t than at its minimum, w_{t−1}. To clip
+    predictions to [−Y, Y] raises no loss if |y| ≤ Y.
     """
     tally, notes, t, w, A, b, before = state
-    a, floor, _ = params
+    a, floor, _, r, clip = params
     root, order, u, v, new = work[0], work[1], work[2], work[3], work[4]
     scratch, U = work[5:8], work[8:]
     weigh(w, floor, root)
@@ -185,16 +216,19 @@ def bound(state, params, x, y, work):
     least = above = 0.0
     for i in range(x.size):
         if root[i] > 0.0 and notes[ROWS] > 0.0:
-            change = v[i] / before[i] - v[i] / root[i] / root[i]
+            change = r * v[i] / before[i] - v[i] / root[i] / root[i]
             least -= w[i] * change
             above += (v[i] - w[i]) * change
         before[i] = root[i] * root[i]
     miss = y - gamma / left
-    rule = absorb((t, w, A, b), new, x, y)
+    rule = absorb((t, w, A, b), new, x, y, r)
     if rule != FINE:
         return lose(tally, notes, rule, y)
     grown = (y - gamma) * (y - gamma) + gamma * gamma * q / left + max(a * above, 0.0)
-    comparator = tally[COMPARATOR] + miss * miss * left + a * least  # F_T
+    comparator = tally[COMPARATOR] + miss * miss * left + a * least  # C_T
+    size = abs(y)
+    if size > clip:
+        broke(notes, 0, size)
     return enter(tally, notes, comparator, 0.0, tally[EXTRA] + grown)
 
 
@@ -204,6 +238,14 @@ def own_ceiling(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The bound is the same for every comparator that the user gives.
     """
     return tally[EXTRA], np.zeros(1, dtype=bool)
+
+
+def least_of_rounds(a: float, r: float) -> str:
+    """Return C_T, the comparator of CIRR and OSLOG, in words."""
+    least = f"min over w of {a:g}·Σ w²/max(|w of the round before|, floor)"
+    if r == 1:
+        return f"{least} + loss of w"
+    return f"m_T + {1 - r:g}·Σ_t<T m_t, m_t = {least} + Σ_s≤t {r:g}^(t−s)·loss of w in round s"
 
 
 def starting_weights(owner: Any) -> np.ndarray:
@@ -220,7 +262,7 @@ def starting_weights(owner: Any) -> np.ndarray:
     return w0
 
 
-class CIRR(Learner):
+class CIRR(Selection, Learner):
     """Competitive iterative ridge regression: learns sparse weights if few of many inputs matter.
 
     Costs a Cholesky factorisation (k³/3 operations for the k weights that are not near zero) plus
@@ -236,6 +278,11 @@ class CIRR(Learner):
         from zero; Jamil & Bouchachia use 0.
     w0 : float or sequence of float, default 1.0
         Starting weights: one number for all of them, or one number for each.
+    forgetting : float, default 1.0
+        Factor that multiplies the weight of earlier rows in each round, 0 < forgetting ≤ 1, so that
+        the selected columns can change: the memory is about 1/(1 − forgetting) rounds.
+    clip : float or None, default None
+        Clip predictions to [−clip, clip], clip > 0.
     on_bad : {"raise", "skip"}, default "raise"
         What to do with a row that cannot be learnt (a value is NaN, infinite or so large that the
         arithmetic would overflow, or the row breaks a condition of the learner): raise an error, or
@@ -247,13 +294,15 @@ class CIRR(Learner):
     >>> import onlinear as ol
     >>> X = np.random.default_rng(0).normal(size=(500, 5))
     >>> model = ol.CIRR(a=5.0).fit(X, 2 * X[:, 1])
-    >>> np.flatnonzero(np.abs(model.coef_) > 1e-6)  # only the input that matters
+    >>> model.selected_  # only the input that matters
     array([1])
     """
 
     a: float = 1.0
     floor: float = 1e-12
     w0: float | Sequence[float] = 1.0
+    forgetting: float = 1.0
+    clip: float | None = None
 
     algorithm = Algorithm(init, step, follows=SUMS)
     _square = 2
@@ -262,9 +311,16 @@ class CIRR(Learner):
         super()._check_states(stack)
         check_sums("S = Σxxᵀ", stack.A)
 
+    def _weights_and_floor(self) -> tuple[np.ndarray, float]:
+        return self._learnt().w, self._params().floor
+
     def _params(self) -> CIRRParams:
         return CIRRParams(
-            number(self, "a", above=0), number(self, "floor", least=0), starting_weights(self)
+            number(self, "a", above=0),
+            number(self, "floor", least=0),
+            starting_weights(self),
+            number(self, "forgetting", above=0, most=1),
+            limit(self, "clip"),
         )
 
     def _guarantee(self, search: bool = True) -> Guarantee:
@@ -274,11 +330,12 @@ class CIRR(Learner):
             return tallied(*init(params, d), np.zeros(d))
 
         words = "Σ y²·xᵀNx + the cost of the changes of D (Theorem 2, corrected)"
-        own = f"min over w of {params.a:g}·Σ w²/max(|w of the round before|, floor) + loss of w"
+        own = least_of_rounds(params.a, params.forgetting)
         return Guarantee(
             f"loss ≤ comparator + {words}",
             own,
             Account("CIRR", begin, bound, tuple(params)),
             f"loss ≤ ({own}) + {words}",
             own_ceiling,
+            ("|y| ≤ clip",),
         )

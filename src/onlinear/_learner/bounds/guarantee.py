@@ -88,8 +88,8 @@ class Guarantee(NamedTuple):
     comparators, both in words. ``account`` computes the tally of the bound. ``price`` is a function
     of the user's comparators and the tally of each round. It returns the bound on the loss in each
     round, and in which rounds the theorem does not allow the user's comparators. ``paths`` says in
-    words which comparators the theorem allows. ``earlier`` has the guarantees whose accounts earlier
-    versions of the library wrote to state files, newest first, if their accounts differ.
+    words which comparators the theorem allows. ``earlier`` has the guarantees, newest first, whose
+    accounts are in state files of earlier versions of the library, if they differ from this one.
     """
 
     statement: str

@@ -5,7 +5,13 @@ from typing import Any
 import numpy as np
 
 from onlinear._updates.units import check_units
-from onlinear._validation.states import check_counts, check_positive, check_range, check_simplex
+from onlinear._validation.states import (
+    check_counts,
+    check_positive,
+    check_range,
+    check_simplex,
+    check_sums,
+)
 from onlinear.algorithms._auto.combination import LEAST, OWN
 from onlinear.algorithms._auto.labels import (
     CUT,
@@ -50,6 +56,7 @@ def check_states(stack: Any, largest: float) -> None:
     check_range("a loss", stack.sums[:, [OWN, LEAST]], 0)
     check_range("a loss of an expert", stack.losses, 0)
     check_range("a recent loss of an expert", stack.recent, 0)
+    check_sums("Σ of the correction", stack.doubt)  # 0 until the correction begins
 
 
 def _check_columns(stack: Any, t: np.ndarray, largest: float) -> None:

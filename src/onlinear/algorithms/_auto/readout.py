@@ -29,7 +29,8 @@ class Regret(NamedTuple):
         How many labels were not learnt because they are outliers; the losses leave out these
         labels.
     ``loss``, ``experts``
-        The sum of Auto's squared errors, and that of each expert's squared errors.
+        The sum of Auto's squared errors, and that of each expert's squared errors. With
+        ``guaranteed=True``, the correction is left out of ``loss`` and ``weighted``.
     ``weighted``, ``combination``, ``ceiling``
         Auto's weighted loss, in which the squared error of row t is divided by 2σ_t², with σ_t² a
         running mean of squared errors; the minimum, over fixed combinations v of all features, of
@@ -52,10 +53,23 @@ def names_of_experts(c: np.ndarray) -> list[str]:
     return [*names, "the mean of y"]
 
 
+def _weights_of_features(state: Any) -> np.ndarray:
+    """Return the weights of the features in the prediction, before the correction is shrunk.
+
+    With v, the weights of the correction, the prediction is g + Σ v_k(p_k − g), where p_k are the
+    experts' predictions and g is the prediction without the correction.
+    """
+    weights, v = state.trust @ state.V, state.correction
+    if v.size:
+        weights = (1.0 - v.sum()) * weights
+        weights[: v.size] += v
+    return np.asarray(weights)
+
+
 def line_of(state: Any) -> np.ndarray:
     """Return Auto's intercept and weights for the columns and labels in their original units."""
     experts = state.rounds.size
-    weights = state.trust @ state.V
+    weights = _weights_of_features(state)
     lines = np.zeros((experts + 1, state.W.shape[1]))
     lines[:experts] = state.W
     inverse = np.divide(1.0, state.scale, out=np.zeros_like(state.scale), where=state.scale > 0)
@@ -72,7 +86,7 @@ def line_of(state: Any) -> np.ndarray:
 
 def weights_of_experts(state: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of the experts in the prediction, and of the past labels and errors."""
-    return _shares(state.trust @ state.V, state.rounds.size)
+    return _shares(_weights_of_features(state), state.rounds.size)
 
 
 def _shares(weights: np.ndarray, experts: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,9 +6,16 @@ the ticket that was made when its row was predicted, whether the label arrives a
 later rows.
 """
 
+from onlinear._engine.status import DOMAIN, FINE
 from onlinear._numerics.linalg import kernel, reset, scale
 from onlinear._updates.units import express, measure, moved
 from onlinear.algorithms._auto.combination import combine, learn_to_combine
+from onlinear.algorithms._auto.correction import (
+    begin_to_correct,
+    corrected,
+    differences,
+    learn_to_correct,
+)
 from onlinear.algorithms._auto.experts import GIVEN, ROWS, STANDARD, change_units, follow, foresee
 from onlinear.algorithms._auto.labels import (
     CUT,
@@ -27,8 +34,10 @@ from onlinear.algorithms._auto.labels import (
 from onlinear.algorithms._auto.outliers import EARLY, FADES, clean, odd_one_out, widen
 
 __all__ = [
+    "FIRST_ROWS",
     "GUESS",
     "LABELS",
+    "LARGEST",
     "MEANS",
     "MIDDLE",
     "MOST_LAGS",
@@ -37,6 +46,8 @@ __all__ = [
     "begin",
     "issue_ticket",
     "learn_label",
+    "predicted",
+    "refused",
     "scratch",
     "split_scratch",
 ]
@@ -46,7 +57,10 @@ SHARE = 1e-3  # share of the mixture weights that is redistributed in each round
 MOST_LAGS = 8
 MOST_FEATURES = len(STANDARD + GIVEN) + 1 + 2 * MOST_LAGS
 
-MEANS, LABELS, RIDGES = 5, 13, 15  # places in the state: mean, labels, V
+LARGEST = 1e100  # |x_i| or |y| beyond this is refused
+
+# places in the state: mean, labels, V, early; the weights of the correction, and their Σ
+MEANS, LABELS, RIDGES, FIRST_ROWS, CORRECTION, DOUBT = 5, 13, 15, 21, 22, 23
 # indices in a ticket, after x and the features: p̄, range, ŷ, all minus y₁; y₁, whether y₁ was
 # known, the number of columns d
 MIDDLE, FROM, TO, GUESS, ORIGIN, KNOWN, WIDTH, NUMBERS = range(8)
@@ -67,7 +81,16 @@ def split_scratch(work, d, F):
     u, given, column, flat = flat[:D], flat[D : 2 * D], flat[2 * D : 3 * D], flat[3 * D :]
     below, flat = flat[: ROWS * D].reshape((ROWS, D)), flat[ROWS * D :]
     h, h2, values = flat[:F], flat[F : 2 * F], flat[2 * F : 2 * F + 2 * EARLY]
-    return ticket, tidy, values, (u, given, column, new_mean, new_spread, h, h2, below)
+    return ticket, tidy, values, (u, given, column, new_mean, new_spread, h, h2, below, values)
+
+
+@kernel
+def refused(x, y, d):
+    """Return a value in x or y that is too large, and the rule it breaks; or else y and FINE."""
+    for j in range(d):
+        if abs(x[j]) > LARGEST:
+            return x[j], DOMAIN
+    return y, DOMAIN + 1 if abs(y) > LARGEST else FINE
 
 
 @kernel
@@ -75,11 +98,12 @@ def begin(state):
     """Reset the state of Auto to the initial state, but keep the stored first rows."""
     (
         t, rounds, W, S, calm, mean, spread, centre, units, prior, absurd, last, _, labels, past, V,
-        T, trust, sums, losses, recent, _,
+        T, trust, sums, losses, recent, _, correction, doubt,
     ) = state  # fmt: skip
     for part in (
         t, rounds, W.reshape(W.size), calm, mean, spread, centre, units, prior, absurd, last,
-        labels, past, V.reshape(V.size), sums, losses, recent,
+        labels, past, V.reshape(V.size), sums, losses, recent, correction,
+        doubt.reshape(doubt.size),
     ):  # fmt: skip
         scale(0.0, part, part)
     for k in range(W.shape[0]):
@@ -94,7 +118,7 @@ def issue_ticket(state, x, u, given, tidy, ticket):
     """Predict a row; write the prediction, and all else known before the label, to ``ticket``."""
     (
         t, _, W, _, _, mean, spread, centre, units, _, absurd, last, seen, labels, past, V, _,
-        trust, _, _, _, _,
+        trust, _, _, _, _, _, _,
     ) = state  # fmt: skip
     d, experts, F = x.size, W.shape[0], V.shape[1]
     f, numbers = ticket[d : d + F], ticket[d + F :]
@@ -121,6 +145,22 @@ def issue_ticket(state, x, u, given, tidy, ticket):
     numbers[ORIGIN], numbers[KNOWN], numbers[WIDTH] = labels[FIRST], t[0] > 0.0, d
 
 
+@kernel(inline="always")
+def predicted(state, ticket, room):
+    """Return the prediction of a row, from its ticket."""
+    t, labels, v, doubt = state[0], state[LABELS], state[CORRECTION], state[DOUBT]
+    if t[0] == 0.0:
+        return 0.0
+    d, F = state[MEANS].size, state[RIDGES].shape[1]
+    f, numbers = ticket[d : d + F], ticket[d + F :]
+    guess = numbers[GUESS]
+    if v.size > 0:
+        z = room[-1][: v.size]
+        differences(f, numbers[MIDDLE], guess, z)
+        guess += corrected(v, doubt, z, room[5][: v.size])
+    return labels[FIRST] + guess
+
+
 @kernel
 def _learn_row(state, params, x, n, tidy, room):
     """Learn from a row's features: replace and count outliers, and update the scaling of columns.
@@ -130,9 +170,9 @@ def _learn_row(state, params, x, n, tidy, room):
     """
     (
         t, _, W, S, _, mean, spread, centre, units, prior, absurd, last, seen, labels, _, _, _, _,
-        _, _, _, _,
+        _, _, _, _, _, _,
     ) = state  # fmt: skip
-    u, given, column, new_mean, new_spread, _, _, work = room
+    u, given, column, new_mean, new_spread, _, _, work, _ = room
     clean(x, t[0], mean, spread, seen, absurd, last, True, tidy)
     for j in range(x.size):
         absurd[j] = absurd[j] * (1.0 - FADES) + (tidy[j] != x[j])
@@ -154,12 +194,12 @@ def _learn_ticket(state, params, ticket, y, tidy, room):
     """Learn the label of a row from its ticket; this cannot fail."""
     (
         t, rounds, W, S, calm, mean, _, centre, _, _, _, _, _, labels, past, V, T, trust, sums,
-        losses, recent, _,
+        losses, recent, early, correction, doubt,
     ) = state  # fmt: skip
-    _, c, drifts = params
+    _, c, drifts, _ = params
     d, F = mean.size, V.shape[1]
     x, f, numbers = ticket[:d], ticket[d : d + F], ticket[d + F :]
-    u, given, column, _, _, h, h2, work = room
+    u, given, column, _, _, h, h2, work, z = room
     n = t[0] + 1.0
     if n == 1.0:
         labels[FIRST] = y
@@ -179,15 +219,20 @@ def _learn_ticket(state, params, ticket, y, tidy, room):
         learn_to_combine(
             V, T, trust, drifts, SHARE, f, middle, low, high, y, noise, sums, (h, h2, column)
         )
+    K = correction.size
+    if K > 0 and believed:
+        differences(f, middle, guess, z[:K])
+        learn_to_correct(correction, doubt, z[:K], y - guess, h[:K], h2[:K])
     shift_past(past, y, y - guess)
     extend_range(labels, n, y)
+    begin_to_correct(n, labels, early, y, correction, doubt)
     t[0] = n
 
 
 @kernel(inline="always")
 def learn_label(state, params, ticket, y, tidy, values, room):
     """Learn a label; after the tenth label, relearn the first ten rows if they have outliers."""
-    t, labels, early = state[0], state[LABELS], state[-1]
+    t, labels, early = state[0], state[LABELS], state[FIRST_ROWS]
     d = early.shape[1] - 1
     if t[0] < EARLY:
         early[int(t[0]), 0] = y

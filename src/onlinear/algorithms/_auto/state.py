@@ -11,18 +11,20 @@ class AutoParams(NamedTuple):
     """How many past labels and errors are features; c of each expert; drift of each ridge.
 
     The experts are LASER learners with the parameters c. The ridges are ridge regressions that
-    combine the experts' predictions.
+    combine the experts' predictions. ``guaranteed`` says whether predictions are corrected.
     """
 
     lags: float
     c: np.ndarray
     drifts: np.ndarray
+    guaranteed: float
 
 
 class AutoState(NamedTuple):
     """The arrays of Auto's state, for rounds, experts, scaling, labels, ridges and the first rows.
 
     W and S hold the weights and covariances of the experts, V and T those of the ridges.
+    ``correction`` and ``doubt`` are the weights and the covariance of the correction, or empty.
     """
 
     t: np.ndarray
@@ -47,3 +49,5 @@ class AutoState(NamedTuple):
     losses: np.ndarray
     recent: np.ndarray
     early: np.ndarray
+    correction: np.ndarray
+    doubt: np.ndarray
