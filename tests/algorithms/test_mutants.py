@@ -5,11 +5,22 @@ import math
 import numpy as np
 import pytest
 from hostile import CERTIFIED
-from mutants import COVARIANCE, FORGOTTEN_DRIFT, NEVER_RESET, PROJECTION, SIGN
+from mutants import (
+    COVARIANCE,
+    FORGOTTEN_DRIFT,
+    KERNEL_COVARIANCE,
+    NEVER_RESET,
+    NEVER_RESET_IN_KERNEL_SPACE,
+    PROJECTION,
+    SIGN,
+)
 
 import onlinear as ol
+from onlinear._learner.kernel_base import KernelLearner
+from onlinear.kernels import RBF, Linear
 
 ROWS = 3000
+FEW = 400  # for learners whose rounds get slower and slower
 SETTINGS = {
     "AAR": {"b": 1.0},
     "ARCOR": {"r": 5.0, "radius": 1.0, "q": 4.0},
@@ -20,6 +31,12 @@ SETTINGS = {
     "EGPM": {"U": 2.0, "alpha": 0.01},
     "EGU": {"alpha": 0.01, "Y": 2.0},
     "GD": {"eta": 0.2, "radius": 1.0},
+    "KernelAAR": {"b": 1.0},
+    "KernelARCOR": {"kernel": Linear(), "r": 5.0, "radius": 1.0, "q": 4.0},
+    "KernelCRRLS": {"forgetting": 0.99, "reset_every": 100},
+    "KernelGD": {"eta": 0.2, "radius": 1.0},
+    "KernelLASER": {"b": 1.0, "c": 50.0, "shrink": False, "clip": 2.0},
+    "KernelWEMM": {"b": 1.1},
     "LASER": {"b": 1.0, "c": 50.0, "shrink": False, "clip": 2.0},
     "NLMS": {"eta": 0.5},
     "OGD": {"eta": 0.2},
@@ -54,6 +71,12 @@ OTHER_FORMS = [  # of the bounds, by parameters
     ("EGPM", {"U": 2.0}),
     ("EGU", {"Y": 2.0}),
     ("GD", {"eta": 0.2}),
+    ("KernelAAR", {"clip": 2.0}),
+    ("KernelARCOR", {"r": 1.0, "q": math.inf}),
+    ("KernelGD", {"eta": 0.2}),
+    ("KernelLASER", {"c": 50.0}),
+    ("KernelLASER", {"b": 1.0, "c": 100.0, "shrink": False}),
+    ("KernelLASER", {"b": 1.0, "c": math.inf, "shrink": False, "clip": 2.0}),
     ("LASER", {"c": 50.0}),
     ("LASER", {"b": 100.0, "c": 1e5, "shrink": False}),
     ("OSLOG", {"a": 10.0}),
@@ -70,12 +93,23 @@ def broken_on(make):
     """Return the streams on which a certificate that applies does not hold."""
     broken = []
     for name, (X, y) in STREAMS.items():
+        if isinstance(make(), KernelLearner):
+            X, y = X[:FEW], y[:FEW]
         with np.errstate(all="ignore"):  # a mutant may run away
             proof = ol.certificate(make(), X, y)
         assert proof.failed is None
         if not proof.holds.all():
             broken.append(name)
     return broken
+
+
+def near_the_truth(kernel, X, y):
+    """Return a function of the kernel's space near y, with a norm below 1."""
+    V = X[:12]
+    K = np.column_stack([kernel(V, v) for v in V])
+    at_rows = np.column_stack([kernel(X, v) for v in V])
+    beta = np.linalg.solve(at_rows.T @ at_rows + 0.1 * K + 1e-9 * np.eye(12), at_rows.T @ y)
+    return V, beta * min(1.0, 0.99 / math.sqrt(beta @ K @ beta))
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
@@ -98,18 +132,27 @@ def test_a_wrong_sign_breaks_the_other_forms_of_a_bound(name, params):
     "name", [n for n in CERTIFIED if n not in ("CIRR", "DriftNetwork", "OSLOG")]
 )
 def test_a_wrong_sign_breaks_the_certificate_against_a_given_predictor(name):
-    X, y = STREAMS["still"]
-    sound = ol.certificate(ol.LEARNERS[name](**SETTINGS[name]), X, y, comparator=TRUTH)
+    (X, y), truth = STREAMS["still"], TRUTH
+    if name.startswith("Kernel"):
+        X, y = X[:FEW], y[:FEW]
+        truth = near_the_truth(SETTINGS[name].get("kernel", RBF()), X, y)
+    sound = ol.certificate(ol.LEARNERS[name](**SETTINGS[name]), X, y, comparator=truth)
     assert sound.failed is None
     assert sound.holds.all()
     with np.errstate(all="ignore"):
-        broken = ol.certificate(SIGN[name](**SETTINGS[name], on_bad="skip"), X, y, comparator=TRUTH)
+        broken = ol.certificate(SIGN[name](**SETTINGS[name], on_bad="skip"), X, y, comparator=truth)
     assert not broken.holds.all()
 
 
 @pytest.mark.parametrize("name", sorted(COVARIANCE))
 def test_a_wrong_covariance_breaks_the_certificate(name):
     assert broken_on(lambda: COVARIANCE[name](**SETTINGS[name], on_bad="skip"))
+
+
+@pytest.mark.parametrize("name", sorted(KERNEL_COVARIANCE))
+def test_a_wrong_covariance_in_a_kernel_space_breaks_the_certificate(name):
+    params = {"b": 1.0, "c": 1e4} if name == "KernelLASER" else SETTINGS[name]
+    assert broken_on(lambda: KERNEL_COVARIANCE[name](**params, on_bad="skip"))
 
 
 @pytest.mark.parametrize("name", sorted(PROJECTION))
@@ -143,5 +186,16 @@ def test_an_arcor_that_never_resets_breaks_the_bound_against_a_switch():
     params = {"r": 1.0, "radius": 1.0, "thresholds": [1 / 101]}
     sound = ol.certificate(ol.ARCOR(**params), X, u[:, 0], comparator=u)
     broken = ol.certificate(NEVER_RESET(**params), X, u[:, 0], comparator=u)
+    assert sound.holds.all()
+    assert not broken.holds.all()
+
+
+def test_a_kernel_arcor_that_never_resets_breaks_the_bound_against_a_switch():
+    X, y = np.ones((1500, 1)), np.repeat([1.0, -1.0], 750)
+    params = {"kernel": Linear(), "r": 1.0, "radius": 1.0, "thresholds": [1 / 31]}
+    switch = np.ones((1, 1)), y[:, None]
+    sound = ol.certificate(ol.KernelARCOR(**params), X, y, comparator=switch)
+    broken = ol.certificate(NEVER_RESET_IN_KERNEL_SPACE(**params), X, y, comparator=switch)
+    assert sound.failed is None
     assert sound.holds.all()
     assert not broken.holds.all()

@@ -10,8 +10,8 @@ import onlinear as ol
 from onlinear._engine import loops
 from onlinear._engine.step import Step
 from onlinear._numerics import linalg
-from onlinear._updates import ball_projection, gaussian, p_norms
-from onlinear.algorithms import _forgetting, cirr, driftnetwork, eg, gd
+from onlinear._updates import ball_projection, dual, dual_projection, gaussian, p_norms, segments
+from onlinear.algorithms import _forgetting, cirr, driftnetwork, eg, gd, kernelcrrls
 
 
 class Interpreted(Step):
@@ -159,6 +159,31 @@ def later(wrong):
     return learn
 
 
+def remember_backwards(state, drift, b, budget, x, e, pivot, work):
+    """The label is learnt on the wrong side of the prediction."""
+    return dual.remember(state, drift, b, budget, x, -e, pivot, work)
+
+
+def extend_backwards(alpha, L, Z, n, rows, x, gain, root, q, c):
+    """f moves away from the label."""
+    segments.extend(alpha, L, Z, n, rows, x, -gain, root, q, c)
+
+
+def doubt(state, drift, b, budget, x, e, pivot, work):
+    """A row counts as if its noise were a hundred times as large."""
+    return dual.remember(state, drift, b, budget, x, e, 100.0 * pivot, work)
+
+
+def collapse(alpha, L, Z, n, rows, x, gain, root, q, c):
+    """f hardly moves, as if Σ were a thousandth."""
+    segments.extend(alpha, L, Z, n, rows, x, 1e-3 * gain, root, q, c)
+
+
+def project_all_the_way(L, rows, r, alpha, p, length, radius, work):
+    """Onto a ball a tenth as large."""
+    return dual_projection.project(L, rows, r, alpha, p, length, 0.1 * radius, work)
+
+
 # --- the mutants ----------------------------------------------------------------------------
 
 L = ol.LEARNERS
@@ -180,7 +205,15 @@ SIGN = {
     **{
         name: mutant(L[name], descend=rebound(gd.descend, axpy=backwards)) for name in ("GD", "OGD")
     },
-    **{name: misset(L[name], eta=lambda eta: -eta) for name in ("EG", "EGPM", "EGU")},
+    **{name: misset(L[name], eta=lambda eta: -eta) for name in ("EG", "EGPM", "EGU", "KernelGD")},
+    **{
+        name: mutant(L[name], remember=remember_backwards)
+        for name in ("KernelAAR", "KernelLASER", "KernelWEMM")
+    },
+    "KernelARCOR": mutant(L["KernelARCOR"], extend=extend_backwards),
+    "KernelCRRLS": mutant(
+        L["KernelCRRLS"], advance=rebound(kernelcrrls.advance, extend=extend_backwards)
+    ),
 }
 COVARIANCE = {
     "AAR": mutant(L["AAR"], learn_later=later(stay_uncertain)),
@@ -208,6 +241,16 @@ PROJECTION = {
         for name in ("EG", "EGPM")
     },
     "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
+    "KernelARCOR": mutant(L["KernelARCOR"], project=project_all_the_way),
+}
+KERNEL_COVARIANCE = {
+    **{
+        name: mutant(L[name], remember=doubt)
+        for name in ("KernelAAR", "KernelLASER", "KernelWEMM")
+    },
+    "KernelARCOR": mutant(L["KernelARCOR"], extend=collapse),
+    "KernelCRRLS": mutant(L["KernelCRRLS"], advance=rebound(kernelcrrls.advance, extend=collapse)),
 }
 FORGOTTEN_DRIFT = mutant(L["LASER"], drifted=stand_still)
 NEVER_RESET = mutant(L["ARCOR"], start_afresh_if_too_certain=nothing)
+NEVER_RESET_IN_KERNEL_SPACE = mutant(L["KernelARCOR"], too_certain=nothing)
