@@ -8,16 +8,21 @@ from hostile import CERTIFIED
 from mutants import (
     COVARIANCE,
     FORGOTTEN_DRIFT,
+    KERNEL_COVARIANCE,
     NEVER_FADED,
     NEVER_RESET,
+    NEVER_RESET_IN_KERNEL_SPACE,
     PROJECTION,
     REPELLED,
     SIGN,
 )
 
 import onlinear as ol
+from onlinear._learner.kernel_base import KernelLearner
+from onlinear.kernels import RBF, Linear
 
 ROWS = 3000
+FEW = 400  # for learners whose rounds get slower and slower
 SETTINGS = {
     "AAR": {"b": 1.0},
     "ARCOR": {"r": 5.0, "radius": 1.0, "q": 4.0},
@@ -30,6 +35,12 @@ SETTINGS = {
     "EGPM": {"U": 2.0, "alpha": 0.01},
     "EGU": {"alpha": 0.01, "Y": 2.0},
     "GD": {"eta": 0.2, "radius": 1.0},
+    "KernelAAR": {"b": 1.0},
+    "KernelARCOR": {"kernel": Linear(), "r": 5.0, "radius": 1.0, "q": 4.0},
+    "KernelCRRLS": {"forgetting": 0.99, "reset_every": 100},
+    "KernelGD": {"eta": 0.2, "radius": 1.0},
+    "KernelLASER": {"b": 1.0, "c": 50.0, "shrink": False, "clip": 2.0},
+    "KernelWEMM": {"b": 1.1},
     "LASER": {"b": 1.0, "c": 50.0, "shrink": False, "clip": 2.0},
     "LogisticLASER": {"b": 0.01, "reach": 8.0},
     "NLMS": {"eta": 0.5},
@@ -78,6 +89,12 @@ OTHER_FORMS = [  # of the bounds, by parameters
     ("EGU", {"Y": 2.0}),
     ("EGU", {"alpha": 0.01, "Y": 2.0, "implicit": True}),
     ("GD", {"eta": 0.2}),
+    ("KernelAAR", {"clip": 2.0}),
+    ("KernelARCOR", {"r": 1.0, "q": math.inf}),
+    ("KernelGD", {"eta": 0.2}),
+    ("KernelLASER", {"c": 50.0}),
+    ("KernelLASER", {"b": 1.0, "c": 100.0, "shrink": False}),
+    ("KernelLASER", {"b": 1.0, "c": math.inf, "shrink": False, "clip": 2.0}),
     ("LASER", {"c": 50.0}),
     ("LASER", {"b": 100.0, "c": 1e5, "shrink": False}),
     ("CIRR", {"a": 0.1, "forgetting": 0.98, "clip": 2.0}),
@@ -101,12 +118,23 @@ def broken_on(make):
     broken = []
     classifier = isinstance(make(), (ol.AROW, ol.LogisticLASER))
     for name, (X, y) in (CLASS_STREAMS if classifier else STREAMS).items():
+        if isinstance(make(), KernelLearner):
+            X, y = X[:FEW], y[:FEW]
         with np.errstate(all="ignore"):  # a mutant may run away
             proof = ol.certificate(make(), X, y)
         assert proof.failed is None
         if not proof.holds.all():
             broken.append(name)
     return broken
+
+
+def near_the_truth(kernel, X, y):
+    """Return a function of the kernel's space near y, with a norm below 1."""
+    V = X[:12]
+    K = np.column_stack([kernel(V, v) for v in V])
+    at_rows = np.column_stack([kernel(X, v) for v in V])
+    beta = np.linalg.solve(at_rows.T @ at_rows + 0.1 * K + 1e-9 * np.eye(12), at_rows.T @ y)
+    return V, beta * min(1.0, 0.99 / math.sqrt(beta @ K @ beta))
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
@@ -132,6 +160,9 @@ def test_a_wrong_sign_breaks_the_certificate_against_a_given_predictor(name):
     classifier = name in ("AROW", "LogisticLASER")
     X, y = (CLASS_STREAMS if classifier else STREAMS)["still"]
     truth = CLASS_TRUTH if classifier else TRUTH
+    if name.startswith("Kernel"):
+        X, y = X[:FEW], y[:FEW]
+        truth = near_the_truth(SETTINGS[name].get("kernel", RBF()), X, y)
     sound = ol.certificate(ol.LEARNERS[name](**SETTINGS[name]), X, y, comparator=truth)
     assert sound.failed is None
     assert sound.holds.all()
@@ -143,6 +174,12 @@ def test_a_wrong_sign_breaks_the_certificate_against_a_given_predictor(name):
 @pytest.mark.parametrize("name", sorted(COVARIANCE))
 def test_a_wrong_covariance_breaks_the_certificate(name):
     assert broken_on(lambda: COVARIANCE[name](**SETTINGS[name], on_bad="skip"))
+
+
+@pytest.mark.parametrize("name", sorted(KERNEL_COVARIANCE))
+def test_a_wrong_covariance_in_a_kernel_space_breaks_the_certificate(name):
+    params = {"b": 1.0, "c": 1e4} if name == "KernelLASER" else SETTINGS[name]
+    assert broken_on(lambda: KERNEL_COVARIANCE[name](**params, on_bad="skip"))
 
 
 @pytest.mark.parametrize("name", sorted(PROJECTION))
@@ -195,3 +232,14 @@ def test_one_that_forgets_nothing_breaks_the_bound_with_forgetting(name):
     params = {"a": 0.1, "forgetting": 0.9, "clip": 1.0}
     assert ol.certificate(ol.LEARNERS[name](**params), X, y).holds.all()
     assert not ol.certificate(NEVER_FADED[name](**params), X, y).holds.all()
+
+
+def test_a_kernel_arcor_that_never_resets_breaks_the_bound_against_a_switch():
+    X, y = np.ones((1500, 1)), np.repeat([1.0, -1.0], 750)
+    params = {"kernel": Linear(), "r": 1.0, "radius": 1.0, "thresholds": [1 / 31]}
+    switch = np.ones((1, 1)), y[:, None]
+    sound = ol.certificate(ol.KernelARCOR(**params), X, y, comparator=switch)
+    broken = ol.certificate(NEVER_RESET_IN_KERNEL_SPACE(**params), X, y, comparator=switch)
+    assert sound.failed is None
+    assert sound.holds.all()
+    assert not broken.holds.all()

@@ -12,9 +12,18 @@ import onlinear as ol
 from onlinear._engine import loops
 from onlinear._engine.step import Step
 from onlinear._numerics import linalg
-from onlinear._updates import ball_projection, gaussian, p_norms
-from onlinear.algorithms import _forgetting, _shrunk_activation, cirr, driftnetwork, eg, gd, wemm
-from onlinear.algorithms._auto import correction, rounds
+from onlinear._updates import ball_projection, dual, dual_projection, gaussian, p_norms, segments
+from onlinear.algorithms import (
+    _forgetting,
+    _shrunk_activation,
+    cirr,
+    driftnetwork,
+    eg,
+    gd,
+    kernelcrrls,
+    wemm,
+)
+from onlinear.algorithms._auto import correction
 
 
 class Interpreted(Step):
@@ -192,6 +201,31 @@ def correcting(**names):
     return type("BrokenAuto", (L["Auto"],), {"algorithm": algorithm})
 
 
+def remember_backwards(state, drift, b, budget, x, e, pivot, work):
+    """The label is learnt on the wrong side of the prediction."""
+    return dual.remember(state, drift, b, budget, x, -e, pivot, work)
+
+
+def extend_backwards(alpha, L, Z, n, rows, x, gain, root, q, c):
+    """f moves away from the label."""
+    segments.extend(alpha, L, Z, n, rows, x, -gain, root, q, c)
+
+
+def doubt(state, drift, b, budget, x, e, pivot, work):
+    """A row counts as if its noise were a hundred times as large."""
+    return dual.remember(state, drift, b, budget, x, e, 100.0 * pivot, work)
+
+
+def collapse(alpha, L, Z, n, rows, x, gain, root, q, c):
+    """f hardly moves, as if Σ were a thousandth."""
+    segments.extend(alpha, L, Z, n, rows, x, 1e-3 * gain, root, q, c)
+
+
+def project_all_the_way(L, rows, r, alpha, p, length, radius, work):
+    """Onto a ball a tenth as large."""
+    return dual_projection.project(L, rows, r, alpha, p, length, 0.1 * radius, work)
+
+
 # --- the mutants ----------------------------------------------------------------------------
 
 L = ol.LEARNERS
@@ -216,7 +250,15 @@ SIGN = {
     **{
         name: mutant(L[name], descend=rebound(gd.descend, axpy=backwards)) for name in ("GD", "OGD")
     },
-    **{name: misset(L[name], eta=lambda eta: -eta) for name in ("EG", "EGPM", "EGU")},
+    **{name: misset(L[name], eta=lambda eta: -eta) for name in ("EG", "EGPM", "EGU", "KernelGD")},
+    **{
+        name: mutant(L[name], remember=remember_backwards)
+        for name in ("KernelAAR", "KernelLASER", "KernelWEMM")
+    },
+    "KernelARCOR": mutant(L["KernelARCOR"], extend=extend_backwards),
+    "KernelCRRLS": mutant(
+        L["KernelCRRLS"], advance=rebound(kernelcrrls.advance, extend=extend_backwards)
+    ),
 }
 COVARIANCE = {
     "AAR": mutant(L["AAR"], learn_later=later(stay_uncertain)),
@@ -243,6 +285,15 @@ PROJECTION = {
         for name in ("EG", "EGPM")
     },
     "EGU": misset(L["EGU"], alpha=lambda alpha: 1.0),
+    "KernelARCOR": mutant(L["KernelARCOR"], project=project_all_the_way),
+}
+KERNEL_COVARIANCE = {
+    **{
+        name: mutant(L[name], remember=doubt)
+        for name in ("KernelAAR", "KernelLASER", "KernelWEMM")
+    },
+    "KernelARCOR": mutant(L["KernelARCOR"], extend=collapse),
+    "KernelCRRLS": mutant(L["KernelCRRLS"], advance=rebound(kernelcrrls.advance, extend=collapse)),
 }
 FORGOTTEN_DRIFT = mutant(L["LASER"], drifted=stand_still)
 NEVER_RESET = mutant(L["ARCOR"], start_afresh_if_too_certain=nothing)
@@ -250,3 +301,4 @@ REPELLED = mutant(L["RLS"], drawn=lambda m, hint, chi: m - (hint - m) * chi / (1
 NEVER_FADED = {
     name: mutant(L[name], absorb=rebound(cirr.absorb, fade=nothing)) for name in ("CIRR", "OSLOG")
 }
+NEVER_RESET_IN_KERNEL_SPACE = mutant(L["KernelARCOR"], too_certain=nothing)

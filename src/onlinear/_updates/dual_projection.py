@@ -6,7 +6,7 @@
 Let s = 1/(1 + λ). The projection, its square and its values p' at the examples are
 
     f' = sf + (1 − s) Σ g_i K(z_i, ·)       g = (s/r)(I + sK/r)⁻¹p
-    ‖f'‖² = s²‖f‖² + 2s(1 − s) pᵀg + (1 − s)² gᵀKg,    p' = (rI + K)g
+    ‖f'‖² = s²‖f‖² + 2s(1 − s) pᵀg + (1 − s)² gᵀKg,    p' = sp + (1 − s) Kg
 
 Every term is positive, so that nothing cancels, however large λ is. As in
 :mod:`onlinear._updates.ball_projection`, a tridiagonal matrix T takes the place of K/r, here that
@@ -155,7 +155,7 @@ def add_up(L, n, r, p, s, k, vectors, numbers, g):
 
 @kernel
 def project(L, n, r, alpha, p, length, radius, work):
-    """Project f = Σα_i K(z_i, ·), with ‖f‖ = ``length`` above ``radius``; update α and p.
+    """Project f = Σα_i K(z_i, ·), with ‖f‖ = ``length`` above ``radius``; update α and p; return s.
 
     The last n of all examples have the factor L with LLᵀ = rI + K, and p. ``work`` is scratch
     memory of PROJECTING rows, each of at least as many numbers as there are examples.
@@ -165,7 +165,8 @@ def project(L, n, r, alpha, p, length, radius, work):
     share = size / length * (size / length) / r
     if not share > 0.0:  # f is 0 on the segment, where Σ is I
         scale(goal, alpha, alpha)
-        return
+        scale(goal, p[:n], p[:n])
+        return goal
     vectors, g = work[:4], work[4]
     numbers = work.reshape(work.size)[5 * work.shape[1] : PROJECTING * work.shape[1]]
     s, k = find(L, n, r, p, share, goal, vectors, numbers)
@@ -173,5 +174,8 @@ def project(L, n, r, alpha, p, length, radius, work):
     scale(s, alpha, alpha)
     own = alpha[alpha.size - n :]
     axpy(1.0 - s, g[:n], own)
-    multiply(L, n, r, g, vectors[3], p)
-    scale(r, p[:n], p[:n])  # (rI + K)g
+    multiply(L, n, r, g, vectors[3], vectors[2])
+    scale(s, p[:n], p[:n])
+    axpy((1.0 - s) * r, vectors[2][:n], p[:n])
+    axpy((s - 1.0) * r, g[:n], p[:n])
+    return s

@@ -4,14 +4,14 @@
     q  = L⁻¹k,  c = L⁻ᵀq,  k_j = K(z_j, x),  χ = K(x, x) − qᵀq,  g = (y − f(x))/(r + χ)
     α  ← [α − gc; g]                                     f ← f + g·Σφ(x)
     p  ← [p + rgc; f(x) + gχ]                            p_j = f(z_j)
-    ‖f‖² ← ‖f‖² + 2g(f(x) − pᵀc) + g²(χ − rcᵀc)          with the old p
+    ‖f‖² = ‖f₀‖² + aᵀ(h + p)                             h_j = f₀(z_j)
     L  ← [L 0; qᵀ √(r + χ)],  or an empty matrix if λ_max(K) > r(Λ_i⁻¹ − 1); then i ← i + 1
     f  ← argmin over ‖u‖ ≤ R_B of <u − f, Σ⁻¹(u − f)>
 
 The vectors k, q, c and p, and the first entries of the new α, run over the examples since the last
-reset only: these are the segment, and K is the matrix of their K(z_i, z_j). LLᵀ is rI + K, and Σ is
-I − Φᵀ(rI + K)⁻¹Φ, where φ maps a row to the feature space and the rows of Φ are the φ(z_j) of the
-segment. With K(x, z) = xᵀz, f(x), χ, Σ, the resets and the projection are those of
+reset only: these are the segment, K is the matrix of their K(z_i, z_j), and a has their α_i; f₀ is the sum over the
+examples of earlier segments. LLᵀ is rI + K, and Σ is I − Φᵀ(rI + K)⁻¹Φ, where φ maps a row to the
+feature space and the rows of Φ are the φ(z_j) of the segment. With K(x, z) = xᵀz, f(x), χ, Σ, the resets and the projection are those of
 :mod:`onlinear.algorithms.arcor`: the largest eigenvalue of Σ⁻¹ is 1 + λ_max(K)/r.
 
 The test for a reset computes no eigenvalues. A second factor, NNᵀ = θI − K with the threshold θ of
@@ -40,7 +40,7 @@ from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee, unknown
 from onlinear._learner.growing import InSegments
 from onlinear._learner.kernel_base import SegmentLearner, check_dual
-from onlinear._numerics.linalg import axpy, dot, kernel
+from onlinear._numerics.linalg import axpy, dot, kernel, scale
 from onlinear._updates.dual import SCRATCH, Dual, check_factor
 from onlinear._updates.dual_projection import PROJECTING, project
 from onlinear._updates.examples import drop_oldest, kernel_row, oldest_row
@@ -70,9 +70,10 @@ class KernelARCORParams(NamedTuple):
 
 
 class KernelARCORState(NamedTuple):
-    """The state: numbers of rounds and examples, the segment's, ‖f‖², kernel, α, p, L, N, all z.
+    """The state: numbers of rounds and examples, the segment's, the kernel, α, p, h, L, N, all z.
 
     ``segment`` has i, and r and θ of the present segment; θ = 0 means that it is never reset.
+    ``square`` has ‖f‖² and ‖f₀‖².
     """
 
     t: np.ndarray
@@ -84,6 +85,7 @@ class KernelARCORState(NamedTuple):
     form: np.ndarray
     alpha: np.ndarray
     p: np.ndarray
+    h: np.ndarray
     L: np.ndarray
     N: np.ndarray
     Z: np.ndarray
@@ -100,9 +102,10 @@ def init(
         np.zeros(1),
         np.full(1, float(depth)),
         np.array([1.0, params.r, 0.0]),
-        np.zeros(1),
+        np.zeros(2),
         np.array(form),
         np.zeros(most),
+        np.zeros(depth),
         np.zeros(depth),
         np.zeros(depth * (depth + 1) // 2),
         np.zeros(depth * (depth + 1) // 2),
@@ -113,18 +116,18 @@ def init(
 def state_size(d: int, room: tuple[int, int]) -> int:
     """Return how many numbers the state has with room for ``room`` examples of d columns."""
     most, depth = room
-    return 12 + most * (d + 1) + depth * (depth + 2)
+    return 13 + most * (d + 1) + depth * (depth + 3)
 
 
 def vital(state):
     """Return the arrays to check for numbers of unusual size: all but L, N and the examples."""
-    return state[:9]
+    return state[:10]
 
 
 @Step.with_scratch(SCRATCH + 1 + PROJECTING, vital=vital)
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""
-    t, n, kept, _, segment, square, form, alpha, p, L, N, Z = state
+    t, n, kept, _, segment, square, form, alpha, p, h, L, N, Z = state
     radius, budget = params[1], params[4]
     size, rows = int(n[0]), int(kept[0])
     own = kernel_row(form, Z, size, x, work)
@@ -144,26 +147,29 @@ def step(state, params, x, y, work):
     if rows == 0:
         begin_segment(segment, params)
     respond(L, rows, q, c)
-    moved = gain * (2.0 * (m - dot(p[:rows], c[:rows])) + gain * (chi - r * dot(c[:rows], c[:rows])))
-    square[0] = max(square[0] + moved, 0.0)
+    h[rows] = dot(alpha[: size - rows], work[0][: size - rows])  # f₀(x)
     extend(alpha, L, Z, size, rows, x, gain, math.sqrt(r + chi), q, c)
     axpy(r * gain, c[:rows], p[:rows])
     p[rows] = m + gain * chi
     size += 1
     rows += 1
+    add_up(square, alpha[size - rows : size], p, h)
     if too_certain(N, rows - 1, segment[2], own, k, work[1]):
         segment[0] += 1.0
-        rows = end_segment(p, L, N, rows)
+        rows = end_segment(square, p, h, L, N, rows)
     if size > budget:
         if rows == size:
-            rows = end_segment(p, L, N, rows)
+            rows = end_segment(square, p, h, L, N, rows)
         oldest_row(form, Z, size, own, work)
-        forget_oldest(square, alpha, p, Z, size, rows, work[2])
+        forget_oldest(square, alpha, p, h, Z, size, rows, work[2])
         size -= 1
+        add_up(square, alpha[size - rows : size], p, h)
     length = math.sqrt(square[0])
     if length > radius:
-        project(L, rows, r, alpha[:size], p, length, radius, work[SCRATCH + 1 :])
+        s = project(L, rows, r, alpha[:size], p, length, radius, work[SCRATCH + 1 :])
+        scale(s, h[:rows], h[:rows])
         square[0] = radius * radius
+        square[1] *= s * s
     n[0] = size
     kept[0] = rows
     t[0] += 1
@@ -171,24 +177,34 @@ def step(state, params, x, y, work):
 
 
 @kernel
-def end_segment(p, L, N, rows):
+def add_up(square, a, p, h):
+    """Set square[0] to ‖f‖² = ‖f₀‖² + aᵀ(h + p)."""
+    square[0] = max(square[1] + dot(a, h[: a.size]) + dot(a, p[: a.size]), 0.0)
+
+
+@kernel
+def end_segment(square, p, h, L, N, rows):
     """Reset Σ to I: the segment of ``rows`` examples ends; return 0, the size of the next."""
+    square[1] = square[0]
     for i in range(rows):
         p[i] = 0.0
+        h[i] = 0.0
     clear_rows(L, rows)
     clear_rows(N, rows)
     return 0
 
 
 @kernel
-def forget_oldest(square, alpha, p, Z, n, rows, k):
-    """Remove the oldest of n examples, which is not in the segment: f ← f − α_0 K(z_0, ·).
+def forget_oldest(square, alpha, p, h, Z, n, rows, k):
+    """Remove the oldest of n examples, which is not in the segment: f₀ ← f₀ − α_0 K(z_0, ·).
 
     ``k`` has all K(z_i, z_0).
     """
     a = alpha[0]
-    square[0] = max(square[0] + a * a * k[0] - 2.0 * a * dot(alpha[:n], k[:n]), 0.0)
-    axpy(-a, k[n - rows : n], p[:rows])
+    old = n - rows
+    square[1] = max(square[1] + a * a * k[0] - 2.0 * a * dot(alpha[:old], k[:old]), 0.0)
+    axpy(-a, k[old:n], p[:rows])
+    axpy(-a, k[old:n], h[:rows])
     drop_oldest(alpha, Z, n)
 
 
@@ -241,6 +257,7 @@ class KernelARCOR(SegmentLearner):
     thresholds: Sequence[float] | None = None
 
     algorithm = Algorithm(init, step, tuple(rule.format(cure="a larger r") for rule in RULES))
+    _poor_score = True  # it forgets
     _growing = InSegments(state_size)
     _subtracts = True
 

@@ -204,6 +204,7 @@ class KernelCRRLS(SegmentLearner):
     reset_every: int = 100
 
     algorithm = Algorithm(init, step, tuple(r.format(cure="a larger forgetting") for r in RULES))
+    _poor_score = True  # it forgets
     _growing = InSegments(state_size)
 
     def _params(self) -> KernelCRRLSParams:
