@@ -157,7 +157,9 @@ class Box(Set):
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Return both limits as vectors of the same length, 1 or the number of weights."""
         try:
-            low, high = (np.atleast_1d(np.array(each, dtype=float)) for each in (self.low, self.high))
+            low, high = (
+                np.atleast_1d(np.array(each, dtype=float)) for each in (self.low, self.high)
+            )
             low, high = np.broadcast_arrays(low, high)
         except (TypeError, ValueError):
             low = high = np.full(1, math.nan)
@@ -232,7 +234,8 @@ class _Linear(Set):
 
     def __post_init__(self) -> None:
         """Turn a into a tuple, so that sets can be compared."""
-        object.__setattr__(self, "a", _listed(self.a))
+        for name in ("a", "c"):
+            object.__setattr__(self, name, _listed(getattr(self, name)))
 
     def direction(self) -> tuple[np.ndarray, float]:
         """Return a/‖a‖ and c/‖a‖."""
@@ -417,6 +420,8 @@ def members(given: Set) -> tuple[Set, ...]:
 
 def _listed(value: Any) -> Any:
     """Return a sequence of numbers as a tuple of floats, and any other value as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) == 1:
         try:
             return tuple(float(each) for each in value)
@@ -460,8 +465,7 @@ def heights(form, start, V, out):
 # --- state files: functions are stored by name, never as code ----------------------------------
 
 BUILT_IN: dict[str, type[Any]] = {
-    each.__name__: each
-    for each in (Ball, L1Ball, Box, Simplex, Capped, HalfSpace, HyperPlane)
+    each.__name__: each for each in (Ball, L1Ball, Box, Simplex, Capped, HalfSpace, HyperPlane)
 }
 _registered: dict[str, Custom] = {}
 

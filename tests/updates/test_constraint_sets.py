@@ -88,7 +88,10 @@ def optimum(geometry, w, members):
     for each in members:
         more, edges = constraints(each, n)
         rules += more
-        low, high = np.maximum(low, edges.get("low", low)), np.minimum(high, edges.get("high", high))
+        low, high = (
+            np.maximum(low, edges.get("low", low)),
+            np.minimum(high, edges.get("high", high)),
+        )
     if geometry == SHARES:
         rules.append({"type": "eq", "fun": lambda v: v.sum() - 1, "jac": np.ones_like})
     found = math.inf
@@ -101,7 +104,10 @@ def optimum(geometry, w, members):
             rules,
             list(zip(low, high, strict=True)),
         )
-        gap = max((abs(r["fun"](v)) if r["type"] == "eq" else -r["fun"](v)) for r in [*rules, {"type": "ineq", "fun": lambda v: 0.0}])
+        gap = max(
+            (abs(r["fun"](v)) if r["type"] == "eq" else -r["fun"](v))
+            for r in [*rules, {"type": "ineq", "fun": lambda v: 0.0}]
+        )
         if gap < 1e-6:
             found = min(found, distance(geometry, v, w))
     return found
@@ -128,9 +134,10 @@ def start(geometry, n, rng):
 
 def case(name, seed):
     """Return a geometry, weights and a set in which they are not."""
-    geometry, kind = {"GD": EUCLIDEAN, "PNorm": P_NORM, "EG": SHARES, "EGU": POSITIVE}[
-        name.split()[0]
-    ], name.split()[1]
+    geometry, kind = (
+        {"GD": EUCLIDEAN, "PNorm": P_NORM, "EG": SHARES, "EGU": POSITIVE}[name.split()[0]],
+        name.split()[1],
+    )
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     w, a = start(geometry, n, rng), rng.normal(size=n)
@@ -192,7 +199,11 @@ def test_the_projection_on_the_l1_ball_is_the_nearest_point(seed):
         lambda z: 0.5 * np.sum((z[:n] - z[n:] - w) ** 2),
         lambda z: np.concatenate([z[:n] - z[n:] - w, w - z[:n] + z[n:]]),
         np.zeros(2 * n),
-        {"type": "ineq", "fun": lambda z: given.radius - z.sum(), "jac": lambda z: -np.ones_like(z)},
+        {
+            "type": "ineq",
+            "fun": lambda z: given.radius - z.sum(),
+            "jac": lambda z: -np.ones_like(z),
+        },
         [(0, None)] * (2 * n),
     )
     assert_allclose(v, half[:n] - half[n:], atol=2e-6)
@@ -207,8 +218,10 @@ def test_the_p_norm_ball_is_reached_by_scaling(seed):
     assert_allclose(v / w, np.full(4, v[0] / w[0]), rtol=1e-12)
     rule = {"type": "ineq", "fun": lambda u: 0.09 - powers(u, P / (P - 1)) ** 2}
     best = nearest(
-        lambda u: distance(P_NORM, u, w), lambda u: gradient(P_NORM, u) - gradient(P_NORM, w),
-        w * 0.1, rule,
+        lambda u: distance(P_NORM, u, w),
+        lambda u: gradient(P_NORM, u) - gradient(P_NORM, w),
+        w * 0.1,
+        rule,
     )
     assert distance(P_NORM, v, w) <= distance(P_NORM, best, w) + 1e-7
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onlinear import sets
+from onlinear._engine.status import DOMAIN, FINE, OVERFLOW, Outcome
 from onlinear._engine.step import Step
 from onlinear._learner.first_order import FirstOrder
 from onlinear._updates.constrained_step import constrained, form_of
@@ -13,7 +14,12 @@ from onlinear._updates.projections import EUCLIDEAN, POSITIVE, SHARES
 from onlinear._validation import checks
 from onlinear.sets import FLOOR, Box, Capped, Custom, HalfSpace, HyperPlane, Intersection, Set
 
-__all__ = ["Constrained", "floor"]
+__all__ = ["NOT_PROJECTED", "NO_LIMIT", "Constrained", "floor"]
+
+NOT_PROJECTED = (
+    "needs a projection that leaves its weights finite (and, in EG, EGPM and EGU, above 0 where "
+    "they were above 0), but that of within={within} does not"
+)
 
 NO_LIMIT = 1e50  # a radius that no weights of usual size reach
 
@@ -99,13 +105,16 @@ class Constrained(FirstOrder):
 
     def _edges(self, given: Set) -> tuple[float, float, float] | None:
         """Return inf aᵀw, c and sup aᵀw over all weights of an entropic geometry, else None."""
-        if self._geometry not in (SHARES, POSITIVE) or not isinstance(given, (HalfSpace, HyperPlane)):
+        if self._geometry not in (SHARES, POSITIVE) or not isinstance(
+            given, (HalfSpace, HyperPlane)
+        ):
             return None
-        record = self._record_of(given)
-        a, c = np.array(record[3:]), record[2]
+        (c, *a), c_given = self._record_of(given)[2:], given.c
+        low, high = min(a), max(a)
         if self._geometry == SHARES:
-            return float(a.min()), c, float(a.max())
-        return (-np.inf if a.min() < 0 else 0.0), c, (np.inf if a.max() > 0 else 0.0)
+            size = c_given / c if c != 0 else float(np.linalg.norm(given.a))
+            return low * size, c_given, high * size
+        return (-np.inf if low < 0 else 0.0), c_given, (np.inf if high > 0 else 0.0)
 
     def _record_of(self, given: Set) -> list[float]:
         """Return the record of a set, in terms of the weights that are projected."""
@@ -123,7 +132,8 @@ class Constrained(FirstOrder):
         cycle = len(found) if isinstance(within, Intersection) and within.exact else 0
         if exact:
             cycle = len(records) if len(records) > 1 else 0
-        return form_of(records, cycle, self._power(), self._geometry)
+        rule = OVERFLOW if self._custom() is None else DOMAIN + len(self.algorithm.rules) - 1
+        return form_of(records, cycle, self._power(), self._geometry, rule)
 
     def _power(self) -> float:
         return 2.0
@@ -168,8 +178,15 @@ class Constrained(FirstOrder):
         super()._begin(d, record, own=own)
         if record is None and self.within is not None:  # a row of zeros only projects the weights
             numbers, zeros = self._numbers(), np.zeros(d)
-            self._step.one(tuple(self._state), numbers, zeros, self._label, self._work, True, 0)
+            one, state = self._step.one, tuple(self._state)
+            value, rule = one(state, numbers, zeros, self._label, self._work, True, 0)
+            if rule != FINE:
+                raise self._why(Outcome(0, rule, value), zeros, in_table=False)
             self._state.t[0] = 0.0
+
+    def _prepare(self) -> tuple[Any, ...]:
+        self._work = self._scratch()  # its size depends on the set, which may have changed
+        return super()._prepare()
 
     # --- files --------------------------------------------------------------------------------
 

@@ -33,7 +33,16 @@ from onlinear.sets import (
     VECTOR,
 )
 
-__all__ = ["EUCLIDEAN", "POSITIVE", "P_NORM", "SHARES", "duals_of", "given", "project", "weights_from"]
+__all__ = [
+    "EUCLIDEAN",
+    "POSITIVE",
+    "P_NORM",
+    "SHARES",
+    "duals_of",
+    "given",
+    "project",
+    "weights_from",
+]
 
 EUCLIDEAN, P_NORM, SHARES, POSITIVE = range(4)
 LARGEST_EXPONENT = 709.0  # e^709 fits in a float
