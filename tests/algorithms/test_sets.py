@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from table import WITH_SET, below, make, state, stream
 
 import onlinear as ol
-from onlinear import extend, losses, sets
+from onlinear import extend, losses
 from onlinear._updates import constrained_step, projections
 from onlinear._updates.projections import EUCLIDEAN
 from onlinear.sets import (
@@ -24,6 +24,7 @@ from onlinear.sets import (
     Intersection,
     L1Ball,
     Simplex,
+    _combined,
 )
 
 CONSTRAINED = {name: case for name, case in WITH_SET.items() if "within" in case[1]}
@@ -447,9 +448,9 @@ def test_sets_are_values():
     assert repr(Intersection(Ball(2.0), Box(0.0), exact=True)) == (
         "Intersection(Ball(radius=2.0), Box(low=0.0, high=inf), exact=True)"
     )
-    assert sets.rebuilt(sets.plain(Intersection(Ball(), Box([0.0, -math.inf])))) == Intersection(
-        Ball(), Box([0.0, -math.inf])
-    )
+    assert _combined.rebuilt(
+        _combined.plain(Intersection(Ball(), Box([0.0, -math.inf])))
+    ) == Intersection(Ball(), Box([0.0, -math.inf]))
 
 
 def test_a_bounded_set_lets_gd_learn_rows_that_overshoot():

@@ -67,9 +67,8 @@ def free(name, params, rng, points):
         points = points - np.outer((points @ a - points[0] @ a) / (a @ a), a)
         ball = Ball(float(np.linalg.norm(points, ord=q, axis=1).max()) * 1.001)
         params["radius"] = None
-        return together(
-            [HyperPlane(a, float(points[0] @ a)), ball][: rng.integers(1, 3)], rng
-        ), points
+        plane = HyperPlane(a, float(points[0] @ a))
+        return together([plane, ball][: rng.integers(1, 3)], rng), points
     if kind == 3:
         return L1Ball(float(np.abs(points).sum(axis=1).max()) * 1.001), points
     if kind == 4:

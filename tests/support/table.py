@@ -15,6 +15,7 @@ from onlinear.sets import (
     Intersection,
     L1Ball,
     Simplex,
+    _combined,
 )
 
 
@@ -155,7 +156,7 @@ NAMES = {  # the names that occur in a learner's repr
     "Polynomial": Polynomial,
     "manhattan": manhattan,
     **losses.BUILT_IN,
-    **sets.BUILT_IN,
+    **_combined.BUILT_IN,
     "Intersection": Intersection,
     "Custom": Custom,
     "below_half": below_half,

@@ -17,7 +17,6 @@ from onlinear._updates.projections import (
     weights_from,
 )
 from onlinear.sets import (
-    FLOOR,
     Ball,
     Box,
     Capped,
@@ -26,6 +25,7 @@ from onlinear.sets import (
     L1Ball,
     Simplex,
 )
+from onlinear.sets._values import FLOOR
 
 SEEDS = range(12)
 P = 3.0
@@ -79,6 +79,12 @@ def constraints(given, n):
     return [], {"low": low, "high": high}
 
 
+def broken(rule, v):
+    """Return by how much v breaks a constraint."""
+    value = rule["fun"](v)
+    return abs(value) if rule["type"] == "eq" else -value
+
+
 def optimum(geometry, w, members):
     """Return the least distance of w from the intersection of sets, by SLSQP."""
     n = w.size
@@ -104,11 +110,7 @@ def optimum(geometry, w, members):
             rules,
             list(zip(low, high, strict=True)),
         )
-        gap = max(
-            (abs(r["fun"](v)) if r["type"] == "eq" else -r["fun"](v))
-            for r in [*rules, {"type": "ineq", "fun": lambda v: 0.0}]
-        )
-        if gap < 1e-6:
+        if all(broken(rule, v) < 1e-6 for rule in rules):
             found = min(found, distance(geometry, v, w))
     return found
 
@@ -181,8 +183,7 @@ def test_a_projection_is_the_nearest_point_of_the_set(name, seed):
     v, missed = projected(geometry, w, [given])
     assert missed < 1e-13
     for each in constraints(given, w.size)[0]:
-        gap = each["fun"](v)
-        assert (abs(gap) if each["type"] == "eq" else -gap) < 1e-12
+        assert broken(each, v) < 1e-12
     best = optimum(geometry, w, [given])
     assert distance(geometry, v, w) <= best + 1e-5 * (1 + best)
     assert best < math.inf

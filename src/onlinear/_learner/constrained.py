@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear import sets
 from onlinear._engine.status import DOMAIN, FINE, OVERFLOW, Outcome
 from onlinear._engine.step import Step
 from onlinear._learner.first_order import FirstOrder
 from onlinear._updates.constrained_step import constrained, form_of
 from onlinear._updates.projections import EUCLIDEAN, POSITIVE, SHARES
-from onlinear._validation import checks
-from onlinear.sets import FLOOR, Box, Capped, Custom, HalfSpace, HyperPlane, Intersection, Set
+from onlinear.sets import Box, Capped, Custom, HalfSpace, HyperPlane, Intersection, Set
+from onlinear.sets._combined import checked, members, plain, rebuilt
+from onlinear.sets._values import FLOOR
 
 __all__ = ["NOT_PROJECTED", "NO_LIMIT", "Constrained", "floor"]
 
@@ -47,10 +47,10 @@ class Constrained(FirstOrder):
 
     def _members(self) -> tuple[Set, ...]:
         """Return the sets that ``within`` is made of, after a check that the learner takes them."""
-        given = sets.checked(self)
+        given = checked(self)
         if given is None:
             return ()
-        found = sets.members(given)
+        found = members(given)
         allowed = (*self._sets, HalfSpace, HyperPlane, Custom)
         for each in found:
             if not isinstance(each, allowed):
@@ -81,8 +81,8 @@ class Constrained(FirstOrder):
                     f"{low:g} and {high:g}, got {given!r}"
                 )
         if isinstance(given, Box) and self._geometry == POSITIVE:
-            low, high = given.limits()
-            if not ((low >= 0).all() and (high > 0).all()):
+            floors, tops = given.limits()
+            if not ((floors >= 0).all() and (tops > 0).all()):
                 raise ValueError(
                     f"{type(self).__name__} needs Box limits low ≥ 0 and high > 0, since its "
                     f"weights are positive, got {given!r}"
@@ -193,11 +193,11 @@ class Constrained(FirstOrder):
     def _to_plain(self) -> dict[str, Any]:
         params = super()._to_plain()
         given = params.pop("within")
-        return params if given is None else {**params, "within": sets.plain(given)}
+        return params if given is None else {**params, "within": plain(given)}
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
         params = super()._from_plain(params)
         if "within" not in params:  # no set
             return params
-        return {**params, "within": sets.rebuilt(params["within"])}
+        return {**params, "within": rebuilt(params["within"])}

@@ -26,7 +26,7 @@ from onlinear._engine.step import Step
 from onlinear._numerics.linalg import finite, kernel, scale
 from onlinear._updates import projections
 from onlinear._updates.projections import weights_from
-from onlinear.sets import LENGTH
+from onlinear.sets._values import LENGTH
 
 __all__ = ["constrained", "excess", "form_of", "into", "rebound"]
 

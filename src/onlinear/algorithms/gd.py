@@ -34,8 +34,8 @@ from onlinear._learner.first_order import (
 )
 from onlinear._numerics.linalg import axpy, dot, norm, scale, short
 from onlinear._updates.gaussian import Weights, weights
-from onlinear._validation.checks import asked, limit, number
 from onlinear._updates.projections import EUCLIDEAN
+from onlinear._validation.checks import asked, limit, number
 from onlinear.algorithms import _set_bound
 from onlinear.algorithms._gradient_bound import guarantee
 from onlinear.losses import (
