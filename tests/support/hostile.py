@@ -5,6 +5,7 @@ Everything is drawn from one generator, so that a seed determines a case.
 
 import math
 
+import hostile_sets
 import numpy as np
 from slow_losses import LOSSES, labels_for
 
@@ -46,6 +47,8 @@ WITH_LOSS = (
     *(f"{name} {loss}" for name in ("GD", "EG", "EGPM", "PNorm") for loss in list(LOSSES)[1:]),
     "EGU Quantile",
 )
+# learners whose weights stay in a set, with a random loss
+WITH_SET = tuple(f"{name} within" for name in hostile_sets.IN_SETS)
 
 
 def random_rows(rng, rows, d):
@@ -179,7 +182,11 @@ def setting(name, rng, X, y):
         radius = float(10 ** rng.uniform(-1, 1)) if maybe else None
         return {"eta": float(rng.choice([0.02, 0.25, 0.95])) / (longest + 1e-9), "radius": radius}
     if name == "OGD":
-        return {"eta": float(rng.choice([0.02, 0.25, 0.7])) / (longest + 1e-9)}
+        eta = float(rng.choice([0.02, 0.25, 0.7])) / (longest + 1e-9)
+        if not maybe:
+            return {"eta": eta}
+        radius = float(10 ** rng.uniform(-1, 1))
+        return {"eta": eta, "schedule": str(rng.choice(["sqrt", "constant"])), "radius": radius}
     if name == "NLMS":
         return {"eta": float(rng.choice([0.1, 1, 1.8])), "epsilon": float(rng.choice([0, 0.1]))}
     if name == "ONS":
@@ -293,6 +300,11 @@ def case(name, seed):
         X, y = np.abs(X), np.abs(y)
     if seed % 3 == 0:  # other units
         X, y = X * 10 ** rng.uniform(-4, 4), y * 10 ** rng.uniform(-4, 4)
+    constrained = loss == "within"
+    if constrained:
+        known = ("Square", "Quantile") if name == "EGU" else hostile_sets.LOSSES_IN_SETS
+        loss = str(rng.choice(known))
+        loss = "" if loss == "Square" else loss
     if loss == "Poisson" and name in ("EG", "EGPM"):
         X = X / max(1.0, float(np.abs(X).max()))  # a limit on the activation is needed
     classes = {"AROW": "Hinge", "LogisticLASER": "Logistic"}.get(name)
@@ -302,6 +314,8 @@ def case(name, seed):
     params = setting(name, rng, X, y)
     if loss:
         params = with_loss(params, name, loss, rng, X, y)
+    if constrained:
+        params["within"] = hostile_sets.within(name, params, rng, X, y)
 
     def make():
         return ol.LEARNERS[name](**params)
@@ -317,6 +331,8 @@ def path(name, model, X, y, rng):
     name = name.partition(" ")[0]
     params = model.get_params()
     segments = np.sort(rng.integers(0, 3, size=rows))
+    if params.get("within") is not None:
+        return hostile_sets.path(model, params, segments)
     if name.startswith("Kernel"):
         return functions(name, params, X, y, segments, rng)
     if name in ("Auto", "CIRR", "DriftNetwork", "OSLOG"):
@@ -329,7 +345,7 @@ def path(name, model, X, y, rng):
         return u * (params["reach"] * rng.choice([1.0, 0.3]) / max(far, 1e-300))
     if name == "CRRLS" or (name == "RLS" and params["forgetting"] < 1):
         return (rng.normal(size=(3, d)) * 10 ** rng.uniform(-1, 2))[segments]
-    if name in ("GD", "ARCOR", "PNorm"):
+    if name in ("GD", "ARCOR", "PNorm") or (name == "OGD" and params["radius"]):
         u = rng.normal(size=(3, d))
         if params["radius"] is None:
             return u[np.zeros(rows, dtype=int)]

@@ -15,6 +15,7 @@ from onlinear.sets import (
     Intersection,
     L1Ball,
     Simplex,
+    _combined,
 )
 
 
@@ -91,7 +92,10 @@ WITH_SET: dict[str, tuple[str, dict]] = {
     "GD-L1Ball": ("GD", {"eta": 0.3, "within": L1Ball(0.4)}),
     "GD-Box": ("GD", {"eta": 0.3, "within": Box([0, 0, -0.1, 0, 0], 0.3)}),
     "GD-one pass": ("GD", {"eta": 0.3, "radius": 0.4, "within": Intersection(LINE, Box(0.0))}),
-    "GD-exact": ("GD", {"eta": 0.3, "within": Intersection(LINE, Box(0.05), Ball(0.5), exact=True)}),
+    "GD-exact": (
+        "GD",
+        {"eta": 0.3, "within": Intersection(LINE, Box(0.05), Ball(0.5), exact=True)},
+    ),
     "GD-Simplex": ("GD", {"eta": 0.2, "within": Simplex(1.5), "loss": losses.Absolute()}),
     "GD-Custom": ("GD", {"eta": 0.3, "within": below}),
     "PNorm-HalfSpace": ("PNorm", {"p": 3.0, "eta": 0.2, "radius": 0.6, "within": LINE}),
@@ -104,7 +108,10 @@ WITH_SET: dict[str, tuple[str, dict]] = {
         {"U": 2.0, "eta": 0.2, "within": Intersection(LINE, Capped(0.3), exact=True)},
     ),
     "EGU-Box": ("EGU", {"eta": 0.3, "within": Box(0.05, 0.4)}),
-    "EGU-one pass": ("EGU", {"eta": 0.3, "alpha": 0.2, "within": Intersection(PLANE, Simplex(1.2))}),
+    "EGU-one pass": (
+        "EGU",
+        {"eta": 0.3, "alpha": 0.2, "within": Intersection(PLANE, Simplex(1.2))},
+    ),
     "EGU-Custom": ("EGU", {"eta": 0.3, "within": below, "loss": losses.Quantile(0.7)}),
     "OGD-radius": ("OGD", {"eta": 0.3, "schedule": "sqrt", "radius": 0.5}),
 }
@@ -202,7 +209,7 @@ NAMES = {  # the names that occur in a learner's repr
     "Polynomial": Polynomial,
     "manhattan": manhattan,
     **losses.BUILT_IN,
-    **sets.BUILT_IN,
+    **_combined.BUILT_IN,
     "Intersection": Intersection,
     "Custom": Custom,
     "below_half": below_half,

@@ -17,7 +17,6 @@ from onlinear._updates.projections import (
     weights_from,
 )
 from onlinear.sets import (
-    FLOOR,
     Ball,
     Box,
     Capped,
@@ -26,6 +25,7 @@ from onlinear.sets import (
     L1Ball,
     Simplex,
 )
+from onlinear.sets._values import FLOOR
 
 SEEDS = range(12)
 P = 3.0
@@ -79,6 +79,12 @@ def constraints(given, n):
     return [], {"low": low, "high": high}
 
 
+def broken(rule, v):
+    """Return by how much v breaks a constraint."""
+    value = rule["fun"](v)
+    return abs(value) if rule["type"] == "eq" else -value
+
+
 def optimum(geometry, w, members):
     """Return the least distance of w from the intersection of sets, by SLSQP."""
     n = w.size
@@ -88,7 +94,10 @@ def optimum(geometry, w, members):
     for each in members:
         more, edges = constraints(each, n)
         rules += more
-        low, high = np.maximum(low, edges.get("low", low)), np.minimum(high, edges.get("high", high))
+        low, high = (
+            np.maximum(low, edges.get("low", low)),
+            np.minimum(high, edges.get("high", high)),
+        )
     if geometry == SHARES:
         rules.append({"type": "eq", "fun": lambda v: v.sum() - 1, "jac": np.ones_like})
     found = math.inf
@@ -101,8 +110,7 @@ def optimum(geometry, w, members):
             rules,
             list(zip(low, high, strict=True)),
         )
-        gap = max((abs(r["fun"](v)) if r["type"] == "eq" else -r["fun"](v)) for r in [*rules, {"type": "ineq", "fun": lambda v: 0.0}])
-        if gap < 1e-6:
+        if all(broken(rule, v) < 1e-6 for rule in rules):
             found = min(found, distance(geometry, v, w))
     return found
 
@@ -128,9 +136,10 @@ def start(geometry, n, rng):
 
 def case(name, seed):
     """Return a geometry, weights and a set in which they are not."""
-    geometry, kind = {"GD": EUCLIDEAN, "PNorm": P_NORM, "EG": SHARES, "EGU": POSITIVE}[
-        name.split()[0]
-    ], name.split()[1]
+    geometry, kind = (
+        {"GD": EUCLIDEAN, "PNorm": P_NORM, "EG": SHARES, "EGU": POSITIVE}[name.split()[0]],
+        name.split()[1],
+    )
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     w, a = start(geometry, n, rng), rng.normal(size=n)
@@ -174,8 +183,7 @@ def test_a_projection_is_the_nearest_point_of_the_set(name, seed):
     v, missed = projected(geometry, w, [given])
     assert missed < 1e-13
     for each in constraints(given, w.size)[0]:
-        gap = each["fun"](v)
-        assert (abs(gap) if each["type"] == "eq" else -gap) < 1e-12
+        assert broken(each, v) < 1e-12
     best = optimum(geometry, w, [given])
     assert distance(geometry, v, w) <= best + 1e-5 * (1 + best)
     assert best < math.inf
@@ -192,7 +200,11 @@ def test_the_projection_on_the_l1_ball_is_the_nearest_point(seed):
         lambda z: 0.5 * np.sum((z[:n] - z[n:] - w) ** 2),
         lambda z: np.concatenate([z[:n] - z[n:] - w, w - z[:n] + z[n:]]),
         np.zeros(2 * n),
-        {"type": "ineq", "fun": lambda z: given.radius - z.sum(), "jac": lambda z: -np.ones_like(z)},
+        {
+            "type": "ineq",
+            "fun": lambda z: given.radius - z.sum(),
+            "jac": lambda z: -np.ones_like(z),
+        },
         [(0, None)] * (2 * n),
     )
     assert_allclose(v, half[:n] - half[n:], atol=2e-6)
@@ -207,8 +219,10 @@ def test_the_p_norm_ball_is_reached_by_scaling(seed):
     assert_allclose(v / w, np.full(4, v[0] / w[0]), rtol=1e-12)
     rule = {"type": "ineq", "fun": lambda u: 0.09 - powers(u, P / (P - 1)) ** 2}
     best = nearest(
-        lambda u: distance(P_NORM, u, w), lambda u: gradient(P_NORM, u) - gradient(P_NORM, w),
-        w * 0.1, rule,
+        lambda u: distance(P_NORM, u, w),
+        lambda u: gradient(P_NORM, u) - gradient(P_NORM, w),
+        w * 0.1,
+        rule,
     )
     assert distance(P_NORM, v, w) <= distance(P_NORM, best, w) + 1e-7
 

@@ -5,15 +5,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear import sets
+from onlinear._engine.status import DOMAIN, FINE, OVERFLOW, Outcome
 from onlinear._engine.step import Step
 from onlinear._learner.first_order import FirstOrder
 from onlinear._updates.constrained_step import constrained, form_of
 from onlinear._updates.projections import EUCLIDEAN, POSITIVE, SHARES
-from onlinear._validation import checks
-from onlinear.sets import FLOOR, Box, Capped, Custom, HalfSpace, HyperPlane, Intersection, Set
+from onlinear.sets import Box, Capped, Custom, HalfSpace, HyperPlane, Intersection, Set
+from onlinear.sets._combined import checked, members, plain, rebuilt
+from onlinear.sets._values import FLOOR
 
-__all__ = ["Constrained", "floor"]
+__all__ = ["NOT_PROJECTED", "NO_LIMIT", "Constrained", "floor"]
+
+NOT_PROJECTED = (
+    "needs a projection that leaves its weights finite (and, in EG, EGPM and EGU, above 0 where "
+    "they were above 0), but that of within={within} does not"
+)
 
 NO_LIMIT = 1e50  # a radius that no weights of usual size reach
 
@@ -41,10 +47,10 @@ class Constrained(FirstOrder):
 
     def _members(self) -> tuple[Set, ...]:
         """Return the sets that ``within`` is made of, after a check that the learner takes them."""
-        given = sets.checked(self)
+        given = checked(self)
         if given is None:
             return ()
-        found = sets.members(given)
+        found = members(given)
         allowed = (*self._sets, HalfSpace, HyperPlane, Custom)
         for each in found:
             if not isinstance(each, allowed):
@@ -75,8 +81,8 @@ class Constrained(FirstOrder):
                     f"{low:g} and {high:g}, got {given!r}"
                 )
         if isinstance(given, Box) and self._geometry == POSITIVE:
-            low, high = given.limits()
-            if not ((low >= 0).all() and (high > 0).all()):
+            floors, tops = given.limits()
+            if not ((floors >= 0).all() and (tops > 0).all()):
                 raise ValueError(
                     f"{type(self).__name__} needs Box limits low ≥ 0 and high > 0, since its "
                     f"weights are positive, got {given!r}"
@@ -99,13 +105,16 @@ class Constrained(FirstOrder):
 
     def _edges(self, given: Set) -> tuple[float, float, float] | None:
         """Return inf aᵀw, c and sup aᵀw over all weights of an entropic geometry, else None."""
-        if self._geometry not in (SHARES, POSITIVE) or not isinstance(given, (HalfSpace, HyperPlane)):
+        if self._geometry not in (SHARES, POSITIVE) or not isinstance(
+            given, (HalfSpace, HyperPlane)
+        ):
             return None
-        record = self._record_of(given)
-        a, c = np.array(record[3:]), record[2]
+        (c, *a), c_given = self._record_of(given)[2:], given.c
+        low, high = min(a), max(a)
         if self._geometry == SHARES:
-            return float(a.min()), c, float(a.max())
-        return (-np.inf if a.min() < 0 else 0.0), c, (np.inf if a.max() > 0 else 0.0)
+            size = c_given / c if c != 0 else float(np.linalg.norm(given.a))
+            return low * size, c_given, high * size
+        return (-np.inf if low < 0 else 0.0), c_given, (np.inf if high > 0 else 0.0)
 
     def _record_of(self, given: Set) -> list[float]:
         """Return the record of a set, in terms of the weights that are projected."""
@@ -123,7 +132,8 @@ class Constrained(FirstOrder):
         cycle = len(found) if isinstance(within, Intersection) and within.exact else 0
         if exact:
             cycle = len(records) if len(records) > 1 else 0
-        return form_of(records, cycle, self._power(), self._geometry)
+        rule = OVERFLOW if self._custom() is None else DOMAIN + len(self.algorithm.rules) - 1
+        return form_of(records, cycle, self._power(), self._geometry, rule)
 
     def _power(self) -> float:
         return 2.0
@@ -168,19 +178,26 @@ class Constrained(FirstOrder):
         super()._begin(d, record, own=own)
         if record is None and self.within is not None:  # a row of zeros only projects the weights
             numbers, zeros = self._numbers(), np.zeros(d)
-            self._step.one(tuple(self._state), numbers, zeros, self._label, self._work, True, 0)
+            one, state = self._step.one, tuple(self._state)
+            value, rule = one(state, numbers, zeros, self._label, self._work, True, 0)
+            if rule != FINE:
+                raise self._why(Outcome(0, rule, value), zeros, in_table=False)
             self._state.t[0] = 0.0
+
+    def _prepare(self) -> tuple[Any, ...]:
+        self._work = self._scratch()  # its size depends on the set, which may have changed
+        return super()._prepare()
 
     # --- files --------------------------------------------------------------------------------
 
     def _to_plain(self) -> dict[str, Any]:
         params = super()._to_plain()
         given = params.pop("within")
-        return params if given is None else {**params, "within": sets.plain(given)}
+        return params if given is None else {**params, "within": plain(given)}
 
     @classmethod
     def _from_plain(cls, params: dict[str, Any]) -> dict[str, Any]:
         params = super()._from_plain(params)
         if "within" not in params:  # no set
             return params
-        return {**params, "within": sets.rebuilt(params["within"])}
+        return {**params, "within": rebuilt(params["within"])}

@@ -1,8 +1,9 @@
 """Steps of learners whose weights stay in a set: a learner's step, and then projections.
 
 The sets are handed to the compiled step as one array, the *form*: the number of sets, how many of
-them make up a cycle of Dykstra's algorithm (0: none), p for the p-norm geometry, the geometry, and
-the record of each set (:meth:`onlinear.sets.Set.record`). First, the sets of the cycle are
+them make up a cycle of Dykstra's algorithm (0: none), p for the p-norm geometry, the geometry, the
+rule that a row breaks after which the weights are not finite, and the record of each set
+(:meth:`onlinear.sets.Set.record`). First, the sets of the cycle are
 projected on by Dykstra's algorithm, then each of the others once, in order.
 
 Dykstra's algorithm projects θ on each set in turn, but first adds back to θ the correction that
@@ -25,18 +26,20 @@ from onlinear._engine.step import Step
 from onlinear._numerics.linalg import finite, kernel, scale
 from onlinear._updates import projections
 from onlinear._updates.projections import weights_from
-from onlinear.sets import LENGTH
+from onlinear.sets._values import LENGTH
 
 __all__ = ["constrained", "excess", "form_of", "into", "rebound"]
 
-SETS, CYCLE, POWER, GEOMETRY, RECORDS = range(5)  # indices in a form
+SETS, CYCLE, POWER, GEOMETRY, RULE, RECORDS = range(6)  # indices in a form
 CYCLES = 1000  # of Dykstra's algorithm, at most
 STILL = 1e-13  # relative change of the corrections in a cycle at which it ends
 
 
-def form_of(records: list[list[float]], cycle: int, p: float, geometry: int) -> np.ndarray:
+def form_of(
+    records: list[list[float]], cycle: int, p: float, geometry: int, rule: int = OVERFLOW
+) -> np.ndarray:
     """Return the form of the sets with these records, the first ``cycle`` of them in a cycle."""
-    head = [float(len(records)), float(cycle), p, float(geometry)]
+    head = [float(len(records)), float(cycle), p, float(geometry), float(rule)]
     return np.array(sum(records, head), dtype=np.float64)
 
 
@@ -133,7 +136,7 @@ def pair(state, params, x, y, work):
         return m, rule
     into(form, trial, work[4], work[5:])
     if not finite(trial):
-        return m, OVERFLOW
+        return m, int(form[RULE])
     scale(1.0, trial, w)
     t[0] = count[0]
     return m, FINE
@@ -158,7 +161,7 @@ def triple(state, params, x, y, work):
     into(form, new, scratch, work[3 + 2 * k :].reshape((-1, n)))
     weights_from(int(form[GEOMETRY]), form[POWER], new, scratch)
     if not (finite(new) and finite(scratch)):
-        return m, OVERFLOW
+        return m, int(form[RULE])
     scale(1.0, new, theta.reshape(-1))
     scale(1.0, scratch, w.reshape(-1))
     t[0] = count[0]
@@ -177,7 +180,10 @@ def with_custom(custom: Callable[..., Any]) -> dict[str, Any]:
     on_given = rebound(projections._on_given, given=custom)
     one = rebound(projections.project, _on_given=on_given)
     cycle = rebound(_dykstra, project=one)
-    return {"into": rebound(into, project=one, _dykstra=cycle), "excess": rebound(excess, project=one)}
+    return {
+        "into": rebound(into, project=one, _dykstra=cycle),
+        "excess": rebound(excess, project=one),
+    }
 
 
 @cache

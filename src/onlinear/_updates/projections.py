@@ -17,10 +17,9 @@ import math
 from onlinear._numerics.linalg import axpy, dot, extremes, kernel, norm, scale
 from onlinear._updates.p_norms import exponent, p_norm, weights_of
 from onlinear.bregman import lift_simplex
-from onlinear.sets import (
+from onlinear.sets._values import (
     BALL,
     BOX,
-    CAPPED,
     FLOOR,
     GIVEN,
     HALF_SPACE,
@@ -33,7 +32,16 @@ from onlinear.sets import (
     VECTOR,
 )
 
-__all__ = ["EUCLIDEAN", "POSITIVE", "P_NORM", "SHARES", "duals_of", "given", "project", "weights_from"]
+__all__ = [
+    "EUCLIDEAN",
+    "POSITIVE",
+    "P_NORM",
+    "SHARES",
+    "duals_of",
+    "given",
+    "project",
+    "weights_from",
+]
 
 EUCLIDEAN, P_NORM, SHARES, POSITIVE = range(4)
 LARGEST_EXPONENT = 709.0  # e^709 fits in a float
@@ -96,7 +104,7 @@ def duals_of(geometry, p, w, theta):
 def project(geometry, p, form, start, theta, w):
     """Project θ, in place, on the set whose record begins at form[start]; w is scratch."""
     kind, number = form[start + KIND], form[start + NUMBER]
-    if kind == HALF_SPACE or kind == HYPER_PLANE:
+    if kind in (HALF_SPACE, HYPER_PLANE):
         a = form[start + VECTOR : start + int(form[start + LENGTH])]
         _on_half_space(geometry, p, a, number, kind == HYPER_PLANE, theta)
     elif kind == GIVEN:
@@ -147,7 +155,7 @@ def _on_simplex(signed, total, w):
             if s > tau:
                 more += 1
                 rest += s
-        if more == count:
+        if more >= count:
             break
         count = more
         tau = (rest - total) / count

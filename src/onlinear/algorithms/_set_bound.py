@@ -35,7 +35,7 @@ from onlinear._learner.bounds.best_in_set import (
     nearest,
     rows_of_work,
 )
-from onlinear._learner.bounds.guarantee import STAYS, Guarantee, Path, broke, enter, tallied
+from onlinear._learner.bounds.guarantee import Guarantee, Path, broke, enter, tallied
 from onlinear._learner.bounds.ledger import Account
 from onlinear._learner.constrained import Constrained
 from onlinear._numerics.linalg import dot, kernel, scale
@@ -52,7 +52,18 @@ from onlinear._updates.projections import EUCLIDEAN, P_NORM, POSITIVE, SHARES
 from onlinear.algorithms._gradient_bound import size_of_row
 from onlinear.algorithms._simplex_bound import spread_of
 from onlinear.losses import SQUARE, rounding
-from onlinear.sets import BALL, BOX, FLOOR, LENGTH, NUMBER, VECTOR, Custom, heights, highest
+from onlinear.sets import Custom
+from onlinear.sets._values import (
+    BALL,
+    BOX,
+    FLOOR,
+    GIVEN,
+    LENGTH,
+    NUMBER,
+    VECTOR,
+    heights,
+    highest,
+)
 
 __all__ = ["Prices", "bound_for", "guarantee", "last_of"]
 
@@ -249,15 +260,15 @@ class Prices:
         kind, number, n = form[last], form[last + NUMBER], moves.shape[1]
         if kind == FLOOR:
             share = 0.5 if geometry == SHARES else 1.0
-            return share * math.log(n / number) * np.abs(moves).sum(axis=1)
+            return np.asarray(share * math.log(n / number) * np.abs(moves).sum(axis=1))
         custom = model._members()[-1]
-        if isinstance(custom, Custom):
+        if kind == GIVEN and isinstance(custom, Custom):
             if custom.support is None:
                 return np.full(len(moves), math.inf)
             return np.array([float(custom.support(move)) for move in moves])
         if geometry == P_NORM and kind == BALL:
             p = exponent.py_func(form[POWER], n)
-            return number * np.linalg.norm(moves, ord=p / (p - 1), axis=1)
+            return np.asarray(number * np.linalg.norm(moves, ord=p / (p - 1), axis=1))
         out = np.full(len(moves), math.inf)
         if geometry == POSITIVE and kind == BOX:
             form = form.copy()
@@ -328,7 +339,8 @@ def guarantee(
     ``waste`` returns what comparators below a floor cost more, and ``outside`` whether they are not
     among the learner's weights.
     """
-    prices, loss, eta = Prices(model), model._loss, model._params().eta
+    prices, loss = Prices(model), model._loss
+    eta = model._params().eta  # type: ignore[attr-defined]
     words, hypotheses = any_loss.words(loss, R2)
     form = model._form()
 

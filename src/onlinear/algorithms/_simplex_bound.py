@@ -19,7 +19,16 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, extremes, kernel
 from onlinear.losses import ABSOLUTE, HUBER, INSENSITIVE, QUANTILE, SQUARE, Loss, rounding
 
-__all__ = ["SPARSE", "EGAccount", "account", "off_simplex", "on_simplex", "price", "spread_of", "wasted"]
+__all__ = [
+    "SPARSE",
+    "EGAccount",
+    "account",
+    "off_simplex",
+    "on_simplex",
+    "price",
+    "spread_of",
+    "wasted",
+]
 
 SPARSE = ", more if some u_t,i < alpha/n"
 
@@ -140,7 +149,9 @@ def price(
         half = tops = U * np.abs(path.X).max(axis=1)
     prices = (nats + drift + wasted(alpha, path.u, path)) / eta
     ceilings = any_loss.ceilings(loss, eta, half * half, tops, path.y, L, prices)
-    return np.where(np.isinf(ceilings), math.nan, ceilings), off_simplex(path.u, path) | np.isinf(drift)
+    return np.where(np.isinf(ceilings), math.nan, ceilings), off_simplex(path.u, path) | np.isinf(
+        drift
+    )
 
 
 def wasted(alpha: float, u: np.ndarray, path: Path) -> np.ndarray:

@@ -36,7 +36,7 @@ from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm, Learner
 from onlinear._learner.bounds import any_loss
 from onlinear._learner.bounds.guarantee import Guarantee
-from onlinear._learner.constrained import Constrained, floor
+from onlinear._learner.constrained import NOT_PROJECTED, Constrained, floor
 from onlinear._learner.first_order import (
     FirstOrder,
     rate_for_horizon,
@@ -249,7 +249,11 @@ class EG(Constrained):
     algorithm = Algorithm(
         init,
         step,
-        ("needs max x_i − min x_i ≤ X = {X:g} (declare a larger X), got {value:g}", NOT_A_LABEL),
+        (
+            "needs max x_i − min x_i ≤ X = {X:g} (declare a larger X), got {value:g}",
+            NOT_A_LABEL,
+            NOT_PROJECTED,
+        ),
     )
     _poor_score = True
     _geometry = SHARES

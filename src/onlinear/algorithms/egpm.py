@@ -28,7 +28,7 @@ from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds import any_loss
 from onlinear._learner.bounds.guarantee import Guarantee, Path
-from onlinear._learner.constrained import Constrained, floor
+from onlinear._learner.constrained import NOT_PROJECTED, Constrained, floor
 from onlinear._learner.first_order import rate_for_horizon, rate_for_loss
 from onlinear._numerics.linalg import dot, extremes
 from onlinear._updates.projections import SHARES
@@ -153,7 +153,11 @@ class EGPM(Constrained):
     algorithm = Algorithm(
         init,
         step,
-        ("needs |x_i| ≤ X = {X:g} (declare a larger X), got x_i = ±{value:g}", NOT_A_LABEL),
+        (
+            "needs |x_i| ≤ X = {X:g} (declare a larger X), got x_i = ±{value:g}",
+            NOT_A_LABEL,
+            NOT_PROJECTED,
+        ),
     )
     _poor_score = True
     _geometry = SHARES

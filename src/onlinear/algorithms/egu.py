@@ -30,7 +30,7 @@ import numpy as np
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee
-from onlinear._learner.constrained import Constrained, floor
+from onlinear._learner.constrained import NOT_PROJECTED, Constrained, floor
 from onlinear._numerics.linalg import dot, extremes
 from onlinear._updates.projections import POSITIVE
 from onlinear._validation.checks import asked, number, whole
@@ -165,6 +165,7 @@ class EGU(Constrained):
             "needs x_i ≥ 0, got x_i = {value:g} (Negative values in data)",
             "needs x_i ≤ X = {X:g} (declare a larger X), got x_i = {value:g}",
             "needs labels 0 ≤ y ≤ Y = {Y:g} (declare a larger Y), got y = {value:g}",
+            NOT_PROJECTED,
         ),
     )
     _positive = True

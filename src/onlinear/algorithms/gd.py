@@ -26,7 +26,7 @@ from typing import NamedTuple
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee
-from onlinear._learner.constrained import NO_LIMIT, Constrained
+from onlinear._learner.constrained import NO_LIMIT, NOT_PROJECTED, Constrained
 from onlinear._learner.first_order import (
     rate_for_horizon,
     rate_for_loss,
@@ -34,8 +34,8 @@ from onlinear._learner.first_order import (
 )
 from onlinear._numerics.linalg import axpy, dot, norm, scale, short
 from onlinear._updates.gaussian import Weights, weights
-from onlinear._validation.checks import asked, limit, number
 from onlinear._updates.projections import EUCLIDEAN
+from onlinear._validation.checks import asked, limit, number
 from onlinear.algorithms import _set_bound
 from onlinear.algorithms._gradient_bound import guarantee
 from onlinear.losses import (
@@ -159,7 +159,7 @@ class GD(Constrained):
     eta: float = 0.01
     radius: float | None = None
 
-    algorithm = Algorithm(init, step, (TOO_LONG, NOT_A_LABEL))
+    algorithm = Algorithm(init, step, (TOO_LONG, NOT_A_LABEL, NOT_PROJECTED))
     _poor_score = True
     _geometry = EUCLIDEAN
     _sets = (Ball, L1Ball, Box, Simplex)

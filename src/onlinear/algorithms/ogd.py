@@ -16,7 +16,8 @@ weights u_t with ‖u_t‖ ≤ γ, each round has
 The sum over the rounds gives, because ‖w_t‖ ≤ γ,
 
     L ≤ L(u) + ‖u_1‖²/(2η_1) + ½ Σ_{t≥2} (‖u_t‖ + γ)²(1/η_t − 1/η_{t−1})
-           + Σ_{t≥2} ‖u_t − u_{t−1}‖(γ + ½‖u_t‖ + ½‖u_{t−1}‖)/η_{t−1} + 2 Σ η_t‖x_t‖²(γ‖x_t‖ + |y_t|)²
+           + Σ_{t≥2} ‖u_t − u_{t−1}‖(γ + ½‖u_t‖ + ½‖u_{t−1}‖)/η_{t−1}
+           + 2 Σ η_t‖x_t‖²(γ‖x_t‖ + |y_t|)²
 
 For ‖x‖ ≤ X, |y| ≤ Y and η = γ/(√2·X(γX + Y)), the regret against one u is at most
 4√2·γX(γX + Y)√T.

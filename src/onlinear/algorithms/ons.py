@@ -123,7 +123,7 @@ def self_bounded(C, k, m):
     largest root stays above it.
     """
     L = C + k
-    while L < C + k * math.log1p(m * L):
+    while C + k * math.log1p(m * L) > L:
         L *= 2.0
     for _ in range(100):
         excess = L - C - k * math.log1p(m * L)

@@ -24,7 +24,7 @@ import numpy as np
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
 from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds.guarantee import Guarantee
-from onlinear._learner.constrained import NO_LIMIT, Constrained
+from onlinear._learner.constrained import NO_LIMIT, NOT_PROJECTED, Constrained
 from onlinear._learner.first_order import (
     rate_for_horizon,
     rate_for_loss,
@@ -141,7 +141,7 @@ class PNorm(Constrained):
     eta: float = 0.01
     radius: float | None = None
 
-    algorithm = Algorithm(init, step, (TOO_LONG, NOT_A_LABEL))
+    algorithm = Algorithm(init, step, (TOO_LONG, NOT_A_LABEL, NOT_PROJECTED))
     _poor_score = True
     _geometry = P_NORM
     _sets = (Ball,)

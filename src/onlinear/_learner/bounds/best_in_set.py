@@ -118,7 +118,7 @@ def improve(form, U, penalty, A, b, u, theta, first, w1, work):
     for i in range(n):
         steepest = max(steepest, A[i, i])
     size = 1.0
-    if geometry != EUCLIDEAN and geometry != P_NORM:
+    if geometry not in (EUCLIDEAN, P_NORM):
         size = 0.0
         for i in range(m):
             size += u[i]
@@ -132,7 +132,7 @@ def improve(form, U, penalty, A, b, u, theta, first, w1, work):
             slope = U * g[i] if i < n else -U * g[i - n]
             G[i] = slope + penalty * (theta[i] - first[i])
         curvature = 2.0 * U * U * steepest * size
-        if geometry == EUCLIDEAN or geometry == P_NORM:
+        if geometry in (EUCLIDEAN, P_NORM):
             squares = dot(g, g)
             if squares > 0.0:
                 symv(A, g, v)
