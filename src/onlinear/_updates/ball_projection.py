@@ -45,7 +45,7 @@ from onlinear._numerics.linalg import (
     symv,
 )
 
-__all__ = ["SCRATCH", "project_ellipsoid"]
+__all__ = ["COARSE", "FAILED", "FOUND", "SCRATCH", "add_rows", "project_ellipsoid", "search"]
 
 MORE = 32  # after d + MORE, or 2d, vectors without convergence, Cholesky's method is used
 SCRATCH = MORE + 13  # rows in addition to d: MORE + 1 vectors, and six arrays of up to 2d numbers
@@ -53,6 +53,7 @@ NEWTON_STEPS = 100  # the secular equation needs about five
 COARSE = 0.5  # first Newton step at a residual below this share of R, next one at its square
 ROUNDING = 1e-16
 FINE = 16.0  # final residual in units of rounding, in addition to α‖Σ‖, the error of T
+FOUND, MORE_VECTORS, FAILED = range(3)  # outcomes of the search for α
 STEEP = 4e3  # beyond this α‖Σ‖, Cholesky's method is used: it keeps the digits of a graded Σ
 
 
@@ -71,8 +72,7 @@ def project_ellipsoid(S, w, radius, work):
 def by_lanczos(S, w, length, radius, work):
     """Project w by Lanczos' recursion and return True, or return False if the method fails.
 
-    After a failure, w is unchanged. After each vector of Lanczos, Newton steps are made as long as
-    the residual of u is small enough; once it is only rounding error, they go on to convergence.
+    After a failure, w is unchanged.
     """
     n = w.size
     most = min(2 * n, n + MORE)
@@ -94,26 +94,44 @@ def by_lanczos(S, w, length, radius, work):
         diagonal[k] = dot(q, z)
         axpy(-diagonal[k], q, z)
         beside[k] = norm(z)
-        reach = max(reach, diagonal[k] + beside[k])
-        factorise(diagonal, beside, alpha, k, k, pivot, below, forward)
-        for _ in range(NEWTON_STEPS):
-            left = alpha * beside[k] * abs(forward[k] * pivot[k])
-            fine = ROUNDING * (FINE + alpha * reach)
-            if left > max(coarse, fine):
-                break
-            size, slope = solve(diagonal, beside, k, pivot, below, forward, y)
-            better = alpha + (size - 1.0) / slope
-            if left <= fine and (size <= 1.0 + fine or better == alpha):
-                return combine(Q, k + 1, y, fine, radius, z, w)
-            if not 0.0 <= better * reach <= STEEP:
-                return False
-            alpha = better
-            coarse *= coarse
-            factorise(diagonal, beside, alpha, 0, k, pivot, below, forward)
-        else:
+        alpha, reach, coarse, outcome = search(
+            diagonal, beside, k, alpha, reach, coarse, pivot, below, forward, y
+        )
+        if outcome == FOUND:
+            return combine(Q, k + 1, y, ROUNDING * (FINE + alpha * reach), radius, z, w)
+        if outcome == FAILED:
             return False
         scale(1.0 / beside[k], z, z)
     return False
+
+
+@kernel
+def search(diagonal, beside, k, alpha, reach, coarse, pivot, below, forward, y):
+    """Make Newton steps for α after the k-th vector of Lanczos (from 0), and compute y.
+
+    Newton steps are made as long as the residual of u is small enough; once it is only rounding
+    error, they go on to convergence. Return the new α, ``reach``, about ‖Σ‖, the share of R below
+    which the residual has to be for the next step, and an outcome. The outcome is FOUND if y is the
+    solution, MORE_VECTORS if the next vector is needed, or FAILED. The search begins with α = 0,
+    ``reach`` = 0, ``coarse`` = COARSE and f_0 = ‖w‖/R in ``forward``; see :func:`factorise`.
+    """
+    reach = max(reach, diagonal[k] + beside[k])
+    factorise(diagonal, beside, alpha, k, k, pivot, below, forward)
+    for _ in range(NEWTON_STEPS):
+        left = alpha * beside[k] * abs(forward[k] * pivot[k])
+        fine = ROUNDING * (FINE + alpha * reach)
+        if left > max(coarse, fine):
+            return alpha, reach, coarse, MORE_VECTORS
+        size, slope = solve(diagonal, beside, k, pivot, below, forward, y)
+        better = alpha + (size - 1.0) / slope
+        if left <= fine and (size <= 1.0 + fine or better == alpha):
+            return alpha, reach, coarse, FOUND
+        if not 0.0 <= better * reach <= STEEP:
+            return alpha, reach, coarse, FAILED
+        alpha = better
+        coarse *= coarse
+        factorise(diagonal, beside, alpha, 0, k, pivot, below, forward)
+    return alpha, reach, coarse, FAILED
 
 
 @kernel
