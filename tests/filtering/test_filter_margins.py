@@ -122,7 +122,7 @@ def test_every_rule_decides_by_its_formula(form, drift, rule, sees):
         if decision or sees == "full":
             f.feedback(x, label)
             slow.learn(x, label)
-    assert 20 < held < 230
+    assert 10 < held < 240
     run = ol.filter_replay(ol.RidgeFilter(k, 0.5, **options), X, y)
     assert run.decisions.sum() == 250 - held
 
@@ -216,7 +216,8 @@ def test_the_ball_in_dual_form_is_the_ball_in_primal_form(a, lanczos, monkeypatc
         for x, label in zip(X, y, strict=True):
             margins = [f.margin(x) for f in filters]
             assert_allclose(margins, margins[0], rtol=1e-8, atol=1e-9)
-            if [f.decide(x) for f in filters][0]:
+            decisions = [f.decide(x) for f in filters]
+            if decisions[0]:
                 for f in filters:
                     f.feedback(x, label)
 

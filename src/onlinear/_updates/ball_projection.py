@@ -95,7 +95,7 @@ def by_lanczos(S, w, length, radius, work):
         axpy(-diagonal[k], q, z)
         beside[k] = norm(z)
         alpha, reach, coarse, outcome = search(
-            diagonal, beside, k, alpha, reach, coarse, pivot, below, forward, y
+            diagonal, beside, k, 0.0, alpha, reach, coarse, pivot, below, forward, y
         )
         if outcome == FOUND:
             return combine(Q, k + 1, y, ROUNDING * (FINE + alpha * reach), radius, z, w)
@@ -106,14 +106,15 @@ def by_lanczos(S, w, length, radius, work):
 
 
 @kernel
-def search(diagonal, beside, k, alpha, reach, coarse, pivot, below, forward, y):
+def search(diagonal, beside, k, less, alpha, reach, coarse, pivot, below, forward, y):
     """Make Newton steps for α after the k-th vector of Lanczos (from 0), and compute y.
 
     Newton steps are made as long as the residual of u is small enough; once it is only rounding
     error, they go on to convergence. Return the new α, ``reach``, about ‖Σ‖, the share of R below
     which the residual has to be for the next step, and an outcome. The outcome is FOUND if y is the
     solution, MORE_VECTORS if the next vector is needed, or FAILED. The search begins with α = 0,
-    ``reach`` = 0, ``coarse`` = COARSE and f_0 = ‖w‖/R in ``forward``; see :func:`factorise`.
+    ``reach`` = 0, ``coarse`` = COARSE and f_0 = ‖w‖/R in ``forward``; see :func:`factorise`. With
+    ``less`` = 1 instead of 0, the norm that is to be R is √(uᵀ(I − Σ)u) instead of ‖u‖.
     """
     reach = max(reach, diagonal[k] + beside[k])
     factorise(diagonal, beside, alpha, k, k, pivot, below, forward)
@@ -122,7 +123,7 @@ def search(diagonal, beside, k, alpha, reach, coarse, pivot, below, forward, y):
         fine = ROUNDING * (FINE + alpha * reach)
         if left > max(coarse, fine):
             return alpha, reach, coarse, MORE_VECTORS
-        size, slope = solve(diagonal, beside, k, pivot, below, forward, y)
+        size, slope = solve(diagonal, beside, k, less, pivot, below, forward, y)
         better = alpha + (size - 1.0) / slope
         if left <= fine and (size <= 1.0 + fine or better == alpha):
             return alpha, reach, coarse, FOUND
@@ -183,18 +184,19 @@ def factorise(diagonal, beside, alpha, first, last, pivot, below, forward):
 
 
 @kernel
-def solve(diagonal, beside, k, pivot, below, forward, y):
+def solve(diagonal, beside, k, less, pivot, below, forward, y):
     """Compute y = (I + αT)⁻¹f_0e₁ = L⁻ᵀD⁻¹f; return ‖y‖ and a derivative for Newton's method.
 
     T, f_0, f, L and D are those of :func:`factorise`. The derivative is that of 1/‖y‖ in α, times
-    ‖y‖: ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖².
+    ‖y‖: ‖y‖·(1/‖y‖)' = yᵀ(I + αT)⁻¹Ty / ‖y‖². If ``less`` is 1, not 0, yᵀ(I − T) takes the place of
+    yᵀ, and ‖y‖² is yᵀ(I − T)y.
     """
     y[k] = forward[k] * pivot[k]
     squares = y[k] * y[k]
     for i in range(k - 1, -1, -1):
         y[i] = forward[i] * pivot[i] - below[i] * y[i + 1]
         squares += y[i] * y[i]
-    a = b = total = 0.0  # entries of L⁻¹y and L⁻¹Ty
+    a = b = total = 0.0  # entries of L⁻¹y, or L⁻¹(I − T)y, and L⁻¹Ty
     for i in range(k + 1):
         bend = diagonal[i] * y[i]  # (Ty)_i
         if i < k:
@@ -203,10 +205,11 @@ def solve(diagonal, beside, k, pivot, below, forward, y):
             bend += beside[i - 1] * y[i - 1]
             a *= below[i - 1]
             b *= below[i - 1]
-        a = y[i] - a
+        squares -= less * (y[i] * bend)
+        a = (y[i] - less * bend) - a
         b = bend - b
         total += a * b * pivot[i]
-    return math.sqrt(squares), total / squares
+    return math.sqrt(max(squares, 0.0)), total / squares
 
 
 @kernel

@@ -6,6 +6,7 @@ since most entries belong to common words.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class SparseRows:
         return self.times_each([x], n, np.empty((n, LANES)))[:, 0]
 
     def times_each(self, rows: Sequence[Entries], n: int, out: np.ndarray) -> np.ndarray:
-        """Fill ``out`` with all z_iᵀx of the first n rows z_i, a column for each of up to four x."""
+        """Fill ``out`` with the z_iᵀx of the first n rows z_i, a column for each of up to four x."""
         if self._spreading:  # an interrupted call has left values in the array
             self._spread[:] = 0.0
         self._spreading = True
@@ -144,7 +145,7 @@ class SparseRows:
         starts, columns = starts.astype(int), columns.astype(int)
         if starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != values.size:
             raise ValueError("the lengths of its rows do not match their entries")
-        self.reserve(0, [(columns[i:j], values[i:j]) for i, j in zip(starts, starts[1:])])
+        self.reserve(0, [(columns[i:j], values[i:j]) for i, j in pairwise(starts)])
         self.starts[: n + 1] = starts
         self.columns[: values.size], self.values[: values.size] = columns, values
 

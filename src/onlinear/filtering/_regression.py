@@ -88,7 +88,7 @@ class Regression:
     def learn(self, x: Row, y: float, elapsed: int = 0) -> None:
         """Learn the label of a row."""
         if math.isfinite(self.c):
-            self.learner.c = self.c / elapsed if elapsed else math.inf  # type: ignore[attr-defined]
+            self.learner.c = self.c / elapsed if elapsed else math.inf
         self.learner.learn_one(dense(x, self.d), y)
 
     def described(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

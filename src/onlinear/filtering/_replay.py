@@ -193,12 +193,12 @@ def _expected(X: Any, u: Any, d: int) -> np.ndarray:
     u = np.asarray(u, dtype=float) if each else vector(u, None, what="u")
     if u.shape != ((X.shape[0] if sparse(X) else len(X), d) if each else (d,)):
         raise ValueError(
-            f"u needs {d} finite numbers, one per column of X, or a row of {d} numbers for each row "
-            f"of X, got {u.shape if each else u}"
+            f"u needs {d} finite numbers, one per column of X, or a row of {d} numbers for each "
+            f"row of X, got {u.shape if each else u}"
         )
     if not np.isfinite(u).all():
         raise ValueError(f"u needs {d} finite numbers, one per column of X, got {u}")
-    rows = X if sparse(X) else np.asarray(X, dtype=float)
+    rows: Any = X if sparse(X) else np.asarray(X, dtype=float)
     if each:
         expected = np.asarray((rows.multiply(u) if sparse(X) else rows * u).sum(axis=1)).ravel()
     else:

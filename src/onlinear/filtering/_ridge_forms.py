@@ -58,7 +58,7 @@ class RidgeForms(Filter, base=True):
     def _in_dual_form(self, x: Row) -> bool:
         """Return whether to use the dual form without a kernel, given the first row."""
         if self._form != "auto":
-            return self._form == "dual"
+            return bool(self._form == "dual")
         return isinstance(x, tuple) or self._d > WIDEST_PRIMAL
 
     def _regression(self, x: Row, topics: tuple[int, ...] = ()) -> Model:

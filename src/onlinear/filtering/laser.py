@@ -120,7 +120,7 @@ def forward_regret(
 
     >>> from onlinear.filtering.laser import forward_regret, static_cost
     >>> B = static_cost(n=10_000, d=2)
-    >>> round(forward_regret(B, n=10_000, p=0.05, gamma=0.2)), round(forward_regret(B, 10_000, 0.05))
+    >>> round(forward_regret(B, 10_000, p=0.05, gamma=0.2)), round(forward_regret(B, 10_000, p=0.05))
     (2304, 2389)
     """
     each = np.broadcast_to(np.asarray(p, dtype=float), (n,))

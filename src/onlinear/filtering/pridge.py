@@ -21,9 +21,7 @@ Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.2, Theorem 3.
 """
 
 import math
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from onlinear._validation.checks import asked, choice, number
 from onlinear.algorithms import ARCOR

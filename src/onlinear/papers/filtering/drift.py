@@ -170,7 +170,10 @@ def _simulated(found: Found, names: tuple[str, ...]) -> Table:
         (
             truth,
             f"{_f(found, truth, KNOWN):.3f}",
-            *(f"{_f(found, truth, name):.3f}, {_regret(found, truth, name):,.0f}" for name in names[1:]),
+            *(
+                f"{_f(found, truth, name):.3f}, {_regret(found, truth, name):,.0f}"
+                for name in names[1:]
+            ),
         )
         for truth in TRUTHS
     ]

@@ -99,9 +99,7 @@ def tasks(source: NewsSource) -> Tasks:
     chosen = [k for k in np.argsort(-counts, kind="stable") if low <= counts[k] <= high]
     chosen = chosen[: source.topics]
     Y = has[:, chosen]
-    pieces = [
-        np.roll(part, -i, axis=1) for i, part in enumerate(np.array_split(Y, source.pieces))
-    ]
+    pieces = [np.roll(part, -i, axis=1) for i, part in enumerate(np.array_split(Y, source.pieces))]
     return Tasks(X, np.concatenate(pieces), tuple(names[k] for k in chosen))
 
 
