@@ -92,7 +92,7 @@ class SparseRows:
         return self.times_each([x], n, np.empty((n, LANES)))[:, 0]
 
     def times_each(self, rows: Sequence[Entries], n: int, out: np.ndarray) -> np.ndarray:
-        """Fill ``out`` with the z_iᵀx of the first n rows z_i, a column for each of up to four x."""
+        """Fill ``out`` with z_iᵀx of the first n rows z_i, a column for each of up to four x."""
         if self._spreading:  # an interrupted call has left values in the array
             self._spread[:] = 0.0
         self._spreading = True

@@ -228,7 +228,7 @@ def ellipsoid_regret(
 
     >>> from onlinear.filtering.ridge import ellipsoid_regret
     >>> round(ellipsoid_regret(n=10**6, d=1, gamma=0.2)), round(ellipsoid_regret(n=10**6, d=1))
-    (11505, 47972)
+    (16417, 57301)
     """
     growth = d * math.log1p(n / (a * d))
     width, total = beta(a, growth, delta), (1.0 + 1.0 / a) * growth

@@ -6,7 +6,8 @@ import numpy as np
 
 from onlinear.papers._harness.outcome import Picture
 from onlinear.papers._harness.pictures import LOOKS, new, plain, styled
-from onlinear.papers.filtering.moving_truth import FILTERS, ROWS, TRUTHS, Result
+from onlinear.papers.filtering import moving_truth
+from onlinear.papers.filtering.moving_truth import FILTERS, TRUTHS, Result
 from onlinear.papers.filtering.newswire import PARTS, Scores, Tasks
 
 __all__ = ["after_switches", "regrets"]
@@ -19,7 +20,7 @@ def regrets(found: Mapping[tuple[str, str], list[Result]]) -> Picture:
     for panel, truth in zip(axes.flat, TRUTHS, strict=True):
         for name, look in zip(FILTERS, LOOKS, strict=True):
             curves = np.array([each.regret for each in found[truth, name]])
-            ends = ROWS * np.arange(1, curves.shape[1] + 1) / curves.shape[1]
+            ends = moving_truth.ROWS * np.arange(1, curves.shape[1] + 1) / curves.shape[1]
             panel.plot(ends, curves.mean(axis=0), label=name, **{**look._asdict(), "marker": ""})
         panel.set_yscale("symlog", linthresh=10.0)
         panel.set_ylim(bottom=0.0)
@@ -39,7 +40,7 @@ def after_switches(tasks: Tasks, found: Mapping[str, Scores], pieces: int) -> Pi
     """Draw the F-measure of each filter in each twentieth of the stream of stories."""
     figure, ((panel,),) = new(1, 1, height=3.0)
     ends = (np.arange(PARTS) + 0.5) * len(tasks.Y) / PARTS
-    for (name, scores), look in zip(found.items(), LOOKS, strict=True):
+    for (name, scores), look in zip(found.items(), LOOKS, strict=False):
         panel.plot(ends, scores.local, label=name, **look._asdict())
     for piece in range(1, pieces):
         panel.axvline(piece * len(tasks.Y) / pieces, color="0.6", linewidth=0.8)

@@ -1,7 +1,7 @@
 """Simulated rows whose relevance drifts, and the scores of filters on them.
 
-E[Y_t] = u_tᵀx_t, as in the model of Cesa-Bianchi, Conconi & Gentile (2003), section 2, but u_t turns
-or jumps. Most rows are irrelevant at the time when they come.
+The mean of a label is u_tᵀx_t, as in the model of Cesa-Bianchi, Conconi & Gentile (2003), section
+2, but u_t turns or jumps. Most rows are irrelevant at the time when they come.
 """
 
 from collections.abc import Callable
