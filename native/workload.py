@@ -228,10 +228,18 @@ def _filters() -> None:
     makers: list[Callable[[], Any]] = [
         ol.RidgeFilter,
         partial(ol.RidgeFilter, form="dual", feedback="full"),
+        partial(ol.RidgeFilter, rule="variance", drift=50.0),
+        partial(ol.RidgeFilter, rule="ellipsoid"),
         ol.PRidgeFilter,
+        partial(ol.PRidgeFilter, form="dual"),
+        partial(ol.PRidgeFilter, margin="forward"),
+        ol.LaserFilter,
+        partial(ol.LaserFilter, form="dual"),
         ol.AppleTasting,
         ol.Perceptron,
         *(partial(ol.RidgeFilter, kernel=each) for each in KERNELS[:3]),
+        *(partial(ol.RidgeFilter, kernel=each, drift=50.0) for each in KERNELS[:3]),
+        *(partial(ol.PRidgeFilter, kernel=each) for each in KERNELS[:3]),
     ]
     for make in makers:
         for rows in (X, scipy.sparse.csr_array(X)):

@@ -168,6 +168,9 @@ for name, make in {
     "Perceptron": ol.Perceptron,
     "AppleTasting": lambda: ol.AppleTasting(ol.Perceptron(), p=1.0),
     "PRidgeFilter": lambda: ol.PRidgeFilter(p=1.0),
+    "PRidgeFilter in dual form": lambda: ol.PRidgeFilter(p=1.0, form="dual"),
+    "LaserFilter": lambda: ol.LaserFilter(p=1.0),
+    "RidgeFilter with an ellipsoid": lambda: ol.RidgeFilter(rule="ellipsoid"),
 }.items():
     CASES[f"{name}.feedback"] = (
         lambda make=make: filtering(make(), dense),

@@ -112,7 +112,22 @@ def test_a_decision_that_fails_does_not_fix_the_width(name, monkeypatch):
     f.decide([1.0, 2.0])
 
 
-@pytest.mark.parametrize("name", ["ridge", "ridge-dual", "ridge-rbf", "p-ridge", "apple"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ridge",
+        "ridge-dual",
+        "ridge-rbf",
+        "ridge-drift",
+        "ridge-drift-rbf",
+        "ridge-ellipsoid-dual",
+        "laser-dual",
+        "p-ridge",
+        "p-ridge-dual",
+        "apple",
+        "apple-drift",
+    ],
+)
 def test_an_interrupt_after_a_row_was_learnt_does_not_have_it_learnt_again(name, monkeypatch):
     X, _, _ = stream(30)
     f, twin = FILTERS[name](), FILTERS[name]()
@@ -162,7 +177,7 @@ def test_parameters_can_be_read_and_not_changed():
 
 def test_a_filter_too_wide_for_a_matrix_says_what_to_use_instead(monkeypatch):
     monkeypatch.setattr("onlinear._validation.memory.physical_memory", lambda: 1e6)
-    with pytest.raises(ValueError, match=r"PRidgeFilter keeps 3 matrices.*use RidgeFilter, whose"):
+    with pytest.raises(ValueError, match=r'PRidgeFilter in primal form keeps 3 .*use form="dual"'):
         ol.PRidgeFilter().decide(np.ones(1000))
     with pytest.raises(ValueError, match=r'RidgeFilter in primal form keeps.*use form="dual"'):
         ol.RidgeFilter(form="primal").decide(np.ones(1000))

@@ -68,7 +68,7 @@ def test_one_by_one_replayed_and_resumed_are_the_same(name, kind, tmp_path):
     X = kind(X)
     whole, singly, parts = (FILTERS[name]() for _ in range(3))
     run = ol.filter_replay(whole, X, y)
-    bulk = name == "ridge-full-dual" or (name == "ridge-full" and kind is csr_array)
+    bulk = name.endswith("full-dual") or (name == "ridge-full" and kind is csr_array)
     np.testing.assert_array_equal(one_by_one(singly, X, y), run.decisions)
     first = ol.filter_replay(parts, X[:77], y[:77])
     parts.save(tmp_path / "filter.onl")
@@ -81,7 +81,8 @@ def test_one_by_one_replayed_and_resumed_are_the_same(name, kind, tmp_path):
         assert described(parts) == described(whole)
     for twin in (copy.deepcopy(whole), pickle.loads(pickle.dumps(whole)), whole.copy()):
         assert described(twin) == described(whole)
-    assert name == "simple" or 20 < run.decisions.sum() < 280
+    most = 300 if "ellipsoid" in name else 280  # it forwards nearly every row of a short stream
+    assert name == "simple" or 20 < run.decisions.sum() < most
     assert whole.seen_ == 300
     assert whole.forwarded_ == run.decisions.sum()
 
@@ -127,7 +128,8 @@ def test_every_label_seen_the_dual_filter_learns_in_blocks_as_row_by_row(monkeyp
     ol.filter_replay(blocks, X, y)
     assert_allclose(blocks._model.w, rows._model.w, rtol=1e-10)
     fresh = ol.filtering.ridge.SparseRidge(9, 1.0)
-    assert_allclose(fresh.learn_all(list(X), y), margins, rtol=1e-9, atol=1e-12)
+    means, pivots = fresh.learn_all(list(X), y)
+    assert_allclose(means / pivots, margins, rtol=1e-9, atol=1e-12)
 
 
 @every_filter

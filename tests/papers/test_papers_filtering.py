@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 
 from onlinear import streams
 from onlinear.papers import Study, script
+from onlinear.papers.filtering import moving_truth
 from onlinear.papers.filtering import newswire as _newswire
 from onlinear.papers.filtering.fig_1 import _claims
 from onlinear.papers.filtering.newswire import FILTERS, NewsSource, Scores, scores, tasks
@@ -74,6 +75,15 @@ def test_stories_without_a_topic_can_be_left_out(wire):
     assert len(some.Y) == np.sum(np.any(np.delete(Y, 5, axis=0), axis=1))
 
 
+def test_in_each_piece_of_a_stream_a_task_has_another_topic(wire):
+    whole, pieces = (tasks(NewsSource("rcv1", pieces=each)) for each in (1, 3))
+    assert whole.topics == pieces.topics
+    first, second, third = np.array_split(whole.Y, 3)
+    wanted = np.concatenate([first, second[:, ::-1], third])  # there are two topics
+    np.testing.assert_array_equal(pieces.Y, wanted)
+    assert not np.array_equal(pieces.Y, whole.Y)
+
+
 @pytest.mark.parametrize("name", FILTERS)
 def test_scores_are_those_of_deciding_story_by_story(wire, name):
     X, Y, _ = tasks(NewsSource("rcv1"))
@@ -101,6 +111,7 @@ def test_scores_are_those_of_deciding_story_by_story(wire, name):
         assert found.alarms[k].tolist() == [wrong[: rows // 2].sum(), wrong[rows // 2 :].sum()]
     assert found.growing[-1] == pytest.approx(found.f.mean())
     assert len(found.growing) == 20
+    assert len(found.local) == 20
 
 
 def test_rcv1_is_run_if_it_is_there_and_never_fetched(wire):
@@ -134,11 +145,60 @@ def test_without_any_stories_it_is_said(wire):
         script("filtering-fig-1").run(Study(repeats=2))
 
 
+@pytest.fixture
+def brief(monkeypatch):
+    """Make the simulated streams short."""
+    monkeypatch.setattr(moving_truth, "ROWS", 600)
+
+
+def test_simulated_rows_follow_the_model_and_most_are_irrelevant():
+    for truth in moving_truth.TRUTHS.values():
+        X, y, u = moving_truth.stream(truth, 3)
+        for each in (X, u):
+            np.testing.assert_allclose(np.linalg.norm(each, axis=1), 1)
+        mean = np.sum(X * u, axis=1)
+        assert abs(np.mean(y - mean)) < 4 / np.sqrt(len(y))
+        assert 0.1 < np.mean(mean > 0) < 0.2
+        jumps = np.sum(np.any(u[1:] != u[:-1], axis=1))
+        assert jumps == (len(y) - 1 if truth.angle else truth.pieces - 1)
+        turned = np.arccos(np.clip(np.sum(u[1:] * u[:-1], axis=1), -1, 1))
+        assert not truth.angle or np.allclose(turned, truth.angle, atol=1e-6)
+
+
+def test_filters_made_for_drift_are_ahead_where_the_truth_drifts(wire):
+    _, has, _ = wire
+    has.clear()
+    outcome = script("filtering-drift").run(Study(repeats=2, quick=True))
+    assert outcome.verdict == "reproduced"
+    assert outcome.claim("free").holds
+    numbers = outcome.numbers
+    for truth in moving_truth.TRUTHS:
+        assert numbers[f"{truth}: knows u"] == 0
+        best = min(numbers[f"{truth}: {name}"] for name in moving_truth.FILTERS)
+        assert best < numbers[f"{truth}: RIDGE-FIL"]
+    assert numbers["turns by .005 a row: drift 300"] < 400
+    assert len(outcome.pictures) == len(outcome.tables) == 1
+    assert outcome.remarks[0].startswith("No stories were run: no reuters21578")
+
+
+def test_stories_whose_topic_changes_are_run_if_there_are_any(wire, brief):
+    asked, *_ = wire
+    outcome = script("filtering-drift").run(Study(repeats=2))
+    assert asked == [("rcv1", False), ("rcv1", False)]
+    assert outcome.tables[1].heading == (
+        "RCV1: 399 stories, 40 words, 2 tasks, a new topic after each of 4 pieces"
+    )
+    assert len(outcome.pictures) == 2
+    assert outcome.claim("stories").ours
+    assert 0 < outcome.numbers["stories: RIDGE-FIL"] < outcome.numbers["stories: Perceptron"] < 1
+
+
 def reached(f, precision, recall):
     """Return scores of three topics around these averages."""
     around = np.array([-0.1, 0.0, 0.1])
     F, P, R = f + around, precision + around, recall + around
-    return Scores(F, F, P, R, np.full(3, 0.05), np.zeros((3, 2)), np.full(20, f))
+    many = np.full(20, f)
+    return Scores(F, F, P, R, np.full(3, 0.05), np.zeros((3, 2)), many, many)
 
 
 def test_the_figures_of_the_paper_would_be_a_reproduction(wire):
@@ -148,6 +208,7 @@ def test_the_figures_of_the_paper_would_be_a_reproduction(wire):
         "RIDGE-FULL": full,
         "Perceptron": reached(0.61, 0.6, 0.62),
         "RIDGE-FIL": fil,
+        "RIDGE-FIL, drift": reached(0.5, 0.5, 0.5),
         "STAP": reached(0.2, 0.2, 0.2),
     }
     task = tasks(NewsSource("rcv1"))._replace(topics=("a", "b", "c"))
@@ -155,6 +216,7 @@ def test_the_figures_of_the_paper_would_be_a_reproduction(wire):
     lost = found | {
         "RIDGE-FULL": reached(0.60, 0.9, 0.5),
         "RIDGE-FIL": reached(0.19, 0.3, 0.2),
+        "RIDGE-FIL, drift": reached(0.1, 0.3, 0.2),
     }
     assert not any(claim.holds for claim in _claims(task, lost, [0.1, 0.3]))
 
@@ -168,6 +230,8 @@ def test_on_the_first_stories_of_reuters_21578():
     assert numbers["RIDGE-FULL"] > 2 * numbers["RIDGE-FIL"]
     assert numbers["Perceptron"] > 2 * numbers["RIDGE-FIL"]
     assert numbers["RIDGE-FIL, second half"] > 1.5 * numbers["RIDGE-FIL"]
+    assert 0 < numbers["P-RIDGE-FIL, forward"] < numbers["Perceptron"]
+    assert numbers["RIDGE-FIL, drift"] > 0.8 * numbers["RIDGE-FIL"]
     assert outcome.claim("recall").holds
     assert not outcome.claim("compensation").holds
     assert outcome.verdict == "in part"

@@ -23,7 +23,7 @@ import math
 from onlinear._numerics.linalg import axpy, dot, kernel, norm, scale
 from onlinear._updates.ball_projection import factorise
 
-__all__ = ["PROJECTING", "project"]
+__all__ = ["PROJECTING", "multiply", "project"]
 
 PROJECTING = 17  # rows of scratch memory
 NEWTON_STEPS = 100  # about five are needed

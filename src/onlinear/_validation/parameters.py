@@ -17,7 +17,9 @@ def asked(what: str, **values: Any) -> Any:
 
     Error messages call the object ``what``, which is usually the name of a function.
     """
-    return type(what, (), values)()
+    made = type(what, (), {})()
+    made.__dict__.update(values)  # attributes of the class that are functions would become methods
+    return made
 
 
 def number(

@@ -3,6 +3,7 @@
 from onlinear.filtering._filter import Filter
 from onlinear.filtering._replay import FilterReplay, filter_replay
 from onlinear.filtering.apple import AppleTasting
+from onlinear.filtering.laser import LaserFilter
 from onlinear.filtering.perceptron import Perceptron
 from onlinear.filtering.pridge import PRidgeFilter
 from onlinear.filtering.ridge import RidgeFilter
@@ -12,6 +13,7 @@ __all__ = [
     "AppleTasting",
     "Filter",
     "FilterReplay",
+    "LaserFilter",
     "PRidgeFilter",
     "Perceptron",
     "RidgeFilter",

@@ -45,7 +45,7 @@ def plain(seed: Seed) -> int:
     return int(seed)
 
 
-class Exploring(Filter):
+class Exploring(Filter, base=True):
     """A filter that forwards rows that seem relevant, and a random sample of the rest."""
 
     def __init__(self, **params: Any) -> None:
@@ -72,4 +72,4 @@ class Exploring(Filter):
         return Look(trial, trial)
 
     def _plain_params(self) -> dict[str, Any]:
-        return {**self._params, "seed": plain(self._seed)}
+        return {**super()._plain_params(), "seed": plain(self._seed)}

@@ -54,10 +54,10 @@ class Filter(Guarded):
         # for the hash of each row without a label: whether each decision on it was a trial
         self._waiting: dict[str, list[bool]] = {}
 
-    def __init_subclass__(cls) -> None:
-        """Register the class by its name for ``onlinear.load``."""
+    def __init_subclass__(cls, *, base: bool = False) -> None:
+        """Register the class by its name for ``onlinear.load``, unless it is a base class."""
         super().__init_subclass__()
-        if cls._margin is not Filter._margin:
+        if not base:
             Filter._classes[cls.__name__] = cls
 
     # --- what a subclass defines ----------------------------------------------------------------
@@ -65,8 +65,8 @@ class Filter(Guarded):
     def _begin(self, d: int) -> None:
         """Prepare the filter for rows of d columns."""
 
-    def _margin(self, x: Row) -> float:
-        """Return how relevant a row seems; change nothing."""
+    def _margin(self, x: Row, t: int) -> float:
+        """Return how relevant a row seems if it is row number t; change nothing."""
         raise NotImplementedError
 
     def _threshold(self) -> float:
@@ -75,7 +75,7 @@ class Filter(Guarded):
 
     def _relevant(self, x: Row) -> bool:
         """Return whether the margin of a row reaches the threshold, up to rounding."""
-        return self._margin(x) >= self._threshold() - TIE
+        return self._margin(x, self.seen_) >= self._threshold() - TIE
 
     def _look(self, x: Row) -> Look:
         """Return the decision on row number ``seen_``; change nothing."""
@@ -115,13 +115,16 @@ class Filter(Guarded):
 
     @exclusive
     def margin(self, x: Any) -> float:
-        """Return how relevant a row seems: positive if relevant, else negative; change nothing."""
+        """Return how relevant a row seems if it comes next; change nothing.
+
+        The margin is positive if the row seems relevant, else negative.
+        """
         row, d, _ = self._row(x)
         if hasattr(self, "n_features_in_"):
-            return self._margin(row)
+            return self._margin(row, self.seen_ + 1)
         fresh = copy.deepcopy(self)
         fresh._start(d, None)
-        return fresh._margin(row)
+        return fresh._margin(row, 1)
 
     @exclusive
     def decide(self, x: Any) -> bool:

@@ -30,7 +30,7 @@ class FilterReplay:
     labels : array
         All labels, −1 and +1, including those the filter did not see.
     expected : array or None
-        uᵀx of each row (the expectation of its label), if the true weights u are known.
+        uᵀx of each row (the mean of its label), if the true weights u are known.
     """
 
     decisions: np.ndarray
@@ -127,8 +127,8 @@ def filter_replay(f: Filter, X: Any, y: Any, u: Any = None) -> Any:
         Labels −1 and +1, or False and True. With several columns, one per topic, a copy of f runs
         on each column, and the result is a list; f must not have seen any row, and is not changed.
     u : array or None, default None
-        The true weights, if known: the expectation of the label of x is then uᵀx, and the result
-        has ``regret``.
+        The true weights, if known, or those of each row if they drift: the mean of the label of x
+        is then uᵀx, and the result has ``regret``.
 
     Examples
     --------
@@ -188,14 +188,25 @@ def _topics(
 
 
 def _expected(X: Any, u: Any, d: int) -> np.ndarray:
-    u = vector(u, None, what="u")
-    if u.size != d or not np.isfinite(u).all():
+    """Return uᵀx of each row, for one u or a u for each row."""
+    each = np.ndim(u) == 2
+    u = np.asarray(u, dtype=float) if each else vector(u, None, what="u")
+    if u.shape != ((X.shape[0] if sparse(X) else len(X), d) if each else (d,)):
+        raise ValueError(
+            f"u needs {d} finite numbers, one per column of X, or a row of {d} numbers for each "
+            f"row of X, got {u.shape if each else u}"
+        )
+    if not np.isfinite(u).all():
         raise ValueError(f"u needs {d} finite numbers, one per column of X, got {u}")
-    expected = np.asarray((X if sparse(X) else np.asarray(X, dtype=float)) @ u)
+    rows: Any = X if sparse(X) else np.asarray(X, dtype=float)
+    if each:
+        expected = np.asarray((rows.multiply(u) if sparse(X) else rows * u).sum(axis=1)).ravel()
+    else:
+        expected = np.asarray(rows @ u)
     if np.abs(expected).max() > 1 + 1e-9:
         worst = int(np.argmax(np.abs(expected)))
         raise ValueError(
-            f"u needs |uᵀx| ≤ 1, as an expectation of −1 and +1 is, got {expected[worst]:g} "
+            f"u needs |uᵀx| ≤ 1, as the mean of −1 and +1 is, got {expected[worst]:g} "
             f"in row {worst}"
         )
     return expected

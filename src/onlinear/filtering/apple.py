@@ -86,8 +86,8 @@ class AppleTasting(Exploring):
         self._base = copy.deepcopy(self._base)  # so that it can be undone if the first row fails
         self._base._start(d, None)
 
-    def _margin(self, x: Row) -> float:
-        return self._base._margin(x)
+    def _margin(self, x: Row, t: int) -> float:
+        return self._base._margin(x, t)
 
     def probability(self) -> float:
         """Return the probability of forwarding a row that seems irrelevant.

@@ -62,7 +62,7 @@ class Perceptron(Filter):
         """A copy of the weights w."""
         return self._w.copy()
 
-    def _margin(self, x: Row) -> float:
+    def _margin(self, x: Row, t: int) -> float:
         columns, values = x if isinstance(x, tuple) else (slice(None), x)
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             margin = float(self._w[columns] @ values)
@@ -71,7 +71,7 @@ class Perceptron(Filter):
         return margin
 
     def _learn(self, x: Row, y: float, trial: bool) -> None:
-        if (self._margin(x) >= 0) != (y > 0):
+        if (self._margin(x, self.seen_) >= 0) != (y > 0):
             columns, values = x if isinstance(x, tuple) else (slice(None), x)
             if np.abs(values).max() > LARGEST:
                 raise ValueError(

@@ -6,31 +6,45 @@
     w ← w + (y − Δ̂) A⁻¹x, then projected on ‖w‖ ≤ 1 in the metric of A
 
 The weights are those of :class:`onlinear.ARCOR` without resets, with r = a and a ball of radius 1,
-learnt from the forwarded rows. Figure 2 of Cesa-Bianchi, Conconi & Gentile differs in two ways: it
-leaves out aI in A, and in A⁻¹x it uses A without xxᵀ. Each of the two makes their Lemma 2 false.
+learnt from the forwarded rows; in dual form, :mod:`onlinear.filtering._dual_ball` computes them.
+Figure 2 of Cesa-Bianchi, Conconi & Gentile differs in two ways: it leaves out aI in A, and in A⁻¹x
+it uses A without xxᵀ. Each of the two makes their Lemma 2 false.
+
+With ``margin="forward"``, the margin is their (3), that of RIDGE-FIL, and w is not projected:
+
+    Δ̂ = m/(1 + χ),  m = xᵀw,  χ = xᵀA⁻¹x
+
+Its bound on the regret, :func:`.laser.forward_regret`, is smaller than their Theorem 3, and needs
+no bound on ‖w‖. It is :class:`.LaserFilter` without drift.
 
 Cesa-Bianchi, Conconi & Gentile, NIPS 2003, section 4.2, Theorem 3.
 """
 
 import math
-from typing import Any
+from typing import Literal
 
-import numpy as np
-
-from onlinear._validation.checks import asked, fits, number
+from onlinear._validation.checks import asked, choice, number
 from onlinear.algorithms import ARCOR
+from onlinear.filtering._dual_ball import DualBall
+from onlinear.filtering._examples import KernelRows, SparseRows
 from onlinear.filtering._exploring import Exploring, Seed
 from onlinear.filtering._items import Row
 from onlinear.filtering._regression import Regression
+from onlinear.filtering._ridge_forms import WIDEST_PRIMAL, Model, RidgeForms
+from onlinear.kernels import Kernel, RowKernel
 
-__all__ = ["PRidgeFilter", "theorem_3"]
+__all__ = ["PRidgeFilter", "theorem_3", "theorem_probability"]
+
+RADIUS = 1.0  # of the ball that the weights stay in
 
 
-class PRidgeFilter(Exploring):
+class PRidgeFilter(RidgeForms, Exploring):
     """Forward rows that ridge regression calls relevant, and a random sample of the rest.
 
-    Costs O(d²) per round for d features, and more when w has to be projected. The regret bound
-    (Theorem 3) needs rows with ‖x‖ = 1.
+    Costs O(d²) per round in primal form for d features, and more when w has to be projected. In
+    dual form and with a kernel, after n labels, learning a label costs O(n²), some ten times that
+    when the weights have to be projected, and the memory is n²/2 numbers; a decision then costs
+    O(number of entries of x), or O(nd) with a kernel. The regret bounds need rows with ‖x‖ = 1.
 
     Parameters
     ----------
@@ -39,6 +53,15 @@ class PRidgeFilter(Exploring):
     p : float or None, default None
         Probability of forwarding a row that seems irrelevant, 0 ≤ p ≤ 1. None uses the
         probability of Theorem 3, ½n^{−½}(1 + n^{−½}), for n = ``horizon`` rounds.
+    kernel : onlinear.kernels.Kernel, callable or None, default None
+        A kernel, if relevance is not a linear function of x.
+    margin : {"projected", "forward"}, default "projected"
+        "projected" keeps the weights in the ball ‖w‖ ≤ 1 and compares wᵀx with 0, as in the paper.
+        "forward" uses the margin of RIDGE-FIL, wᵀx/(1 + χ), and does not project: its regret has a
+        smaller bound, and learning a label takes less time.
+    form : {"auto", "primal", "dual"}, default "auto"
+        How to compute the margins without a kernel; the decisions are the same in both forms up to
+        rounding. "auto" uses the dual form if there are more than 2000 columns.
     horizon : int or None, default None
         The number of rounds, if it is known in advance; otherwise round t uses n = t.
     seed : int or callable, default 0
@@ -60,40 +83,46 @@ class PRidgeFilter(Exploring):
         self,
         a: float = 1.0,
         p: float | None = None,
+        kernel: Kernel | RowKernel | None = None,
         *,
+        margin: Literal["projected", "forward"] = "projected",
+        form: Literal["auto", "primal", "dual"] = "auto",
         horizon: int | None = None,
         seed: Seed = 0,
     ) -> None:
-        super().__init__(a=a, p=p, horizon=horizon, seed=seed)
-        self._a = number(asked("PRidgeFilter", a=a), "a", above=0)
+        super().__init__(
+            a=a, p=p, kernel=kernel, margin=margin, form=form, horizon=horizon, seed=seed
+        )
+        given = asked("PRidgeFilter", a=a, margin=margin)
+        self._a = number(given, "a", above=0)
+        self._projected = choice(given, "margin", ("projected", "forward")) == "projected"
+        self._matrices = 3 if self._projected else 1
 
-    def _begin(self, d: int) -> None:
-        fits("PRidgeFilter", d, 3, "RidgeFilter, whose dual form takes sparse rows, or Perceptron")
-        self._model = Regression(ARCOR(r=self._a, radius=1.0, q=math.inf), d)
+    def _in_dual_form(self, x: Row) -> bool:
+        return self._form == "dual" or (self._form == "auto" and self._d > WIDEST_PRIMAL)
 
-    def _margin(self, x: Row) -> float:
-        return self._model.margin(x)
+    def _primal(self) -> Model:
+        if not self._projected:
+            return super()._primal()
+        if self._kernel is not None:
+            return self._ball(KernelRows(self._d, self._kernel))
+        return Regression(ARCOR(r=self._a, radius=RADIUS, q=math.inf), self._d, "PRidgeFilter")
+
+    def _dual(self, topics: tuple[int, ...] = ()) -> Model:
+        return self._ball(SparseRows(self._d)) if self._projected else super()._dual(topics)
+
+    def _ball(self, rows: SparseRows | KernelRows) -> DualBall:
+        return DualBall(rows, self._a, RADIUS, "PRidgeFilter")
 
     def probability(self) -> float:
         """Return the probability p of forwarding a row that seems irrelevant."""
-        if self._p is not None:
-            return self._p
-        root = 1 / math.sqrt(self._rounds)
-        return root * (1 + root) / 2
+        return theorem_probability(self._rounds) if self._p is None else self._p
 
-    def _known(self) -> int:
-        return self._model.known
 
-    def _learn(self, x: Row, y: float, trial: bool) -> None:
-        self._model.learn(x, y)
-
-    def _inner_described(self) -> tuple[Any, dict[str, np.ndarray]]:
-        return self._model.described()
-
-    def _restore(self, inner: Any, arrays: dict[str, np.ndarray]) -> None:
-        self._begin(self.n_features_in_)
-        if "features" in inner:
-            self._model.restore(inner, arrays)
+def theorem_probability(n: int) -> float:
+    """Return the probability of Theorem 3, ½n^{−½}(1 + n^{−½}), for n rounds."""
+    root = 1 / math.sqrt(n)
+    return root * (1 + root) / 2
 
 
 def theorem_3(gamma: float, n: int, d: int, a: float = 1.0) -> float:

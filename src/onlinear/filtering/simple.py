@@ -57,7 +57,7 @@ class SimpleFilter(Filter):
         super().__init__(c=c)
         self._c = number(asked("SimpleFilter", c=c), "c", least=0)
 
-    def _margin(self, x: Row) -> float:
+    def _margin(self, x: Row, t: int) -> float:
         return self.relevant_ / self.labels_ - 0.5 if self.labels_ else 0.0
 
     def _threshold(self) -> float:

@@ -24,6 +24,7 @@ MODULES = {
     "cirr-table-2": "cirr.table_2",
     "cirr-table-3": "cirr.table_3",
     "filtering-fig-1": "filtering.fig_1",
+    "filtering-drift": "filtering.drift",
     "filtering-lower-bound": "filtering.lower_bound",
     "tracking-fig-2-4": "tracking.fig_2_4",
     "tracking-theorems": "tracking.theorems",

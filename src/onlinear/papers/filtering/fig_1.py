@@ -22,13 +22,19 @@ words that occur in three or more stories count; stop words are left out, and al
 replaced by the same character.
 
 RIDGE-FULL is RidgeFilter(c=0, feedback="full"), RIDGE-FIL is RidgeFilter() with the paper's c = 5,
-and STAP is AppleTasting(RidgeFilter(c=0)) with the number of stories known. Only STAP decides by
-chance, so only STAP is repeated. F-measure, precision and recall are taken over all decisions of a
-stream, from the first on. The results for the second half of a stream are from the same runs as
-those for the whole stream. Averages are over topics, ± the standard error over topics.
+and STAP is AppleTasting(RidgeFilter(c=0)) with the number of stories known. F-measure, precision
+and recall are taken over all decisions of a stream, from the first on. The results for the second
+half of a stream are from the same runs as those for the whole stream. Averages are over topics, ±
+the standard error over topics.
 
-A second table has the results of all filters but STAP on those stories of Reuters-21578 that have a
-topic, as every story of RCV1 has.
+Three filters that are not in the paper's figure are run too, on all words: P-RIDGE-FIL of its
+section 4.2, PRidgeFilter() with the number of stories known, in dual form; the same with the margin
+of RIDGE-FIL in place of the projection, PRidgeFilter(margin="forward"); and RIDGE-FIL made for
+topics that drift slowly, RidgeFilter(drift=10⁴). STAP and both forms of P-RIDGE-FIL decide by
+chance. STAP is run once for each repeat, and P-RIDGE-FIL at most five times.
+
+A second table has the results of the filters that do not decide by chance on those stories of
+Reuters-21578 that have a topic, as every story of RCV1 has.
 
 The reading
 -----------
@@ -43,7 +49,8 @@ whether they would weigh as little as in the paper.
 
 That RIDGE-FIL compensates "pretty well" is taken to mean that it has at least four fifths of the
 F-measure of RIDGE-FULL (the paper has .59/.68 = 87 %). "Balanced" is taken to mean averages less
-than .1 apart, and "poor" to mean below RIDGE-FIL.
+than .1 apart, and "poor" to mean below RIDGE-FIL. That drift "costs little" on a stream whose
+topics are not made to drift is our claim, and means four fifths of the F-measure of RIDGE-FIL.
 
 The paper does not say how topics are ordered in its figure: here the most frequent topic comes
 first. Words are not lemmatised here, although they were for the paper. In scikit-learn's version of
@@ -62,16 +69,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from onlinear import streams
 from onlinear._evaluation.html.page import Table
 from onlinear.papers._harness.outcome import Claim, Outcome
 from onlinear.papers._harness.study import Study
 from onlinear.papers.filtering.newswire import (
-    FILTERS,
+    BY_CHANCE,
+    SEES_ALL,
     STORIES,
     NewsSource,
     Scores,
     Tasks,
+    mean_scores,
+    news_source,
     scores,
     tasks,
 )
@@ -80,31 +89,38 @@ from onlinear.papers.filtering.newswire_pictures import balance, by_topic
 __all__ = ["run"]
 
 PAPER = {"RIDGE-FULL": ".68", "Perceptron": ".61", "RIDGE-FIL": ".59", "STAP": "poor"}
-PRETTY_WELL = 0.8  # share of the F of RIDGE-FULL
+PRETTY_WELL = 0.8  # share of the F of another filter
 BALANCED = 0.1  # largest difference of precision and recall
+
+SHOWN = ("RIDGE-FULL", "Perceptron", "RIDGE-FIL")  # in the paper's figure, or added to it
+ADDED = ("RIDGE-FIL, drift", "P-RIDGE-FIL, forward")
+NAMES = (*SHOWN, "STAP", *ADDED, "P-RIDGE-FIL")
+FEW = 5  # the most runs of P-RIDGE-FIL
 
 
 def run(study: Study) -> Outcome:
     """Run the filters on every task, on RCV1 or its substitute, Reuters-21578."""
-    source = _source(study)
+    source = news_source(study)
     fewer = source._replace(labelled=True)
     twice = source.name == "reuters21578" and not study.quick
     task = tasks(source)
-    *certain, chance = FILTERS
-    work = [(each, name, 0) for each in (source, fewer)[: 1 + twice] for name in certain]
-    work += [(source, chance, seed) for seed in study.seeds]
+    certain = [name for name in NAMES if name not in BY_CHANCE]
+    seeds = {name: range(1) if name in certain else study.seeds[:FEW] for name in NAMES}
+    seeds["STAP"] = study.seeds
+    work = [(source, name, seed) for name in NAMES for seed in seeds[name]]
+    work += [(fewer, name, 0) for name in certain] if twice else []
     done = dict(zip(work, study.map(scores, work), strict=True))
-    by_chance = [done[source, chance, seed] for seed in study.seeds]
-    shown = {name: done[source, name, 0] for name in certain}
-    mean = Scores(*(np.mean(each, axis=0) for each in zip(*by_chance, strict=True)))
-    found = shown | {chance: mean}
+    found = {
+        name: mean_scores([done[source, name, seed] for seed in seeds[name]]) for name in NAMES
+    }
     tables, numbers = [_averages(source, found)], _numbers("", found)
     if twice:
         others = {name: done[fewer, name, 0] for name in certain}
         tables.append(_averages(fewer, others))
         numbers |= _numbers("with a topic: ", others)
+    shown = {name: found[name] for name in (*SHOWN, *ADDED)}
     return Outcome(
-        _claims(task, found, [float(np.mean(each.f)) for each in by_chance]),
+        _claims(task, found, [float(np.mean(done[source, "STAP", s].f)) for s in study.seeds]),
         [by_topic(task, shown), balance(task, shown)],
         [*tables, _each(task, shown)],
         numbers,
@@ -112,22 +128,8 @@ def run(study: Study) -> Outcome:
     )
 
 
-def _source(study: Study) -> NewsSource:
-    """Return RCV1 if it is available, else its substitute, Reuters-21578."""
-    if not study.quick:
-        source = NewsSource("rcv1", study.folder)
-        try:
-            tasks(source)
-        except streams.DataNotFoundError:
-            pass
-        else:
-            return source
-    source = NewsSource("reuters21578", study.folder, study.download)
-    return source._replace(first=3000, topics=4) if study.quick else source
-
-
 def _claims(task: Tasks, found: Mapping[str, Scores], by_chance: Sequence[float]) -> list[Claim]:
-    full, perceptron, fil, stap = found.values()
+    full, perceptron, fil, stap = (found[name] for name in (*SHOWN, "STAP"))
     topics = len(task.topics)
     F = {name: float(np.mean(each.f)) for name, each in found.items()}
     share = F["RIDGE-FIL"] / F["RIDGE-FULL"]
@@ -178,6 +180,14 @@ def _claims(task: Tasks, found: Mapping[str, Scores], by_chance: Sequence[float]
             f"{F['STAP']:.3f} against {F['RIDGE-FIL']:.3f}; from {min(by_chance):.3f} to "
             f"{max(by_chance):.3f} in {len(by_chance)} runs",
         ),
+        Claim(
+            "drift",
+            "Made for drift (10⁴), RIDGE-FIL loses little on topics that stay: it has four fifths "
+            "of its F-measure or more.",
+            F["RIDGE-FIL, drift"] >= PRETTY_WELL * F["RIDGE-FIL"],
+            f"{F['RIDGE-FIL, drift']:.3f} against {F['RIDGE-FIL']:.3f}",
+            ours=True,
+        ),
     ]
 
 
@@ -190,8 +200,8 @@ def _averages(source: NewsSource, found: Mapping[str, Scores]) -> Table:
     rows = [
         (
             name,
-            "all" if name in ("RIDGE-FULL", "Perceptron") else "of forwarded stories",
-            PAPER[name],
+            "all" if name in SEES_ALL else "of forwarded stories",
+            PAPER.get(name, "–"),
             _mean(each.f),
             _mean(each.late),
             f"{np.nanmean(each.precision):.3f}",

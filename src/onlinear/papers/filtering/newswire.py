@@ -6,8 +6,9 @@ Cesa-Bianchi, Conconi & Gentile (2003), section 4.1.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,11 +18,25 @@ import onlinear as ol
 from onlinear import streams
 from onlinear._validation.checks import physical_memory
 from onlinear.filtering import Filter, FilterReplay
+from onlinear.papers._harness.study import Study
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["FILTERS", "STORIES", "NewsSource", "Scores", "Tasks", "scores", "tasks"]
+__all__ = [
+    "BY_CHANCE",
+    "FILTERS",
+    "PARTS",
+    "SEES_ALL",
+    "STORIES",
+    "NewsSource",
+    "Scores",
+    "Tasks",
+    "mean_scores",
+    "news_source",
+    "scores",
+    "tasks",
+]
 
 STORIES = 70_000  # the paper uses this many of the first stories of RCV1
 SHARE = (0.01, 0.05)  # least and largest share of stories with a topic
@@ -37,6 +52,21 @@ class NewsSource(NamedTuple):
     first: int | None = None  # how many stories from the beginning, None: all
     labelled: bool = False  # only stories that have a topic at all
     topics: int | None = None  # how many of the most frequent topics, None: all
+    pieces: int = 1  # the wanted topic changes after each of so many equal parts of the stream
+
+
+def news_source(study: Study) -> NewsSource:
+    """Return RCV1 if it is available, else its substitute, Reuters-21578."""
+    if not study.quick:
+        source = NewsSource("rcv1", study.folder)
+        try:
+            tasks(source)
+        except streams.DataNotFoundError:
+            pass
+        else:
+            return source
+    source = NewsSource("reuters21578", study.folder, study.download)
+    return source._replace(first=3000, topics=4) if study.quick else source
 
 
 class Tasks(NamedTuple):
@@ -52,7 +82,12 @@ class Tasks(NamedTuple):
 
 @cache
 def tasks(source: NewsSource) -> Tasks:
-    """Return the non-empty stories, and the topics that 1 to 5 % of them have."""
+    """Return the non-empty stories, and the topics that 1 to 5 % of them have.
+
+    If the stream has several pieces, the k-th task is to forward the stories of topic k in the
+    first piece, those of topic k + 1 in the second, and so on; after the last topic comes the
+    first.
+    """
     if source.name == "rcv1":
         X, has, names = _rcv1(source)
     else:
@@ -63,7 +98,9 @@ def tasks(source: NewsSource) -> Tasks:
     low, high = (share * len(has) for share in SHARE)
     chosen = [k for k in np.argsort(-counts, kind="stable") if low <= counts[k] <= high]
     chosen = chosen[: source.topics]
-    return Tasks(X, has[:, chosen], tuple(names[k] for k in chosen))
+    Y = has[:, chosen]
+    pieces = [np.roll(part, -i, axis=1) for i, part in enumerate(np.array_split(Y, source.pieces))]
+    return Tasks(X, np.concatenate(pieces), tuple(names[k] for k in chosen))
 
 
 def _rcv1(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
@@ -90,14 +127,33 @@ def _reuters(source: NewsSource) -> tuple["csr_array", np.ndarray, list[str]]:
     return CorpusTfidf().fit_transform([texts[i] for i in chosen]), has, names
 
 
-# for each name, a function that makes the filter; only STAP uses the number of stories and the seed
+SEES_ALL = ("RIDGE-FULL", "Perceptron")  # the filters that see the label of every story
+BY_CHANCE = (  # the filters that use the seed
+    "STAP",
+    "P-RIDGE-FIL",
+    "P-RIDGE-FIL, forward",
+    "P-RIDGE-FIL, p = .05",
+    "LASER-FIL",
+)
+
+# for each name, a function that makes the filter, given the number of stories and the seed
 FILTERS: dict[str, Callable[[int, int], Filter]] = {
     "RIDGE-FULL": lambda stories, seed: ol.RidgeFilter(c=0.0, feedback="full"),
     "Perceptron": lambda stories, seed: ol.Perceptron(),
     "RIDGE-FIL": lambda stories, seed: ol.RidgeFilter(),
+    "RIDGE-FIL, drift": lambda stories, seed: ol.RidgeFilter(drift=1e4),
+    "RIDGE-FIL, faster drift": lambda stories, seed: ol.RidgeFilter(drift=5e3),
     "STAP": lambda stories, seed: ol.AppleTasting(
         ol.RidgeFilter(c=0.0), horizon=stories, seed=seed
     ),
+    "P-RIDGE-FIL": lambda stories, seed: ol.PRidgeFilter(horizon=stories, seed=seed),
+    "P-RIDGE-FIL, forward": lambda stories, seed: ol.PRidgeFilter(
+        margin="forward", horizon=stories, seed=seed
+    ),
+    "P-RIDGE-FIL, p = .05": lambda stories, seed: ol.PRidgeFilter(
+        p=0.05, margin="forward", seed=seed
+    ),
+    "LASER-FIL": lambda stories, seed: ol.LaserFilter(c=1e4, p=0.05, seed=seed),
 }
 
 
@@ -111,6 +167,7 @@ class Scores(NamedTuple):
     forwarded: np.ndarray  # share of the stories
     alarms: np.ndarray  # false alarms in the first and in the second half
     growing: np.ndarray  # mean F after each twentieth of the stream
+    local: np.ndarray  # F in each twentieth of the stream, of the counts of all topics
 
 
 def scores(item: tuple[NewsSource, str, int]) -> Scores:
@@ -128,4 +185,16 @@ def scores(item: tuple[NewsSource, str, int]) -> Scores:
         np.array([run.decisions.mean() for run in runs]),
         np.array([[half.false_alarms for half in (run[:middle], run[middle:])] for run in runs]),
         np.array([np.nanmean([run[:end].f_measure for run in runs]) for end in ends]),
+        np.array([pooled([run[i:j] for run in runs]) for i, j in pairwise([0, *ends])]),
     )
+
+
+def pooled(runs: Sequence[FilterReplay]) -> float:
+    """Return the F-measure of the counts of several runs; NaN if it is 0/0."""
+    hits, mistakes = (sum(getattr(run, name) for run in runs) for name in ("hits", "mistakes"))
+    return 2 * hits / (2 * hits + mistakes) if hits + mistakes else math.nan
+
+
+def mean_scores(each: Sequence[Scores]) -> Scores:
+    """Return the mean of the scores of several runs."""
+    return Scores(*(np.mean(values, axis=0) for values in zip(*each, strict=True)))
