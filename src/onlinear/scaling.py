@@ -207,7 +207,8 @@ class Standardized(Selection, Nested, Learner):
         inner = self._inner()
         own, count = inner._initial(d + self._first(), None), inner._outputs()
         columns = (d,) if count == 1 else (count, d)
-        return _fields(type(own))(*own, *np.zeros((len(UNITS), *columns)))
+        kind: Any = type(own)
+        return _fields(kind)(*own, *np.zeros((len(UNITS), *columns)))
 
     def _params(self) -> tuple[Any, ...]:
         inner = self._inner()

@@ -41,7 +41,7 @@ class Constrained(FirstOrder):
     _geometry: ClassVar[int]
     _sets: ClassVar[tuple[type[Set], ...]]
     _copies: ClassVar[int] = 1  # weights per input
-    _label: ClassVar[float] = 1.0  # a label that is allowed whatever the loss
+    _any_label: ClassVar[float] = 1.0  # a label that is allowed whatever the loss
 
     # --- the sets -----------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class Constrained(FirstOrder):
         if record is None and self.within is not None:  # a row of zeros only projects the weights
             numbers, zeros = self._numbers(), np.zeros(d)
             one, state = self._step.one, tuple(self._state)
-            value, rule = one(state, numbers, zeros, self._label, self._work, True, 0)
+            value, rule = one(state, numbers, zeros, self._any_label, self._work, True, 0)
             if rule != FINE:
                 raise self._why(Outcome(0, rule, value), zeros, in_table=False)
             self._state.t[0] = 0.0

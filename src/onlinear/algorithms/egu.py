@@ -172,7 +172,7 @@ class EGU(Constrained):
     _poor_score = True
     _geometry = POSITIVE
     _sets = (Box, Simplex)
-    _label = 0.0
+    _any_label = 0.0
 
     def _last(self) -> list[list[float]]:
         return [] if self.alpha is None else [floor(share(self))]

@@ -110,7 +110,7 @@ class DualBall:
         values = np.empty(n)
         multiply(self.L, n, 1.0, alpha, work[0], values)
         values -= alpha  # f at the labelled rows
-        length = math.sqrt(max(alpha @ values, 0.0))
+        length = math.sqrt(max(float(alpha @ values), 0.0))
         if length > root * self.radius:
             project(self.L, n, 1.0, alpha, values, length, root * self.radius, work)
         return alpha / self.a
