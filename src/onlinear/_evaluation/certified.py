@@ -300,12 +300,15 @@ class Certified(GuardedBy):
         self._accounts = Accounts(model._guarantee())
         try:
             self._accounts.restore(kept, d)
-        except ValueError:
+        except ValueError as error:
             earlier = model._earlier_guarantee()
             if earlier is None:
                 raise
             self._accounts = Accounts(earlier)
-            self._accounts.restore(kept, d)
+            try:
+                self._accounts.restore(kept, d)
+            except ValueError:
+                raise error from None
         self._settings = None
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -91,8 +91,9 @@ class Ledger:
         assert growing is not None
         room = growing.more(old)
         self.begin(self.width, room)
-        growing.move(old, self.state, room)
-        return self.state, self._work
+        new: Any = self.state
+        growing.move(old, new, room)
+        return new, self._work
 
     def twin(self) -> "Ledger":
         """Return an independent copy of the ledger."""
