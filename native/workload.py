@@ -58,6 +58,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {  # settings that change types, bes
     "ARCOR": [{"radius": 0.6, "thresholds": [0.4, 0.2]}],
     "Auto": [{"lags": 0}, {"units": "given"}, {"guaranteed": True}],
     "CIRR": [{"w0": [1.0] * WIDTH}],
+    "KernelARCOR": [{"radius": 0.6}],
     "ONS": [{"radius": 0.5}],
     "OSLOG": [{"w0": [1.0] * WIDTH}],
     "RLS": [{"hint": "last"}],
@@ -68,7 +69,11 @@ def _models(name: str) -> list[Callable[[], Any]]:
     """Return functions that create a learner, in each setting that changes the compiled types."""
     kind: Any = ol.LEARNERS[name]
     if name.startswith("Kernel"):
-        return [partial(kind, kernel=kernel) for kernel in KERNELS]
+        return [
+            partial(kind, kernel=kernel, **each)
+            for each in ({}, *SETTINGS.get(name, []))
+            for kernel in KERNELS
+        ]
     makers: list[Callable[[], Any]] = [partial(kind, **each) for each in SETTINGS.get(name, [])]
     if issubclass(kind, ol.extend.SecondOrder) and name != "DriftNetwork":
         settings = {"b": 1e3} if name == "WEMM" else {}
@@ -195,6 +200,13 @@ def _comparators() -> None:
         ol.certificate(make(), X, y, comparator=np.full((ROWS, WIDTH), 1 / WIDTH))
 
 
+def _functions() -> None:
+    X, y = _stream(ROWS)
+    for make in (ol.KernelGD, partial(ol.KernelARCOR, radius=1.0), ol.KernelCRRLS):
+        for kernel in KERNELS:
+            ol.certificate(make(kernel=kernel), X, y, comparator=(X[:2], np.ones(2) / 9))
+
+
 def _losses() -> None:
     X, y = _stream(ROWS)
     loss = ol.losses.Logistic()
@@ -288,6 +300,7 @@ def _kernels_called_from_python() -> None:
 OTHERS = [
     _hindsight,
     _comparators,
+    _functions,
     _losses,
     _features,
     _filters,

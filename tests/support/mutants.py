@@ -289,8 +289,7 @@ PROJECTION = {
 }
 KERNEL_COVARIANCE = {
     **{
-        name: mutant(L[name], remember=doubt)
-        for name in ("KernelAAR", "KernelLASER", "KernelWEMM")
+        name: mutant(L[name], remember=doubt) for name in ("KernelAAR", "KernelLASER", "KernelWEMM")
     },
     "KernelARCOR": mutant(L["KernelARCOR"], extend=collapse),
     "KernelCRRLS": mutant(L["KernelCRRLS"], advance=rebound(kernelcrrls.advance, extend=collapse)),

@@ -94,12 +94,16 @@ def _simplex(model: ol.Learner, rows: int = 2000, d: int = 40, *, signs: bool = 
     return Scene(model, X, y, words)
 
 
-def _curved(model: ol.Learner, rows: int = 600, moves: float = 0.0) -> Scene:
-    """Return a stream whose label is a wave over one feature; the wave may move."""
+def _curved(
+    model: ol.Learner, rows: int = 600, moves: float = 0.0, *, jumps: bool = False
+) -> Scene:
+    """Return a stream whose label is a wave over one feature; the wave may move, or jump once."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(rows, 1))
-    y = np.sin(2 * X[:, 0] + moves * np.arange(rows)) + 0.1 * rng.normal(size=rows)
+    phase = moves * np.arange(rows) + np.where(np.arange(rows) < rows // 2, 0.0, np.pi * jumps)
+    y = np.sin(2 * X[:, 0] + phase) + 0.1 * rng.normal(size=rows)
     words = f"{rows:,} rows of one feature; the true function is a {'moving ' * bool(moves)}wave"
+    words += " that changes its sign halfway" * jumps
     straight = ol.replay(ol.AAR(), X, y).cumulative_loss
     return Scene(model, X, y, words, {"AAR, linear": straight})
 
@@ -140,6 +144,10 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "EGU": lambda: _simplex(ol.EGU()),
     "GD": lambda: _switching(ol.GD(eta=0.25, radius=1.0)),
     "KernelAAR": lambda: _curved(ol.KernelAAR(WAVE, b=0.1)),
+    "KernelARCOR": lambda: _curved(ol.KernelARCOR(WAVE, r=0.1, q=1.5, radius=12.0), jumps=True),
+    "KernelCRRLS": lambda: _curved(
+        ol.KernelCRRLS(WAVE, forgetting=0.97, reset_every=60), moves=0.02
+    ),
     "KernelGD": lambda: _curved(ol.KernelGD(WAVE)),
     "KernelLASER": lambda: _curved(
         ol.KernelLASER(WAVE, b=0.1, c=3.0, shrink=False, budget=100), moves=0.02

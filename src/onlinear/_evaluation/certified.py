@@ -39,7 +39,8 @@ def certificate(
     the learner's state or predictions. Computing them takes O(d²) per round, about as long as the
     replay, and is done in parallel to the replay if there is a second core. (If the learner itself
     takes O(d) per round, the bound takes 4 to 20 times as long as the learner, unless a comparator
-    is given.) The model learns the stream, as in :func:`onlinear.replay`.
+    is given. For a kernel learner, the bound takes about as long as the learner.) The model learns
+    the stream, as in :func:`onlinear.replay`.
 
     Parameters
     ----------
@@ -47,12 +48,13 @@ def certificate(
         A learner that has not learnt any row yet.
     X, y : array, list of rows or DataFrame; array or Series
         The stream.
-    comparator : None, or array of shape (d,) or (rows, d)
+    comparator : None, array of shape (d,) or (rows, d), or pair of arrays
         The weights to compare with. None means the best predictor in hindsight, of the kind that
         the learner's theorem is about. A vector is a fixed predictor to compare with. One vector
         per round is a changing predictor, such as ``hindsight.drifting_path(X, y)`` or
         ``hindsight.best_shifting(X, y, 5).path``; bounds against fixed predictors then do not
-        apply.
+        apply. For a kernel learner, a pair (V, beta) means the function Σ beta_j K(v_j, ·) of the
+        rows v_j of V; beta may have a row of coefficients for each round.
     engine : {"auto", "rank-one", "bulk"}, default "auto"
         How to run the learner and its bound, as in :func:`onlinear.replay`. A bound that cannot be
         computed in bulk is computed row by row.

@@ -312,10 +312,10 @@ def set_back(aged, least, rho, z, L, n):
         rho[i] = lessened(rho[i], aged, least)
 
 
-def check_factor(L: np.ndarray, n: int, least: float = 0.0) -> None:
+def check_factor(L: np.ndarray, n: int, least: float = 0.0, name: str = "L") -> None:
     """Refuse a factor L (n rows, stored end to end) whose diagonal is not above ``least``."""
     if not np.all(L[np.cumsum(np.arange(1, n + 1)) - 1] > least):
-        raise ValueError(f"its factor L has a diagonal that is not above {least:g}")
+        raise ValueError(f"its factor {name} has a diagonal that is not above {least:g}")
 
 
 def coefficients(state: Dual) -> np.ndarray:

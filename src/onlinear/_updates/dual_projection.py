@@ -12,10 +12,11 @@ Every term is positive, so that nothing cancels, however large λ is. As in
 :mod:`onlinear._updates.ball_projection`, a tridiagonal matrix T takes the place of K/r, here that
 of Lanczos' recursion from p/‖p‖: with y = (I + sT)⁻¹e₁, g is (s/r)‖p‖Qy, where the columns of Q are
 Lanczos' vectors. Newton's iteration for the λ at which 1/‖f'‖ equals 1/R, a concave function of λ,
-rises from λ = 0 without overshooting. Each new vector costs n² multiplications by
-K = LLᵀ − rI, and is followed by one Newton step, which costs O(k) for k vectors. Once the residual
-of y is only rounding error, Newton's steps go on to convergence; there are at most
-twice as many vectors as there is room for examples. The vectors are not stored: a second run of the recursion, with the same rounding errors, adds them up.
+rises from λ = 0 without overshooting. Each new vector costs n² multiplications by K = LLᵀ − rI, and
+is followed by one Newton step, which costs O(k) for k vectors. Once the residual of y is only
+rounding error, Newton's steps go on to convergence; there are at most twice as many vectors as
+there is room for examples. The vectors are not stored: a second run of the recursion, with the same
+rounding errors, adds them up.
 """
 
 import math

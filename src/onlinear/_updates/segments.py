@@ -12,7 +12,7 @@ the present segment cost O(n²) per round; those of earlier segments are kept fo
 
 import math
 
-from onlinear._engine.status import DOMAIN, FINE, OVERFLOW
+from onlinear._engine.status import DOMAIN, OVERFLOW
 from onlinear._numerics.linalg import axpy, kernel, scale
 from onlinear._updates.dual import MOST, add_row, solve_columns, uncertainty
 

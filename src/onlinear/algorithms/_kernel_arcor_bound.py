@@ -1,6 +1,7 @@
 """The regret bound of KernelARCOR with a finite radius, computed row by row.
 
-    L ≤ Σ (y_t − f_t(x_t))² + r‖f_1‖² + 4 R_B r Σ Λ⁻¹‖f_{t+1} − f_t‖ + Σ (R_B √K(x,x) + |y|)²·χ/(r+χ)
+    L ≤ Σ (y_t − f_t(x_t))² + r‖f_1‖² + 4 R_B r Σ Λ⁻¹‖f_{t+1} − f_t‖
+        + Σ (R_B √K(x,x) + |y|)²·χ/(r+χ)
 
 This is the bound of :mod:`onlinear.algorithms._arcor_bound` in the kernel's space. The comparators
 f_t are functions of this space with ‖f_t‖ ≤ R_B. If the user gives none, all f_t are the same f:
@@ -103,9 +104,7 @@ def arcor_bound(params: Any, search: bool) -> tuple[Any, ...]:
         whole = most * (most + 3) // 2 if search else 0
         return 11 + most * d + depth * (depth + 1) + whole
 
-    def begin(
-        d: int, room: tuple[int, int], form: tuple[float, ...]
-    ) -> tuple[np.ndarray, ...]:
+    def begin(d: int, room: tuple[int, int], form: tuple[float, ...]) -> tuple[np.ndarray, ...]:
         most, depth = room
         whole = most if search else 0
         return tallied(
@@ -138,5 +137,4 @@ def check_bound(state: tuple[np.ndarray, ...]) -> None:
     check_range("a threshold", segment[2], 0)
     check_factor(C, rows if C.size else 0)
     check_factor(L, int(kept[0]))
-    check_factor(N, int(kept[0]) if segment[2] > 0 else 0)
-
+    check_factor(N, int(kept[0]) if segment[2] > 0 else 0, name="N")

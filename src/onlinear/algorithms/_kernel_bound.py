@@ -72,7 +72,7 @@ def bound(state, params, x, y, work):
 
 
 def laser_bound(params: LaserParams) -> tuple[Any, ...]:
-    """Return what ``KernelLearner._in_space`` needs for the bound of LASER with these parameters."""
+    """Return what ``KernelLearner._in_space`` needs for the bound of LASER."""
 
     def begin(d: int, room: int, form: tuple[float, ...]) -> tuple[np.ndarray, ...]:
         return begin_dual(d, room, form, params.b)

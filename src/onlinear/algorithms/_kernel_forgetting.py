@@ -30,9 +30,9 @@ def excesses(
     found = np.empty(y.size)
     alpha, square = np.zeros(0), 0.0  # of f_0, and ‖f_0‖²
     for first in range(0, y.size, every):
-        rows = slice(first, first + every)
+        rows = np.arange(first, min(first + every, y.size))
         own = path if len(path.u) == 1 else path.of(rows)
-        age = np.subtract.outer(*2 * (np.arange(y[rows].size),)).T  # [i, t] is t − i
+        age = rows - rows[:, None]  # [i, t] is t − i
         errors = y[rows, None] - path.at_rows[rows] @ own.beta.T
         kept = np.where(age >= 0, r ** np.maximum(age, 0) * errors**2, 0.0).sum(axis=0)
         product = alpha @ (path.at_rows[:first] @ own.beta.T)  # <f_0, u_t>
@@ -43,12 +43,12 @@ def excesses(
             before = 0.0 if ledger.tally is None else ledger.tally[COMPARATOR]
             ledger.add_one(x, label)
             assert ledger.tally is not None
-            assert ledger.state is not None
             least = r * least + ledger.tally[COMPARATOR] - before
             found[first + i] = max(0.0, costs[i] - least)
-        last = first + kept.size
-        learnt = ledger.state[ALPHA][:last].copy()
-        values = np.array([kernels.evaluated(kernel, X[:last].copy(), x.copy()) for x in X[rows]])
+        seen = X[: first + rows.size]
+        assert ledger.state is not None
+        learnt = ledger.state[ALPHA][: len(seen)].copy()
+        values = np.array([kernels.evaluated(kernel, seen.copy(), x) for x in X[rows]])
         added = learnt[first:]
         square += float(added @ (2 * values[:, :first] @ alpha + values[:, first:] @ added))
         alpha = learnt

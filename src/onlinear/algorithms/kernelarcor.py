@@ -8,11 +8,12 @@
     L  ← [L 0; qᵀ √(r + χ)],  or an empty matrix if λ_max(K) > r(Λ_i⁻¹ − 1); then i ← i + 1
     f  ← argmin over ‖u‖ ≤ R_B of <u − f, Σ⁻¹(u − f)>
 
-The vectors k, q, c and p, and the first entries of the new α, run over the examples since the last
-reset only: these are the segment, K is the matrix of their K(z_i, z_j), and a has their α_i; f₀ is the sum over the
-examples of earlier segments. LLᵀ is rI + K, and Σ is I − Φᵀ(rI + K)⁻¹Φ, where φ maps a row to the
-feature space and the rows of Φ are the φ(z_j) of the segment. With K(x, z) = xᵀz, f(x), χ, Σ, the resets and the projection are those of
-:mod:`onlinear.algorithms.arcor`: the largest eigenvalue of Σ⁻¹ is 1 + λ_max(K)/r.
+The vectors k, q, c, p and h, and the first entries of the new α, run over the examples since the
+last reset only. These are the segment: K is the matrix of their K(z_i, z_j), LLᵀ is rI + K, and a
+has their α_i; f₀ is the sum over the examples of earlier segments. Σ is I − Φᵀ(rI + K)⁻¹Φ, where φ
+maps a row to the feature space and the rows of Φ are the φ(z_j) of the segment. With K(x, z) = xᵀz,
+f(x), χ, Σ, the resets and the projection are those of :mod:`onlinear.algorithms.arcor`: the largest
+eigenvalue of Σ⁻¹ is 1 + λ_max(K)/r.
 
 The test for a reset computes no eigenvalues. A second factor, NNᵀ = θI − K with the threshold θ of
 the segment, grows by a row per round; the row (v, √pivot) has v = −N⁻¹k and
@@ -209,7 +210,7 @@ def forget_oldest(square, alpha, p, h, Z, n, rows, k):
 
 
 class KernelARCOR(SegmentLearner):
-    """Adaptive regularisation with covariance reset, with a kernel: nonlinear, and quick after a jump.
+    """Adaptive regularisation with covariance reset, with a kernel, for relationships that jump.
 
     Whenever the covariance becomes too small, it is reset, so that new rows change the predictions
     again. Costs O(nd + s²) per round with n examples, s of them since the last reset, and s²
@@ -296,7 +297,7 @@ class KernelARCOR(SegmentLearner):
         check_range("a squared norm", stack.square, 0)
         for kept, segment, N in zip(stack.kept, stack.segment, stack.N, strict=True):
             if segment[2] > 0:
-                check_factor(N, int(kept[0]))
+                check_factor(N, int(kept[0]), name="N")
 
     @property
     @atomic

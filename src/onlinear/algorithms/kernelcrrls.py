@@ -195,7 +195,8 @@ class KernelCRRLS(SegmentLearner):
     >>> y = np.sin(2 * x[:, 0] + np.arange(600) / 100)  # a wave that moves
     >>> kernel = ol.kernels.RBF(gamma=1.0)
     >>> moving = ol.KernelCRRLS(kernel, forgetting=0.95, reset_every=50)
-    >>> both = [ol.replay(model, x, y).cumulative_loss[-1] for model in (moving, ol.KernelAAR(kernel))]
+    >>> fixed = ol.KernelAAR(kernel)
+    >>> both = [ol.replay(model, x, y).cumulative_loss[-1] for model in (moving, fixed)]
     >>> bool(both[0] < 0.2 * both[1])
     True
     """
