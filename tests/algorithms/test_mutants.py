@@ -57,6 +57,8 @@ OTHER_FORMS = [  # of the bounds, by parameters
     ("LASER", {"c": 50.0}),
     ("LASER", {"b": 100.0, "c": 1e5, "shrink": False}),
     ("OSLOG", {"a": 10.0}),
+    ("OGD", {"eta": 0.2, "radius": 1.0}),
+    ("OGD", {"eta": 0.2, "schedule": "sqrt", "radius": 1.0}),
     ("PNorm", {"eta": 0.1}),
     ("RLS", {"forgetting": 0.99, "b": 100.0}),
     ("RLS", {"forgetting": 0.9, "shrink": True}),
