@@ -101,6 +101,8 @@ OTHER_FORMS = [  # of the bounds, by parameters
     ("OSLOG", {"a": 10.0}),
     ("OSLOG", {"a": 0.1, "forgetting": 0.98}),
     ("OSLOG", {"a": 0.1, "forgetting": 0.98, "clip": 2.0}),
+    ("OGD", {"eta": 0.2, "radius": 1.0}),
+    ("OGD", {"eta": 0.2, "schedule": "sqrt", "radius": 1.0}),
     ("PNorm", {"eta": 0.1}),
     ("RLS", {"forgetting": 0.99, "b": 100.0}),
     ("RLS", {"forgetting": 0.9, "shrink": True}),

@@ -142,7 +142,15 @@ CASES = {
             {"p": 8.0, "eta": 0.1, "radius": 0.5, "loss": losses.Absolute()},
         ],
     ),
-    "OGD": (within_unit_ball, [{}, {"eta": 0.9}, {"eta": 1.0, "schedule": "sqrt"}]),
+    "OGD": (
+        within_unit_ball,
+        [
+            {},
+            {"eta": 0.9},
+            {"eta": 1.0, "schedule": "sqrt"},
+            {"eta": 3.0, "schedule": "sqrt", "radius": 0.4},
+        ],
+    ),
     "EGU": (
         positive,
         [

@@ -67,9 +67,10 @@ def pnorm(X, y, p=None, eta=0.01, radius=None, loss=SQUARE):
     return _descend(X, y, np.zeros(n), update, loss=loss)
 
 
-def ogd(X, y, eta=0.01, schedule="constant"):
+def ogd(X, y, eta=0.01, schedule="constant", radius=None):
     def update(w, x, slope, t):
-        return w - (eta / math.sqrt(t) if schedule == "sqrt" else eta) * slope * x
+        w = w - (eta / math.sqrt(t) if schedule == "sqrt" else eta) * slope * x
+        return w if radius is None else w * min(1.0, radius / max(np.linalg.norm(w), 1e-300))
 
     return _descend(X, y, np.zeros(X.shape[1]), update)
 

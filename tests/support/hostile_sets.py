@@ -95,7 +95,8 @@ def shares(name, params, rng, points):
         parts = points
     cap = Capped(min(1.0, float(parts.max()) * 1.001))
     slack = 0.1 * float(np.abs(points).max())
-    lines = [half_space(points, rng) for _ in range(2)]
+    even = np.full((1, points.shape[1]), (name == "EG") / points.shape[1])  # is at least alpha/n
+    lines = [half_space(np.vstack([points, even]), rng) for _ in range(2)]
     lines = [HalfSpace(each.a, each.c + slack) for each in lines]  # more than one point
     if rng.integers(3) == 0:
         return cap, points

@@ -176,37 +176,43 @@ def _level(theta):
 def _in_shares(kind, number, theta, w):
     """Project shares on the sets w_i ≤ cap or, for FLOOR, w_i ≥ α/n."""
     n = theta.size
-    weights_from(SHARES, 0.0, theta, w)
     if kind == FLOOR:
+        weights_from(SHARES, 0.0, theta, w)
         if lift_simplex(w, number):
             for i in range(n):
                 theta[i] = math.log(w[i])
             _level(theta)
         return
-    count, factor = 0, 1.0  # of weights that are cut, and of the others
-    while True:
-        more, rest = 0, 0.0
+    most, shift, count = math.log(number), -_log_sum(theta, math.inf), 0
+    while True:  # θ + shift are the logarithms of the shares, of which ``count`` are cut
+        more = 0
         for i in range(n):
-            if w[i] * factor > number:
-                more += 1
-            else:
-                rest += w[i]
-        if more <= count or more == n:
+            more += theta[i] + shift > most
+        if more <= count or more * number >= 1.0:
             break
         count = more
-        factor = (1.0 - count * number) / rest
-    if more == n:  # all weights are 1/n
+        shift = math.log(1.0 - count * number) - _log_sum(theta, most - shift)
+    if more == n:  # all shares are 1/n
         for i in range(n):
             theta[i] = 0.0
     elif count > 0:
-        _level(theta)
-        total = 0.0
-        for i in range(n):
-            total += math.exp(theta[i])
-        shift, most = math.log(factor) - math.log(total), math.log(number)
         for i in range(n):
             theta[i] = min(theta[i] + shift, most)
         _level(theta)
+
+
+@kernel
+def _log_sum(theta, edge):
+    """Return the logarithm of the sum of e^θ_i over the θ_i ≤ ``edge``."""
+    top = -math.inf
+    for i in range(theta.size):
+        if theta[i] <= edge:
+            top = max(top, theta[i])
+    total = 0.0
+    for i in range(theta.size):
+        if theta[i] <= edge:
+            total += math.exp(theta[i] - top)
+    return top + math.log(total)
 
 
 @kernel
@@ -223,11 +229,7 @@ def _in_positive(kind, form, start, theta):
             j = start + VECTOR + (i if k > 1 else 0)
             theta[i] = min(max(theta[i], _log(form[j])), _log(form[j + k]))
     elif kind == SIMPLEX:
-        _, top = extremes(theta)
-        total = 0.0
-        for i in range(n):
-            total += math.exp(theta[i] - top)
-        shift = math.log(number) - math.log(total) - top
+        shift = math.log(number) - _log_sum(theta, math.inf)
         for i in range(n):
             theta[i] += shift
 

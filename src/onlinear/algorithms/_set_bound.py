@@ -67,7 +67,10 @@ from onlinear.sets._values import (
 
 __all__ = ["Prices", "bound_for", "guarantee", "last_of"]
 
-REACHABLE = "sets with a point in common, which Dykstra's algorithm finds"
+REACHABLE = (
+    "sets (and, if there is an alpha, its least weights) with a point in common, which Dykstra's "
+    "algorithm finds"
+)
 NEAR = 1e-9  # relative: how far from its set a given comparator may be
 
 

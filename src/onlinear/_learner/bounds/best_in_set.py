@@ -13,13 +13,13 @@ from collections.abc import Callable
 import numpy as np
 
 from onlinear._learner.bounds.best_in_class import add_row, sum_of_atoms
+from onlinear._learner.bounds.guarantee import spread_out
 from onlinear._numerics.linalg import axpy, dot, kernel, scale, symv
 from onlinear._updates.constrained_step import CYCLE, GEOMETRY, POWER, excess, into
 from onlinear._updates.p_norms import exponent, p_norm
 from onlinear._updates.projections import (
     EUCLIDEAN,
     P_NORM,
-    SHARES,
     duals_of,
     weights_from,
 )
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 MOVES = 2  # per row
+ROUNDING = 4e-16  # relative, of a difference of two numbers
 HALVINGS = 5  # of a move that does not lower the penalised loss
 IN_SET = 1e-12  # relative: by how much the projection on a set may move a point that is in it
 
@@ -57,13 +58,16 @@ def divergence(geometry, p, u, first, w1):
     if geometry == P_NORM:
         p = exponent(p, u.size)
         own, other = p_norm(u, p / (p - 1.0)), p_norm(first, p)
-        return max(0.0, 0.5 * own * own + 0.5 * other * other - dot(first, u))
+        if other == 0.0:
+            return 0.5 * own * own
+        size = 0.5 * own * own + 0.5 * other * other
+        return max(0.0, size - dot(first, u)) + ROUNDING * u.size * size
     for i in range(u.size):
-        if u[i] > 0.0:
-            total += u[i] * (math.log(u[i]) - first[i])
-        if geometry != SHARES:
-            total += w1[i] - u[i]
-    return max(0.0, total)
+        if w1[i] > 0.0:
+            total += w1[i] * spread_out((u[i] - w1[i]) / w1[i])
+        elif u[i] > 0.0:
+            total += u[i] * (math.log(u[i]) - first[i] - 1.0)
+    return total
 
 
 @kernel

@@ -34,6 +34,7 @@ from onlinear._numerics.linalg import (
     observe_later,
     rounding_of,
     shift,
+    short,
     subtract_square,
 )
 from onlinear._updates.gaussian import gaussian, look, moves
@@ -57,6 +58,7 @@ __all__ = [
     "lose",
     "regret",
     "scaled_down",
+    "spread_out",
     "surprise",
     "surprises",
     "take_in",
@@ -257,6 +259,14 @@ def regret(state, params, x, y, work):
     return enter(tally, notes, tally[COMPARATOR] + gain, math.nan, 0.0)
 
 
+@short
+def spread_out(off):
+    """Return (1 + o)·ln(1 + o) − o for o = ``off`` ≥ −1, accurately also near 0."""
+    if abs(off) < 1e-3:
+        return off * off * (0.5 - off * (1.0 / 6.0 - off * (1.0 / 12.0 - off / 20.0)))
+    return (1.0 + off) * math.log1p(off) - off if off > -1.0 else 1.0
+
+
 @kernel
 def surprise(u, share):
     """Return the relative entropy of u to (share, …, share), Σ u_i ln(u_i/share) − u_i + share.
@@ -265,13 +275,7 @@ def surprise(u, share):
     """
     total = 0.0
     for i in range(u.size):
-        off = u[i] / share - 1.0
-        if abs(off) < 1e-3:
-            total += off * off * (0.5 - off * (1.0 / 6.0 - off * (1.0 / 12.0 - off / 20.0)))
-        elif off > -1.0:
-            total += (1.0 + off) * math.log1p(off) - off
-        else:
-            total += 1.0
+        total += spread_out(u[i] / share - 1.0)
     return share * total
 
 
