@@ -1,15 +1,20 @@
 """What filters refuse: bad rows, parameters that cannot be, altered files."""
 
+import contextlib
 import math
+import os
 import re
 
 import numpy as np
 import pytest
 from filters import FILTERS, described, every_filter, stream
+from forgery import forge_at_random
 from scipy.sparse import csr_array
 
 import onlinear as ol
 from onlinear.kernels import RBF
+
+FORGERIES = int(os.environ.get("FORGERIES", "4"))
 
 
 @every_filter
@@ -192,6 +197,29 @@ def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
         file_format.write(path, header, spoilt)
         with pytest.raises(ol.StateFileError, match="does not describe"):
             ol.load(path)
+
+
+@every_filter
+def test_a_forged_file_is_refused_or_holds_a_filter_that_works(name, tmp_path):
+    X, y, _ = stream(30)
+    f, path = FILTERS[name](), tmp_path / "f.onl"
+    ol.filter_replay(f, X, y)
+    f.decide(X[0])
+    for seed in range(FORGERIES):
+        f.save(path)
+        forge_at_random(path, np.random.default_rng([seed, *name.encode()]), None)
+        try:
+            with np.errstate(all="ignore"):
+                loaded = ol.load(path)
+        except ol.StateFileError:
+            continue
+        for x in np.random.default_rng(seed).uniform(size=(6, getattr(f, "n_features_in_", 3))) / 3:
+            with contextlib.suppress(ValueError), np.errstate(all="ignore"):
+                assert math.isfinite(loaded.margin(x)), seed
+                if loaded.decide(x):
+                    loaded.feedback(x, 1)
+        loaded.save(path)
+        assert type(ol.load(path)) is type(loaded)
 
 
 def test_the_sparse_form_takes_no_more_memory_than_it_says():

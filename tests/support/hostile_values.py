@@ -22,7 +22,14 @@ WRAPPERS = ("alone", "table", "Standardized", "Bank", "Keyed", "Late", "Certifie
 WRAPPERS += ("River", "filter")
 SIZES = [1e-149, 1e-100, 1e-60, 1e-20, 1e-8, 0.5, 1.0, 3.0, 1e8, 1e20, 1e60, 1e100, 1e150, 1e300]
 COUNTS = {"C": (1, 3), "reset_every": (1, 9), "budget": (1, 9), "lags": (0, 3)}
-FILTERS = ("AppleTasting", "PRidgeFilter", "Perceptron", "RidgeFilter", "SimpleFilter")
+FILTERS = (
+    "AppleTasting",
+    "LaserFilter",
+    "PRidgeFilter",
+    "Perceptron",
+    "RidgeFilter",
+    "SimpleFilter",
+)
 SLOW = 100.0  # times its usual time: no round takes that long,
 BRIEF = 2e-5  # where a round usually takes this many seconds, or more
 

@@ -159,14 +159,16 @@ class DualBall:
         n, beta = self.known, self._learnt.beta
         check_factor(self.L, n, NOISE)
         v = np.random.default_rng(0).standard_normal(n)
-        size, norm = 1.0, 0.0
+        variances, norm = np.zeros(n), 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             off, _ = times_factors(self.L, n, v, v)
             for i in range(n):
                 k = self.rows.times(self.rows.row(i), n)
                 off[i] -= v[i] + k @ v / self.a
                 norm += beta[i] * (k @ beta)
-                size += k[i] / self.a
+                variances[i] = k[i] / self.a
+            size = 1.0 + np.sum(variances)
         check_finite((beta,))
+        check_range("K(x, x)/a", variances, -NEAR, MOST * (1.0 + NEAR))
         check_range("a row of LLᵀ − I − K/a", off, -NEAR * size, NEAR * size)
         check_range("‖f‖²", norm, -NEAR, self.radius**2 + NEAR)

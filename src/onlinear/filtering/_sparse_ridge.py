@@ -299,9 +299,8 @@ class SparseRidge:
         v = np.random.default_rng(0).standard_normal(n)
         with np.errstate(over="ignore", invalid="ignore"):
             off, labels = times_factors(L, n, v, self.z[:n])
-            size = 1.0 + float(rho[n - 1] if n else 0.0) * np.sum(
-                self.rows.values[: self.rows.starts[n]] ** 2
-            )
+            variances = rho[:n] * [self.rows.size(self.rows.row(i)) for i in range(n)]
+            size = 1.0 + np.sum(variances)
             before, after = np.zeros_like(self.w), self.rows.sum(v)
             for i in range(n):  # Cv, row by row
                 columns, values = self.rows.row(i)
@@ -309,6 +308,7 @@ class SparseRidge:
                 after[columns] -= v[i] * values
                 off[i] -= v[i] + values @ (before[columns] + rho[i] * after[columns])
         check_finite((self.w, self.z[:n]))
+        check_range("ρ‖x‖²", variances, 0.0, MOST)
         check_range("a row of LLᵀ − C", off, -NEAR * size, NEAR * size)
         check_range("a label", np.abs(labels), 1 - NEAR, 1 + NEAR)
 
