@@ -174,7 +174,7 @@ class Standardized(Selection, Nested, Learner):
         return Algorithm(inner.init, step, inner.rules)
 
     def _initial(self, d: int, record: np.ndarray | None) -> Any:
-        own = self._inner()._initial(d + self._first(), None)
+        own: tuple[np.ndarray, ...] = self._inner()._initial(d + self._first(), None)
         return _fields(type(own))(*own, *np.zeros((len(UNITS), d)))
 
     def _params(self) -> tuple[Any, ...]:

@@ -199,7 +199,7 @@ class RLS(SecondOrder):
         check_range("a largest x²", stack.peak, 0)
 
     def _hinted(self) -> bool:
-        hinted = choice(self, "hint", ("last", None)) == "last"
+        hinted: bool = choice(self, "hint", ("last", None)) == "last"
         if hinted and self.shrink:
             raise ValueError(
                 f"RLS needs shrink=False with a hint, got shrink={self.shrink!r} and "
