@@ -48,13 +48,13 @@ from onlinear._learner.bounds.guarantee import (
     Path,
     enter,
     surprise,
-    surprises,
     tallied,
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import extremes, kernel, scale
 from onlinear._validation.checks import choice
-from onlinear.algorithms._simplex_bound import SPARSE
+from onlinear.algorithms._positive_bound import moves, with_limits
+from onlinear.algorithms._simplex_bound import SPARSE, path_price
 from onlinear.algorithms._simplex_bound import on_simplex as scaled_to_simplex
 from onlinear.losses import SQUARED
 
@@ -172,27 +172,15 @@ def _account(owner: str, params: ImplicitAccount) -> Account:
     return Account(owner, begin, bound, tuple(params))
 
 
-def _nats(path: Path) -> np.ndarray:
-    """Return Σ u_i ln(n·u_i) − u_i + 1/n of each comparator."""
-    nats = np.empty(path.u.shape[0])
-    surprises(np.ascontiguousarray(path.u), 1.0 / path.u.shape[1], nats)
-    return nats
-
-
 def on_simplex(eta: float, alpha: float, search: bool) -> Guarantee:
     """Return the bound of EG with implicit updates."""
     params = ImplicitAccount(eta, alpha, 0.0, float(search))
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         path = scaled_to_simplex(path)
-        n = path.u.shape[1]
-        drift = path.drift(1, 0.5 * math.log(n / alpha) if alpha > 0 else math.inf)
-        below = path.ever(np.any(path.u < alpha / n - 1e-12, axis=1))
-        waste = -math.log1p(-alpha * (1 - 1 / n)) * np.arange(path.y.size) * below
-        off = (np.abs(path.u.sum(axis=1) - 1) > 1e-9) | np.any(path.u < -1e-12, axis=1)
+        nats, outside = path_price(alpha, path)
         ranges = np.maximum.accumulate(np.ptp(path.X, axis=1))
-        costs = path.loss + (_nats(path) + drift + waste) / eta
-        return (1 + 0.5 * eta * ranges**2) * costs, path.ever(off) | np.isinf(drift)
+        return (1 + 0.5 * eta * ranges**2) * (path.loss + nats / eta), outside
 
     drift = f" + ½ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁" if alpha else ""
     floor = f", u ≥ {alpha:g}/n" if alpha else ""
@@ -213,16 +201,9 @@ def in_box(eta: float, alpha: float, Y: float, search: bool) -> Guarantee:
     params = ImplicitAccount(eta, alpha, Y, float(search))
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n = path.u.shape[1]
-        low, high = (alpha / n, n / alpha) if alpha > 0 else (0.0, math.inf)
-        drift = path.drift(1, math.log(high) if alpha > 0 else math.inf)
-        sizes = path.u.sum(axis=1)
-        nats = _nats(path) + (sizes[0] - sizes) * math.log(n) + drift
-        waste = alpha * np.arange(path.y.size) * path.ever(np.any(path.u < low - 1e-12, axis=1))
-        off = np.any((path.u < 0) | (path.u > high * (1 + 1e-12)), axis=1)
+        nats, outside = with_limits(path, alpha, *moves(path, alpha))
         factor = 1 + 2 * eta * Y * np.maximum.accumulate(path.X.max(axis=1))
-        costs = path.loss + (nats + waste) / eta
-        return factor * costs, path.ever(off) | np.isinf(drift)
+        return factor * (path.loss + nats / eta), outside
 
     drift = f" + ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁ + {alpha:g}·(T − 1)" if alpha else ""
     within = f", {alpha:g}/n ≤ u ≤ n/{alpha:g}" if alpha else ""

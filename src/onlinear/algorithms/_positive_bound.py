@@ -31,7 +31,7 @@ from onlinear._numerics.linalg import dot, extremes, kernel, scale, short
 from onlinear.algorithms._set_bound import PLUS, REACH, REACHABLE, Prices, described, follow
 from onlinear.losses import SQUARE
 
-__all__ = ["guarantee"]
+__all__ = ["guarantee", "moves", "with_limits"]
 
 LAMBDAS = (
     "λ₊ = (1 − e^(−s))/s for s = η(1 − τ)·max x_i, λ₋ = (e^s − 1)/s for s = ητ·max x_i, τ the level"
@@ -157,6 +157,29 @@ def bound_in_set(state, params, x, y, work):
     return enter(tally, notes, comparator, factor, extra)
 
 
+def moves(path: Path, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the price P of comparators without a set, up to each round, and where it is infinite.
+
+    What :func:`with_limits` adds is left out.
+    """
+    n = path.u.shape[1]
+    drift = path.drift(1, math.log(n / alpha) if alpha > 0 else math.inf)
+    sizes, nats = path.u.sum(axis=1), np.empty(path.u.shape[0])
+    surprises(np.ascontiguousarray(path.u), 1.0 / n, nats)
+    return nats + (sizes[0] - sizes) * math.log(n) + drift, np.isinf(drift)
+
+
+def with_limits(
+    path: Path, alpha: float, nats: np.ndarray, outside: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Add to a price what weights below α/n cost; say where a weight is not in [0, n/α]."""
+    n = path.u.shape[1]
+    low, high = (alpha / n, n / alpha) if alpha > 0 else (0.0, math.inf)
+    sparse = path.ever(np.any(path.u < low - 1e-12, axis=1))
+    off = np.any((path.u < 0) | (path.u > high * (1 + 1e-12)), axis=1)
+    return nats + alpha * np.arange(path.y.size) * sparse, path.ever(off) | outside
+
+
 def guarantee(model: Constrained, search: bool) -> Guarantee:
     """Return the bound of EGU, with or without a set."""
     eta, alpha, Y, *_ = model._params()
@@ -172,26 +195,14 @@ def guarantee(model: Constrained, search: bool) -> Guarantee:
     prices = None if model.within is None else Prices(model)
 
     def price(path: Path, tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n = path.u.shape[1]
-        low, high = (alpha / n, n / alpha) if alpha > 0 else (0.0, math.inf)
-        if prices is not None:
-            nats, outside = prices.of(path, path.u)
-        else:
-            drift = path.drift(1, math.log(high) if alpha > 0 else math.inf)
-            sizes, nats = path.u.sum(axis=1), np.empty(path.u.shape[0])
-            surprises(np.ascontiguousarray(path.u), 1.0 / n, nats)
-            nats += (sizes[0] - sizes) * math.log(n) + drift
-            outside = np.isinf(drift)
-        sparse = path.ever(np.any(path.u < low - 1e-12, axis=1))
-        waste = alpha * np.arange(path.y.size) * sparse
-        off = np.any((path.u < 0) | (path.u > high * (1 + 1e-12)), axis=1)
-        outside = path.ever(off) | outside
+        own = moves(path, alpha) if prices is None else prices.of(path, path.u)
+        nats, outside = with_limits(path, alpha, *own)
         if square:
-            return 3 * path.loss + (nats + waste) / eta, outside
+            return 3 * path.loss + nats / eta, outside
         widest = np.maximum.accumulate(path.X.max(axis=1))
         factors = [quantile_factors(eta, params.tau, each) for each in widest]
         factor, times = np.array(factors).T
-        return factor * (path.loss + (nats + waste) / eta) + times * np.cumsum(path.y), outside
+        return factor * (path.loss + nats / eta) + times * np.cumsum(path.y), outside
 
     params = EGUAccount(eta, alpha, Y, *loss.numbers(), float(search))
     factor, rest = "3", " (Herbster & Warmuth, Theorems 15 and 18, corrected)"

@@ -25,6 +25,7 @@ __all__ = [
     "account",
     "off_simplex",
     "on_simplex",
+    "path_price",
     "price",
     "spread_of",
     "wasted",
@@ -139,19 +140,23 @@ def price(
     ln(1/(1 − α(1 − 1/m))) more for each round but the first.
     """
     eta, alpha, U = params.eta, params.alpha, params.U
+    nats, outside = path_price(alpha, path)
+    if path.u.shape[1] == path.X.shape[1]:
+        half, tops = np.ptp(path.X, axis=1) / 2, path.X.max(axis=1)
+    else:
+        half = tops = U * np.abs(path.X).max(axis=1)
+    ceilings = any_loss.ceilings(loss, eta, half * half, tops, path.y, L, nats / eta)
+    return np.where(np.isinf(ceilings), math.nan, ceilings), outside
+
+
+def path_price(alpha: float, path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return the price P of comparators up to each round, and where the theorem does not apply."""
     m = path.u.shape[1]
     drift = path.drift(1, 0.5 * math.log(m / alpha) if alpha > 0 else math.inf)
     nats = np.empty(path.u.shape[0])
     surprises(np.ascontiguousarray(path.u), 1.0 / m, nats)
-    if m == path.X.shape[1]:
-        half, tops = np.ptp(path.X, axis=1) / 2, path.X.max(axis=1)
-    else:
-        half = tops = U * np.abs(path.X).max(axis=1)
-    prices = (nats + drift + wasted(alpha, path.u, path)) / eta
-    ceilings = any_loss.ceilings(loss, eta, half * half, tops, path.y, L, prices)
-    return np.where(np.isinf(ceilings), math.nan, ceilings), off_simplex(path.u, path) | np.isinf(
-        drift
-    )
+    outside = off_simplex(path.u, path) | np.isinf(drift)
+    return nats + drift + wasted(alpha, path.u, path), outside
 
 
 def wasted(alpha: float, u: np.ndarray, path: Path) -> np.ndarray:
