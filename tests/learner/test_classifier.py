@@ -306,7 +306,7 @@ def test_what_takes_one_number_refuses_three_classes_in_words(kind, tmp_path):
     ):
         with pytest.raises(ValueError, match=words):
             call()
-    with pytest.raises(ValueError, match="the number of classes it began with, number of classes=3"):
+    with pytest.raises(ValueError, match="it began with, number of classes=3"):
         model.fit(X, y).set_params(classes=("a", "b")).predict(X)
 
 

@@ -73,7 +73,8 @@ def chosen(owner: Any) -> float:
         )
     if implicit and owner.within is not None:
         raise ValueError(
-            f"{type(owner).__name__} needs within=None for implicit=True, got within={owner.within!r}"
+            f"{type(owner).__name__} needs within=None for implicit=True, got "
+            f"within={owner.within!r}"
         )
     return float(implicit)
 
