@@ -10,6 +10,7 @@ from slow_losses import LOSSES, SIGNS, labels_for, link, textbook
 import onlinear as ol
 from onlinear import losses
 from onlinear._learner.bounds import any_loss
+from onlinear.losses import _formulas
 
 ACTIVATIONS = np.array([-30.0, -4.0, -1.0, -0.3, 0.0, 0.29, 1.0, 1.31, 5.0, 30.0])
 LABELS = {
@@ -32,7 +33,7 @@ def test_losses_and_slopes_are_those_of_the_textbook(name):
         if name == "Logistic" and abs(a) == 30.0:
             continue  # the textbook's 1 − p has no digits left
         assert_allclose(loss(a, y), value(a, y), rtol=1e-12, atol=1e-14)
-        assert losses.slope(*loss.numbers(), a, y) == pytest.approx(slope(a, y), rel=1e-13)
+        assert _formulas.slope(*loss.numbers(), a, y) == pytest.approx(slope(a, y), rel=1e-13)
 
 
 @pytest.mark.parametrize("name", [n for n in CURVED if n not in ("Mistakes",)])
@@ -44,7 +45,7 @@ def test_the_slope_is_the_derivative_where_there_is_one(name):
         left, right = loss(a - h, y), loss(a + h, y)
         middle = loss(a, y)
         if abs((right - middle) - (middle - left)) < 1e-7 * h**0.5:  # no kink
-            slope = losses.slope(*loss.numbers(), a, y)
+            slope = _formulas.slope(*loss.numbers(), a, y)
             assert_allclose((right - left) / (2 * h), slope, rtol=1e-4, atol=1e-6)
 
 
@@ -73,7 +74,7 @@ def test_the_rounding_of_a_probability_costs_at_most_2_to_the_minus_52():
     p = loss.link(a)
     for y in (0.0, 1.0):
         excess = loss.of_predictions(p, y) - loss(a, y)
-        assert excess.max() <= losses.rounding(loss.kind) * 1.01 + 1e-14 * loss(a, y).max() / 60
+        assert excess.max() <= _formulas.rounding(loss.kind) * 1.01 + 1e-14 * loss(a, y).max() / 60
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,7 +83,7 @@ def test_the_constants_of_the_bounds_hold(name):
     kind, p = loss.numbers()
     G, top = any_loss.limits(kind, p), float(ACTIVATIONS.max())
     for a, y in pairs(name):
-        g, value = losses.slope(kind, p, a, y), losses.value(kind, p, a, y)
+        g, value = _formulas.slope(kind, p, a, y), _formulas.value(kind, p, a, y)
         assert abs(g) <= G
         kappa = any_loss.bend(kind, top, y)
         if math.isfinite(kappa):
@@ -99,9 +100,9 @@ def test_the_constants_are_the_least():
         loss = LOSSES[name]
         kind, p = loss.numbers()
         ratios = [
-            losses.slope(kind, p, a, y) ** 2 / value
+            _formulas.slope(kind, p, a, y) ** 2 / value
             for a, y in pairs(name)
-            if (value := losses.value(kind, p, a, y)) > 0
+            if (value := _formulas.value(kind, p, a, y)) > 0
         ]
         assert max(ratios) == pytest.approx(kappa)
 
@@ -144,7 +145,9 @@ def test_the_ceiling_of_the_square_loss_is_the_least_over_k():
         q, L, price = rng.uniform(0, 0.99), rng.exponential(), rng.exponential()
         k = np.linspace(1e-6, 2 - 2 * q - 1e-6, 200_001)
         least = np.min((L + k * price) / (k * (2 - k - 2 * q)))
-        assert any_loss.ceiling(losses.SQUARE, q, 0.0, L, price) == pytest.approx(least, rel=1e-5)
+        assert any_loss.ceiling(_formulas.SQUARE, q, 0.0, L, price) == pytest.approx(
+            least, rel=1e-5
+        )
 
 
 def test_the_new_bounds_are_never_above_those_with_fixed_k():
@@ -155,7 +158,7 @@ def test_the_new_bounds_are_never_above_those_with_fixed_k():
         for k, most in ((1 / 2, 3 / 4), (2 / 3, 2 / 3), (1 / 3, 5 / 6)):
             q = rng.uniform(0, most * 0.999)
             fixed = (L + k * price) / (k * (2 - k - 2 * q))
-            assert any_loss.ceiling(losses.SQUARE, q, 0.0, L, price) <= fixed * (1 + 1e-12)
+            assert any_loss.ceiling(_formulas.SQUARE, q, 0.0, L, price) <= fixed * (1 + 1e-12)
 
 
 # --- rates --------------------------------------------------------------------------------------

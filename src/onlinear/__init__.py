@@ -25,12 +25,13 @@ from onlinear._evaluation.certified import Certified, certificate
 from onlinear._evaluation.regret_plot import regret_plot
 from onlinear._evaluation.replay import replay
 from onlinear._evaluation.report.report import report
+from onlinear._learner.bank_replay import BankReplay
 from onlinear._learner.base import Learner
 from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.loading import load
 from onlinear._learner.measures import Calibration
 from onlinear._learner.merging import merge
-from onlinear._learner.replay_result import BankReplay, Replay
+from onlinear._learner.replay_result import Replay
 from onlinear._state_files.file_format import StateFileError
 from onlinear._validation.checks import NotFittedError
 from onlinear._wrappers.bank.bank import Bank

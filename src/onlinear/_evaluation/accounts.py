@@ -27,7 +27,7 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.replay_result import Replay
 from onlinear._validation import states
-from onlinear.losses import charged
+from onlinear.losses._formulas import charged
 
 __all__ = ["Accounts", "check_totals", "written_by"]
 

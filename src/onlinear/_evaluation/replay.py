@@ -5,10 +5,11 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 
 from onlinear._engine.progress import bar
+from onlinear._learner.bank_replay import BankReplay
 from onlinear._learner.base import Learner
 from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.classifier import Classifier
-from onlinear._learner.replay_result import BankReplay, Replay
+from onlinear._learner.replay_result import Replay
 from onlinear._validation import checks
 from onlinear._wrappers.bank.bank import Bank
 from onlinear.features import Mapped

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onlinear import losses
 from onlinear._learner import measures
 from onlinear._learner.measures import Calibration
 from onlinear.losses import Loss
+from onlinear.losses._formulas import HINGE, LOGISTIC, MISTAKES, SQUARED_HINGE
 
 __all__ = ["ClassMeasures", "TwoClasses", "classes_of", "has_probabilities"]
 
@@ -27,16 +27,16 @@ class TwoClasses(NamedTuple):
 
 SIGNS = TwoClasses(-1.0, 1.0, 0.0)
 OF = {
-    losses.LOGISTIC: TwoClasses(0.0, 1.0, 0.5),
-    losses.HINGE: SIGNS,
-    losses.SQUARED_HINGE: SIGNS,
-    losses.MISTAKES: SIGNS,
+    LOGISTIC: TwoClasses(0.0, 1.0, 0.5),
+    HINGE: SIGNS,
+    SQUARED_HINGE: SIGNS,
+    MISTAKES: SIGNS,
 }
 
 
 def has_probabilities(loss: Loss) -> bool:
     """Whether the predictions of a learner with this loss are probabilities."""
-    return loss.kind == losses.LOGISTIC
+    return loss.kind == LOGISTIC
 
 
 def classes_of(loss: Loss) -> TwoClasses | None:

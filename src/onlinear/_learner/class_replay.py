@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinear._learner.replay_result import _several
+from onlinear._learner.replay_result import several
 
 __all__ = ["ClassReplay"]
 
@@ -53,7 +53,7 @@ class ClassReplay:
 
     def __getitem__(self, rows: Any) -> "ClassReplay":
         """Return the replay of some rows: a slice, a mask or an array of row numbers."""
-        rows = _several(rows, "rows, as in run[100:]; run.predictions[i] is one row's predictions")
+        rows = several(rows, "rows, as in run[100:]; run.predictions[i] is one row's predictions")
         skipped = np.zeros(len(self), dtype=bool)
         skipped[self.bad_rows] = True
         bad = np.flatnonzero(skipped[rows])

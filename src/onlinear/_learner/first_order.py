@@ -13,7 +13,8 @@ from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.any_loss import bend, limits
 from onlinear._validation.checks import asked, number, whole
-from onlinear.losses import SQUARE, SQUARED, Loss
+from onlinear.losses import SQUARED, Loss
+from onlinear.losses._formulas import POISSON, SQUARE
 
 __all__ = ["FirstOrder", "rate_for_horizon", "rate_for_loss", "rate_for_range"]
 
@@ -71,7 +72,7 @@ def rate_for_range(owner: str, loss: Loss, R2: float, top: float = 0.0, Y: float
     ``R2`` is the largest R² of a row, ``top`` the largest activation and ``Y`` the largest label
     (of these two, only the Poisson loss makes use).
     """
-    kappa = bend.py_func(loss.numbers()[0], top, Y if loss.kind == losses.POISSON else 0.5)
+    kappa = bend.py_func(loss.numbers()[0], top, Y if loss.kind == POISSON else 0.5)
     if math.isinf(kappa):
         raise ValueError(
             f"{owner} needs a loss with a bound of the form loss ≤ 2·(loss of u) + …, "

@@ -20,7 +20,8 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, scale, short
 from onlinear._updates.p_norms import exponent, p_norm
-from onlinear.losses import SQUARE, Loss, rounding
+from onlinear.losses import Loss
+from onlinear.losses._formulas import SQUARE, rounding
 
 __all__ = ["guarantee", "size_of_row"]
 

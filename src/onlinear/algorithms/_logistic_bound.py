@@ -21,7 +21,8 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import axpy, dot, kernel, norm, rounding_of, scale, shift
 from onlinear._updates.gaussian import gaussian, learn, look
 from onlinear.algorithms._shrunk_activation import FAINT, answer
-from onlinear.losses import LOGISTIC, Logistic, rounding
+from onlinear.losses import Logistic
+from onlinear.losses._formulas import LOGISTIC, rounding
 
 __all__ = ["guarantee"]
 

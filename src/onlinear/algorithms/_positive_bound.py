@@ -29,7 +29,7 @@ from onlinear._learner.bounds.ledger import Account
 from onlinear._learner.constrained import Constrained
 from onlinear._numerics.linalg import dot, extremes, kernel, scale, short
 from onlinear.algorithms._set_bound import PLUS, REACH, REACHABLE, Prices, described, follow
-from onlinear.losses import SQUARE
+from onlinear.losses._formulas import SQUARE
 
 __all__ = ["guarantee", "moves", "with_limits"]
 

@@ -51,7 +51,7 @@ from onlinear._updates.p_norms import exponent, p_norm
 from onlinear._updates.projections import EUCLIDEAN, P_NORM, POSITIVE, SHARES
 from onlinear.algorithms._gradient_bound import size_of_row
 from onlinear.algorithms._simplex_bound import spread_of
-from onlinear.losses import SQUARE, rounding
+from onlinear.losses._formulas import SQUARE, rounding
 from onlinear.sets import Custom
 from onlinear.sets._values import (
     BALL,

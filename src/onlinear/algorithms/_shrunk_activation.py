@@ -3,7 +3,7 @@
 import math
 
 from onlinear._numerics.linalg import kernel
-from onlinear.losses import excess
+from onlinear.losses._formulas import excess
 
 __all__ = ["FAINT", "activation", "answer"]
 

@@ -17,7 +17,15 @@ from onlinear._learner.bounds.best_in_class import (
 from onlinear._learner.bounds.guarantee import Path, lose, surprise, surprises, tallied
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import dot, extremes, kernel
-from onlinear.losses import ABSOLUTE, HUBER, INSENSITIVE, QUANTILE, SQUARE, Loss, rounding
+from onlinear.losses import Loss
+from onlinear.losses._formulas import (
+    ABSOLUTE,
+    HUBER,
+    INSENSITIVE,
+    QUANTILE,
+    SQUARE,
+    rounding,
+)
 
 __all__ = [
     "SPARSE",

@@ -60,7 +60,8 @@ from onlinear.algorithms._simplex_bound import (
 )
 from onlinear.algorithms.gd import NOT_A_LABEL
 from onlinear.bregman import lift_simplex
-from onlinear.losses import SQUARED, Loss, allowed, answered
+from onlinear.losses import SQUARED, Loss
+from onlinear.losses._formulas import allowed, answered
 from onlinear.sets import Capped
 
 __all__ = [

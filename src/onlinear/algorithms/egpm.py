@@ -51,7 +51,8 @@ from onlinear.algorithms.eg import (
     share_out,
 )
 from onlinear.algorithms.gd import NOT_A_LABEL
-from onlinear.losses import SQUARED, Loss, allowed, answered
+from onlinear.losses import SQUARED, Loss
+from onlinear.losses._formulas import allowed, answered
 from onlinear.sets import Capped, HalfSpace, HyperPlane, Set
 
 __all__ = ["EGPM"]

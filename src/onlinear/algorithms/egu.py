@@ -39,7 +39,7 @@ from onlinear.algorithms import _implicit
 from onlinear.algorithms._implicit import chosen, implicit_pace
 from onlinear.algorithms._positive_bound import guarantee
 from onlinear.algorithms.eg import share, theorems_rate
-from onlinear.losses import QUANTILE, SQUARE, slope
+from onlinear.losses._formulas import QUANTILE, SQUARE, slope
 from onlinear.sets import Box, Simplex
 
 __all__ = ["EGU"]

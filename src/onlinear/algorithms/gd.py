@@ -38,12 +38,11 @@ from onlinear._updates.projections import EUCLIDEAN
 from onlinear._validation.checks import asked, limit, number
 from onlinear.algorithms import _set_bound
 from onlinear.algorithms._gradient_bound import guarantee
-from onlinear.losses import (
+from onlinear.losses import SQUARED, Loss
+from onlinear.losses._formulas import (
     POISSON,
     SQUARE,
-    SQUARED,
     SQUARED_HINGE,
-    Loss,
     allowed,
     answered,
 )

@@ -30,7 +30,8 @@ from onlinear._updates.examples import drop_oldest, kernel_row, oldest_row, own_
 from onlinear._validation.checks import limit, number
 from onlinear.algorithms._gradient_bound import guarantee
 from onlinear.algorithms._kernel_bound import begin_dual, learn_all, of_dual
-from onlinear.losses import SQUARE, SQUARED
+from onlinear.losses import SQUARED
+from onlinear.losses._formulas import SQUARE
 
 __all__ = ["KernelGD"]
 

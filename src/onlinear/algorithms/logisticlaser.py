@@ -37,7 +37,8 @@ from onlinear._validation.checks import number
 from onlinear.algorithms._logistic_bound import guarantee
 from onlinear.algorithms._shrunk_activation import FAINT, answer
 from onlinear.algorithms.laser import FOLLOWS
-from onlinear.losses import Logistic, Loss, probability
+from onlinear.losses import Logistic, Loss
+from onlinear.losses._formulas import probability
 
 __all__ = ["NOT_A_PROBABILITY", "LogisticLASER"]
 

@@ -38,7 +38,8 @@ from onlinear._validation.states import check_range
 from onlinear.algorithms import _set_bound
 from onlinear.algorithms._gradient_bound import guarantee
 from onlinear.algorithms.gd import NOT_A_LABEL, steady, steepness
-from onlinear.losses import SQUARED, Loss, allowed, answered
+from onlinear.losses import SQUARED, Loss
+from onlinear.losses._formulas import allowed, answered
 from onlinear.sets import Ball
 
 __all__ = ["PNorm"]

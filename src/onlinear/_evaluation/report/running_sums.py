@@ -13,7 +13,8 @@ import numpy as np
 from onlinear._learner.bounds.ledger import Ledger
 from onlinear._learner.class_measures import classes_of, has_probabilities
 from onlinear._learner.replay_result import Replay
-from onlinear.losses import POISSON, SQUARED, Loss
+from onlinear.losses import SQUARED, Loss
+from onlinear.losses._formulas import POISSON
 
 __all__ = ["Sums", "best_fixed", "running", "running_right", "running_totals"]
 

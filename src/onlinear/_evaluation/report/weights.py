@@ -8,7 +8,7 @@ from onlinear._evaluation.html.page import Chart, Panels, Part, Text, Words
 from onlinear._evaluation.report.effects import Effects, effects, speeds
 from onlinear._evaluation.report.recorder import MOST_WEIGHED, Recorder
 from onlinear.algorithms import Auto
-from onlinear.losses import LOGISTIC, POISSON
+from onlinear.losses._formulas import LOGISTIC, POISSON
 
 __all__ = ["weight_parts"]
 

@@ -28,7 +28,8 @@ import numpy as np
 
 from onlinear._learner.bounds.guarantee import broke, enter
 from onlinear._numerics.linalg import kernel, short
-from onlinear.losses import (
+from onlinear.losses import Hinge, Loss
+from onlinear.losses._formulas import (
     ABSOLUTE,
     HINGE,
     HUBER,
@@ -39,8 +40,6 @@ from onlinear.losses import (
     QUANTILE,
     SQUARE,
     SQUARED_HINGE,
-    Hinge,
-    Loss,
     rounding,
     slope,
     value,

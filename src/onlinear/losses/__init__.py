@@ -22,15 +22,27 @@ Herbster & Warmuth, JMLR 2001, section 3; Helmbold, Kivinen & Warmuth, IEEE Tran
 1999 (matching losses); Huber 1964; Koenker & Bassett 1978.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinear._numerics.linalg import kernel
 from onlinear._state_files import named_values
 from onlinear._validation.checks import number
+from onlinear.losses._formulas import (
+    ABSOLUTE,
+    HINGE,
+    HUBER,
+    INSENSITIVE,
+    LOGISTIC,
+    MISTAKES,
+    POISSON,
+    QUANTILE,
+    SQUARE,
+    SQUARED_HINGE,
+    linked,
+    values,
+)
 
 __all__ = [
     "Absolute",
@@ -45,23 +57,6 @@ __all__ = [
     "Square",
     "SquaredHinge",
 ]
-
-(
-    SQUARE,
-    LOGISTIC,
-    HINGE,
-    SQUARED_HINGE,
-    MISTAKES,
-    ABSOLUTE,
-    INSENSITIVE,
-    HUBER,
-    QUANTILE,
-    POISSON,
-) = range(10)
-
-EDGE = 2.0**-53  # the least distance of a predicted probability from 0 and 1
-LEAST_MEAN = 2.0**-1000  # the least mean that Poisson predicts
-LARGEST_EXPONENT = 709.0  # e^709 fits in a float
 
 
 @dataclass(frozen=True)
@@ -265,177 +260,6 @@ class Poisson(Loss):
 
     kind = POISSON
     labels = "labels y ≥ 0"
-
-
-# --- compiled code -----------------------------------------------------------------------------
-
-
-@kernel
-def sigmoid(a):
-    """Return σ(a) = 1/(1 + e^−a)."""
-    if a >= 0.0:
-        return 1.0 / (1.0 + math.exp(-a))
-    grown = math.exp(a)
-    return grown / (1.0 + grown)
-
-
-@kernel
-def _exp(a):
-    """Return e^a, infinity if it is too large for a float."""
-    return math.exp(a) if a < LARGEST_EXPONENT else math.inf
-
-
-@kernel
-def probability(a, rest):
-    """Return σ(a), rounded as the docstring of this module says, given σ(−|a|)."""
-    if a < 0.0:
-        return max(rest, EDGE)
-    p = 1.0 - rest
-    if 1.0 - p < rest:  # rounded up
-        p -= EDGE
-    return min(p, 1.0 - EDGE)
-
-
-@kernel
-def excess(a, rest, y):
-    """Return σ(a) − y to full precision, given σ(−|a|)."""
-    return rest - y if a < 0.0 else (1.0 - y) - rest
-
-
-@kernel
-def linked(kind, a):
-    """Return the prediction for an activation."""
-    if kind == LOGISTIC:
-        return probability(a, sigmoid(-abs(a)))
-    if kind == POISSON:
-        return max(_exp(a), LEAST_MEAN)
-    return a
-
-
-@kernel
-def answered(kind, p, a, y):
-    """Return the prediction for an activation and, for its label y, the slope of the loss.
-
-    For a NaN label, which stands for no label, the slope means nothing.
-    """
-    if kind == SQUARE:
-        return a, 2.0 * (a - y)
-    if kind == LOGISTIC:
-        rest = sigmoid(-abs(a))
-        return probability(a, rest), excess(a, rest, y)
-    if kind == POISSON:
-        mean = _exp(a)
-        return max(mean, LEAST_MEAN), mean - y
-    return a, slope(kind, p, a, y)
-
-
-@kernel
-def rounding(kind):
-    """Return the most by which a prediction's loss exceeds its activation's, through rounding."""
-    return 2.0 * EDGE if kind == LOGISTIC else 0.0
-
-
-@kernel
-def unlinked(kind, prediction):
-    """Return the activation for a prediction."""
-    if kind == LOGISTIC:
-        p = min(max(prediction, EDGE), 1.0 - EDGE)
-        return math.log(p / (1.0 - p))
-    if kind == POISSON:
-        return math.log(max(prediction, LEAST_MEAN))
-    return prediction
-
-
-@kernel
-def allowed(kind, y):
-    """Return whether a loss allows the label y."""
-    if kind == LOGISTIC:
-        return 0.0 <= y <= 1.0
-    if kind == POISSON:
-        return y >= 0.0
-    if kind in (HINGE, SQUARED_HINGE, MISTAKES):
-        return y == 1.0 or y == -1.0
-    return True
-
-
-@kernel
-def slope(kind, p, a, y):
-    """Return the derivative of the loss at the activation a, given the label y."""
-    if kind == SQUARE:
-        return 2.0 * (a - y)
-    if kind == LOGISTIC:
-        return excess(a, sigmoid(-abs(a)), y)
-    if kind == POISSON:
-        return _exp(a) - y
-    if kind == HINGE:
-        return -y if y * a < 1.0 else 0.0
-    if kind == SQUARED_HINGE:
-        return -2.0 * y * max(0.0, 1.0 - y * a)
-    if kind == MISTAKES:
-        return -y if y * a <= 0.0 else 0.0
-    e = a - y
-    if kind == HUBER:
-        return min(max(e, -p), p)
-    over, under = 1.0, -1.0  # the slopes above and below the label
-    if kind == QUANTILE:
-        over, under = 1.0 - p, -p
-    elif kind == INSENSITIVE and abs(e) <= p:
-        return 0.0
-    return over if e > 0.0 else under if e < 0.0 else 0.0
-
-
-@kernel
-def _softplus(a):
-    """Return ln(1 + e^a)."""
-    return max(a, 0.0) + math.log1p(math.exp(-abs(a)))
-
-
-@kernel
-def _times_log(y):
-    """Return y ln y, which is 0 at 0."""
-    return y * math.log(y) if y > 0.0 else 0.0
-
-
-@kernel
-def value(kind, p, a, y):
-    """Return the loss of the activation a, given the label y."""
-    e = a - y
-    if kind == SQUARE:
-        return e * e
-    if kind == LOGISTIC:
-        surprise = (y * _softplus(-a) if y > 0.0 else 0.0) + (
-            (1.0 - y) * _softplus(a) if y < 1.0 else 0.0
-        )
-        return max(0.0, surprise + _times_log(y) + _times_log(1.0 - y))
-    if kind == POISSON:
-        if y == 0.0:
-            return _exp(a)
-        off = a - math.log(y)
-        return y * (math.expm1(off) - off) if off < LARGEST_EXPONENT else math.inf
-    if kind == HINGE:
-        return max(0.0, 1.0 - y * a)
-    if kind == SQUARED_HINGE:
-        return max(0.0, 1.0 - y * a) ** 2
-    if kind == MISTAKES:
-        return 1.0 if y * a <= 0.0 else 0.0
-    if kind == HUBER:
-        return 0.5 * e * e if abs(e) <= p else p * abs(e) - 0.5 * p * p
-    if kind == QUANTILE:
-        return (1.0 - p) * e if e > 0.0 else -p * e
-    return max(0.0, abs(e) - p)  # p is 0 for Absolute
-
-
-@kernel
-def charged(kind, p, prediction, y):
-    """Return the loss of a prediction, the link of an activation, given the label y."""
-    return value(kind, p, unlinked(kind, prediction), y)
-
-
-@kernel
-def values(kind, p, a, y, predicted, out):
-    """Write the loss of each activation to ``out``; of each prediction, if ``predicted``."""
-    for i in range(a.size):
-        out[i] = charged(kind, p, a[i], y[i]) if predicted else value(kind, p, a[i], y[i])
 
 
 # --- state files -------------------------------------------------------------------------------
