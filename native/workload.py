@@ -198,7 +198,7 @@ def _sets() -> None:
     """Learners whose weights stay in a set, and certificates of them."""
     X, y = _stream(ROWS)
     line = ol.sets.HalfSpace(np.ones(WIDTH), 0.9 * WIDTH)
-    within = {
+    within: dict[str, Any] = {
         "GD": ol.sets.Intersection(ol.sets.Box(0.0), line, ol.sets.Ball(2.0)),
         "PNorm": ol.sets.Intersection(line, ol.sets.Ball(2.0)),
         "EG": ol.sets.Capped(0.9),
@@ -206,12 +206,12 @@ def _sets() -> None:
         "EGU": ol.sets.Box(0.01, 2.0),
     }
     for name, given in within.items():
-        model = ol.LEARNERS[name](within=given).fit(X, y)
+        kind: Any = ol.LEARNERS[name]
+        model = kind(within=given).fit(X, y)
         model.predict_one(X[0])
         model.learn_one(X[0], y[0])
-        ol.certificate(ol.LEARNERS[name](within=given), X, y)
-        u = np.full(WIDTH, 1 / WIDTH)
-        ol.certificate(ol.LEARNERS[name](within=given), X, y, comparator=u)
+        ol.certificate(kind(within=given), X, y)
+        ol.certificate(kind(within=given), X, y, comparator=np.full(WIDTH, 1 / WIDTH))
     exact = ol.sets.Intersection(*within["GD"].sets, exact=True)
     ol.GD(within=exact).fit(X, y)
     for radius in (None, 2.0):

@@ -19,7 +19,7 @@ __all__ = ["Ball", "Box", "Capped", "HalfSpace", "HyperPlane", "L1Ball", "Set", 
 BALL, L1_BALL, BOX, SIMPLEX, CAPPED, HALF_SPACE, HYPER_PLANE, GIVEN, FLOOR = range(9)
 KIND, LENGTH, NUMBER, VECTOR = range(4)  # indices in the record of a set; a vector is at the end
 
-Limits = float | Sequence[float]
+Limits = float | Sequence[float] | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Capped(Set):
 class _Linear(Set):
     """The constraint aᵀw ≤ c or aᵀw = c."""
 
-    a: Sequence[float]
+    a: Sequence[float] | np.ndarray
     c: float = 0.0
 
     def __post_init__(self) -> None:
