@@ -9,6 +9,7 @@ import numpy as np
 from onlinear._engine.record import joined, views
 from onlinear._engine.step import Step
 from onlinear._engine.transaction import alone, atomic, put_back, renew
+from onlinear._learner.label_rules import LabelRules
 from onlinear._learner.rounds import Columns
 from onlinear._learner.sklearn_api import Estimator
 from onlinear._numerics.jit import PLAIN
@@ -54,7 +55,7 @@ def full_name(cls: type) -> str:
     return cls.__name__ if own else f"{cls.__module__}.{cls.__qualname__}"
 
 
-class LearnerState(Estimator):
+class LearnerState(LabelRules, Estimator):
     """The parameters and the state of a learner; :class:`onlinear.Learner` adds the rounds."""
 
     on_bad: Literal["raise", "skip"] = dataclasses.field(default="raise", kw_only=True)
@@ -150,34 +151,6 @@ class LearnerState(Estimator):
     @property
     def _step(self) -> Step:
         return self.algorithm.step
-
-    def _label(self, y: Any) -> float:
-        """Return a label as the number that the step takes."""
-        return checks.label(y)
-
-    def _labels(self, y: Any, rows: int) -> np.ndarray:
-        """Return the labels of a table as the numbers that the step takes."""
-        return checks.labels(y, rows)
-
-    def _coding(self) -> Any:
-        """Return how labels become numbers, as a hashable value; None if labels are numbers."""
-        return None
-
-    def _find_classes(self, y: Any, classes: Any = None) -> None:
-        """Find the classes of a classifier in the labels of its first table."""
-
-    def _outputs(self) -> int:
-        """Return how many numbers a prediction has."""
-        return 1
-
-    def _check_one(self, what: str) -> None:
-        """Refuse a learner whose prediction has more than one number; ``what`` needs one."""
-        if (count := self._outputs()) > 1:
-            raise ValueError(
-                f"{what} needs a learner whose prediction is one number, got "
-                f"{type(self).__name__} of {count} classes: use a classifier of two classes, a "
-                "class and the rest, for each class"
-            )
 
     @property
     def _loss(self) -> Loss:

@@ -28,7 +28,8 @@ from onlinear._learner.bounds.guarantee import (
 from onlinear._learner.bounds.ledger import Account
 from onlinear._learner.constrained import Constrained
 from onlinear._numerics.linalg import dot, extremes, kernel, scale, short
-from onlinear.algorithms._set_bound import PLUS, REACH, REACHABLE, Prices, described, follow
+from onlinear.algorithms._set_bound import PLUS, REACH, REACHABLE, account, described, follow
+from onlinear.algorithms._set_prices import Prices
 from onlinear.losses._formulas import SQUARE
 
 __all__ = ["guarantee", "moves", "with_limits"]
@@ -217,7 +218,8 @@ def guarantee(model: Constrained, search: bool) -> Guarantee:
         return Guarantee(
             f"loss ≤ comparator · {factor}{rest}",
             f"loss of u + {part / eta:g}·D(u, w_1), a good u {allowed}{ends}",
-            prices.account(
+            account(
+                prices,
                 search,
                 bound_in_set,
                 lambda form: tuple(EGUSetAccount(eta, Y, *loss.numbers(), float(search), form)),

@@ -16,7 +16,6 @@ D(u', w) − D(u, w) = F(u') − F(u) + ∇F(w)ᵀ(u − u'). Herbster & Warmuth
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -30,8 +29,6 @@ from onlinear._learner.bounds.best_in_set import (
     add_and_improve,
     at_start,
     divergence,
-    divergences,
-    misses,
     nearest,
     rows_of_work,
 )
@@ -42,36 +39,27 @@ from onlinear._numerics.linalg import dot, kernel, scale
 from onlinear._updates.constrained_step import (
     GEOMETRY,
     POWER,
-    RECORDS,
-    SETS,
     rebound,
     with_custom,
 )
 from onlinear._updates.p_norms import exponent, p_norm
-from onlinear._updates.projections import EUCLIDEAN, P_NORM, POSITIVE, SHARES
+from onlinear._updates.projections import P_NORM, SHARES
 from onlinear.algorithms._gradient_bound import size_of_row
+from onlinear.algorithms._set_prices import Prices, last_of
 from onlinear.algorithms._simplex_bound import spread_of
 from onlinear.losses._formulas import SQUARE, rounding
-from onlinear.sets import Custom
 from onlinear.sets._values import (
     BALL,
-    BOX,
-    FLOOR,
-    GIVEN,
-    LENGTH,
     NUMBER,
-    VECTOR,
-    heights,
     highest,
 )
 
-__all__ = ["Prices", "bound_for", "guarantee", "last_of"]
+__all__ = ["account", "bound_for", "guarantee"]
 
 REACHABLE = (
     "sets (and, if there is an alpha, its least weights) with a point in common, which Dykstra's "
     "algorithm finds"
 )
-NEAR = 1e-9  # relative: how far from its set a given comparator may be
 
 
 class SetAccount(NamedTuple):
@@ -92,15 +80,6 @@ class SetAccount(NamedTuple):
 # in the tally: the two parts of the bound that depend on the rows; of the parabolas h(b − z)² + k
 # above the losses of u, Σh·z², Σk and the sum of |a − y| for the activations a = uᵀx; the rows
 REACH, PLUS, SQUARES, OVER, MISSES, COUNT = range(3, 9)
-
-
-@kernel
-def last_of(form):
-    """Return where the record of the last set of a form begins."""
-    start = RECORDS
-    for _ in range(int(form[SETS]) - 1):
-        start += int(form[start + LENGTH])
-    return start
 
 
 @kernel
@@ -183,137 +162,26 @@ def bound_for(
     return Tally(made, rows_of_work(copies, cycle)), near
 
 
-@dataclass(frozen=True, eq=False)
-class Prices:
-    """The prices of comparators for a learner whose weights stay in a set."""
+def account(
+    prices: Prices,
+    search: bool,
+    function: Callable[..., Any],
+    params: Callable[[np.ndarray], tuple[Any, ...]],
+    extra: int = 6,
+) -> Account:
+    """Return how to compute a bound, given its function and, for a form, its parameters."""
+    model = prices.model
+    form = model._form(exact=True)
+    step, near = bound_for(function, model._copies, int(form[1]), model._custom())
 
-    model: Constrained
+    def begin(d: int) -> tuple[np.ndarray, ...]:
+        first, w1 = prices.first(d)
+        size = d if search else 0
+        theta, u, missed = (first, w1, 0.0) if not search else at_start(form, first, near)
+        square = np.zeros((size, size)), np.zeros(size)
+        return tallied(*square, u, theta, first, w1, np.array([missed]), extra=extra)
 
-    def first(self, d: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return θ and the weights with which the learner starts; θ is ln w for shares."""
-        fresh = type(self.model)(**self.model.get_params(deep=False))
-        fresh._begin(d)
-        theta, w = fresh._state[1].reshape(-1), fresh._state[-1].reshape(-1)
-        if self.model._geometry == SHARES:
-            theta = theta - np.log(np.exp(theta).sum())
-        return theta.copy(), w.copy()
-
-    def account(
-        self,
-        search: bool,
-        function: Callable[..., Any],
-        params: Callable[[np.ndarray], tuple[Any, ...]],
-        extra: int = 6,
-    ) -> Account:
-        """Return how to compute a bound, given its function and, for a form, its parameters."""
-        model = self.model
-        form = model._form(exact=True)
-        step, near = bound_for(function, model._copies, int(form[1]), model._custom())
-
-        def begin(d: int) -> tuple[np.ndarray, ...]:
-            first, w1 = self.first(d)
-            size = d if search else 0
-            theta, u, missed = (first, w1, 0.0) if not search else at_start(form, first, near)
-            square = np.zeros((size, size)), np.zeros(size)
-            return tallied(*square, u, theta, first, w1, np.array([missed]), extra=extra)
-
-        return Account(type(model).__name__, begin, step, params(form))
-
-    def of(self, path: Path, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the price P of comparators up to each round, and where they are not allowed.
-
-        ``u`` has the comparators of ``path`` as weights of the learner's geometry.
-        """
-        form = self.model._form()
-        u = np.ascontiguousarray(u)
-        first, w1 = self.first(path.X.shape[1])
-        prices = np.empty(len(u))
-        divergences(form, u, first, w1, prices)
-        prices = prices + (u - u[0]) @ first
-        moves = u[:-1] - u[1:]
-        costs = np.zeros(len(moves))
-        some = np.abs(moves).max(axis=1, initial=0.0) > 0
-        costs[some] = self._heights(form, np.ascontiguousarray(moves[some]))
-        drift = np.concatenate([[0.0], np.cumsum(costs)])
-        outside = path.ever(self._missed(u) > NEAR) | np.isinf(drift)
-        if self.model._custom() is not None:
-            outside = outside | path.ever(self._led_astray(path, u))
-        return np.broadcast_to(prices + drift, path.y.shape), outside
-
-    def _missed(self, u: np.ndarray) -> np.ndarray:
-        """Return by how much comparators miss the sets; a floor α/n is not among the sets."""
-        model = self.model
-        form, missed = model._form(), np.empty(len(u))
-        last = last_of.py_func(form)
-        if form[last] == FLOOR:
-            form = form[:last].copy()
-            form[SETS] -= 1
-            form[1] = min(form[1], form[SETS])
-        measure = misses
-        custom = model._custom()
-        if custom is not None:
-            measure = rebound(misses, excess=with_custom(custom)["excess"])
-        measure(form, u, np.empty((4, u.shape[1])), missed)
-        return missed
-
-    def _heights(self, form: np.ndarray, moves: np.ndarray) -> np.ndarray:
-        """Return h(v) = sup ∇F(w)ᵀv of each move v, over the weights w in the last set."""
-        model = self.model
-        geometry, last = model._geometry, last_of.py_func(form)
-        kind, number, n = form[last], form[last + NUMBER], moves.shape[1]
-        if kind == FLOOR:
-            share = 0.5 if geometry == SHARES else 1.0
-            return np.asarray(share * math.log(n / number) * np.abs(moves).sum(axis=1))
-        custom = model._members()[-1]
-        if kind == GIVEN and isinstance(custom, Custom):
-            if custom.support is None:
-                return np.full(len(moves), math.inf)
-            return np.array([float(custom.support(move)) for move in moves])
-        if geometry == P_NORM and kind == BALL:
-            p = exponent.py_func(form[POWER], n)
-            return np.asarray(number * np.linalg.norm(moves, ord=p / (p - 1), axis=1))
-        out = np.full(len(moves), math.inf)
-        if geometry == POSITIVE and kind == BOX:
-            form = form.copy()
-            with np.errstate(divide="ignore"):
-                form[last + VECTOR :] = np.log(form[last + VECTOR :])
-            heights(form, last, moves, out)
-        elif geometry == EUCLIDEAN:
-            heights(form, last, moves, out)
-        return out
-
-    def _led_astray(self, path: Path, u: np.ndarray) -> np.ndarray:
-        """Return in which rounds a projection leads the weights away from the comparator u_t.
-
-        A custom projection can be wrong; D(u_t, w) must not be larger after it than before.
-        """
-        model = type(self.model)(**self.model.get_params(deep=False))
-        model._begin(path.X.shape[1])
-        own, plain = model._step, model.algorithm.step
-        numbers, work = model._numbers(), model._work
-        wrong = np.zeros(path.y.size, dtype=bool)
-        for i, (x, y) in enumerate(zip(path.X, path.y, strict=True)):
-            x, state = np.ascontiguousarray(x), tuple(model._state)
-            moved = tuple(array.copy() for array in state)
-            plain.one(moved, numbers[:-1], x, y, plain.work(x.size), True, 0)
-            own.one(state, numbers, x, y, work, True, 0)
-            v = u[min(i, len(u) - 1)]
-            before, after = (self._distance(each[1].reshape(-1), v) for each in (moved, state))
-            wrong[i] = after > before + NEAR * (1.0 + abs(before))
-        return wrong
-
-    def _distance(self, theta: np.ndarray, u: np.ndarray) -> float:
-        """Return D(u, w) − F(u) for the weights w that belong to θ."""
-        geometry = self.model._geometry
-        if geometry == SHARES:
-            top = theta.max()
-            dual = float(top + np.log(np.exp(theta - top).sum()))
-        elif geometry == POSITIVE:
-            dual = float(np.exp(theta).sum())
-        else:
-            p = exponent.py_func(self.model._power(), theta.size)
-            dual = 0.5 * float(np.linalg.norm(theta, ord=p)) ** 2
-        return dual - float(theta @ u)
+    return Account(type(model).__name__, begin, step, params(form))
 
 
 def described(model: Constrained) -> tuple[str, str]:
@@ -360,7 +228,8 @@ def guarantee(
 
     allowed, paths = described(model)
     p = f"p = {1 / eta:g}·(D(u_T, w_1) + ∇F(w_1)ᵀ(u_T − u_1) + Σ h(u_t − u_t+1))"
-    account = prices.account(
+    how = account(
+        prices,
         search,
         bound,
         lambda form: tuple(
@@ -370,7 +239,7 @@ def guarantee(
     return Guarantee(
         f"loss ≤ {words} (Herbster & Warmuth, section 3, any rate and loss)",
         f"L + p, L = loss of u, p = {1 / eta:g}·D(u, w_1), a good u {allowed}",
-        account,
+        how,
         f"loss ≤ {words}, L = loss of u, {p}",
         price,
         (*hypotheses, REACHABLE),

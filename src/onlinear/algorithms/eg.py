@@ -7,7 +7,6 @@
 With ``within``, w is projected on this set (:mod:`onlinear._updates.projections`) before it is
 projected on [α/n, 1]ⁿ, also before the first row.
 
-For the square loss, the prediction is a, and the slope is 2(a − y).
 For the square loss, the prediction is a, and the slope is 2(a − y). With ``implicit=True``, g is
 the slope at the activation of the new weights (:mod:`onlinear.algorithms._implicit`).
 
@@ -33,21 +32,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlinear._engine.step import DOMAIN, FINE, OVERFLOW, Step
-from onlinear._learner.base import Algorithm, Learner
+from onlinear._learner.base import Algorithm
 from onlinear._learner.bounds import any_loss
 from onlinear._learner.bounds.guarantee import Guarantee
 from onlinear._learner.constrained import NOT_PROJECTED, Constrained, floor
 from onlinear._learner.first_order import (
-    FirstOrder,
     rate_for_horizon,
     rate_for_loss,
-    rate_for_range,
 )
 from onlinear._numerics.linalg import dot, extremes, finite, kernel
 from onlinear._updates.projections import SHARES
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range, check_simplex
 from onlinear.algorithms import _implicit, _set_bound
+from onlinear.algorithms._exponentiated_rates import rate, share, share_for_drift
 from onlinear.algorithms._implicit import chosen, implicit_pace
 from onlinear.algorithms._simplex_bound import (
     SPARSE,
@@ -69,11 +67,7 @@ __all__ = [
     "EGState",
     "check_weights",
     "exponentiate",
-    "rate",
-    "share",
-    "share_for_drift",
     "share_out",
-    "theorems_rate",
 ]
 
 
@@ -165,38 +159,6 @@ def check_weights(stack: Any) -> None:
     same = np.exp(log_w - log_w.max(axis=1, keepdims=True))
     same /= same.sum(axis=1, keepdims=True)
     check_range("a difference between a weight and exp(log_w)", np.abs(w - same), 0, 1e-6)
-
-
-def theorems_rate(owner: Learner, numerator: float, square: float) -> float:
-    """Return numerator/square, the learning rate in a learner's theorem; refuse 0 and infinity."""
-    if not 0 < square < math.inf or numerator / square == math.inf:
-        raise ValueError(
-            f"{type(owner).__name__} needs ranges for which the default eta fits in floating "
-            f"point, got {numerator:g}/{square:g} for {owner!r}: rescale the data, or give an eta"
-        )
-    return numerator / square
-
-
-def rate(owner: FirstOrder, numerator: float, square: float, R2: float) -> float:
-    """Return η; if it is None, numerator/square for the square loss, else the rate for R²."""
-    if owner.eta is not None:  # type: ignore[attr-defined]
-        return number(owner, "eta", above=0)
-    if owner._loss == SQUARED:
-        return theorems_rate(owner, numerator, square)
-    return rate_for_range(type(owner).__name__, owner._loss, R2, math.sqrt(R2))
-
-
-def share_for_drift(owner: str, T: int, V: float, n: int) -> float | None:
-    """Return the α that minimises the bound against sequences on the simplex of n weights."""
-    known = asked(owner, T=T, V=V, n=n)
-    rounds, V = whole(known, "T", least=2), number(known, "V", least=0)
-    rest = 1 - 1 / whole(known, "n", least=2)
-    return min(V / (rest * (2 * (rounds - 1) + V)), 1.0) if V > 0 else None
-
-
-def share(owner: Learner) -> float:
-    """Return the learner's parameter α after a check; 0 if it is None."""
-    return 0.0 if owner.alpha is None else number(owner, "alpha", above=0, most=1)  # type: ignore[attr-defined]
 
 
 class EG(Constrained):

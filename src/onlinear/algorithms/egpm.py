@@ -34,6 +34,7 @@ from onlinear._numerics.linalg import dot, extremes
 from onlinear._updates.projections import SHARES
 from onlinear._validation.checks import asked, number, whole
 from onlinear.algorithms import _set_bound
+from onlinear.algorithms._exponentiated_rates import rate, share, share_for_drift
 from onlinear.algorithms._simplex_bound import (
     SPARSE,
     EGAccount,
@@ -42,14 +43,7 @@ from onlinear.algorithms._simplex_bound import (
     price,
     wasted,
 )
-from onlinear.algorithms.eg import (
-    check_weights,
-    exponentiate,
-    rate,
-    share,
-    share_for_drift,
-    share_out,
-)
+from onlinear.algorithms.eg import check_weights, exponentiate, share_out
 from onlinear.algorithms.gd import NOT_A_LABEL
 from onlinear.losses import SQUARED, Loss
 from onlinear.losses._formulas import allowed, answered

@@ -7,7 +7,6 @@
 With ``within``, w is projected on this set (:mod:`onlinear._updates.projections`) before it is
 clipped, also before the first row.
 
-For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y).
 For the quantile loss, ŷ = xᵀw, and the slope of the loss at ŷ is in the place of 2(ŷ − y). With
 ``implicit=True``, ŷ in the update is xᵀw for the new w (:mod:`onlinear.algorithms._implicit`).
 
@@ -36,9 +35,9 @@ from onlinear._updates.projections import POSITIVE
 from onlinear._validation.checks import asked, number, whole
 from onlinear._validation.states import check_range
 from onlinear.algorithms import _implicit
+from onlinear.algorithms._exponentiated_rates import share, theorems_rate
 from onlinear.algorithms._implicit import chosen, implicit_pace
 from onlinear.algorithms._positive_bound import guarantee
-from onlinear.algorithms.eg import share, theorems_rate
 from onlinear.losses._formulas import QUANTILE, SQUARE, slope
 from onlinear.sets import Box, Simplex
 
