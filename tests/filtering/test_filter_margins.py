@@ -97,12 +97,18 @@ def test_the_laser_filter_is_a_kalman_filter_that_drifts_at_every_row_seen(form,
 
 
 @pytest.mark.parametrize("sees", ["forwarded", "full"])
-@pytest.mark.parametrize("rule", ["count", "variance", "ellipsoid"])
-@pytest.mark.parametrize("drift", [20.0, math.inf])
+@pytest.mark.parametrize(
+    ("rule", "drift"),
+    [
+        ("count", 20.0),
+        ("count", math.inf),
+        ("variance", 20.0),
+        ("variance", math.inf),
+        ("ellipsoid", math.inf),
+    ],
+)
 @every_form
 def test_every_rule_decides_by_its_formula(form, drift, rule, sees):
-    if rule == "ellipsoid" and math.isfinite(drift):
-        pytest.skip("refused")
     k = {"count": 0.3, "variance": 0.02, "ellipsoid": 5.0}[rule]
     X, y, _ = stream(250, 3, 1)
     if rule == "ellipsoid":

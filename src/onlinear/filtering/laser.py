@@ -16,14 +16,13 @@ label. The rows may depend on the past, the u_t may be anything, and w is not pr
 where q_t = 1 if Δ̂_t ≥ 0, else p. Therefore regret ≤ B/(pγ) + pn in n rounds with |Δ_t| ≥ γ, and
 regret ≤ √(nB/p) + pn without γ.
 
-Proof. LASER's bound on its squared loss holds for every sequence of labels, also if some rows have
-none: a row without a label adds nothing to the losses, and the minimum over paths only gains from
-the rows left out. As y² = 1, on every sequence of forwarded rows Σ (Δ̂ − Y)² − Σ (Δ − Y)² ≤
-b‖u_1‖² + cΣ‖u_{t+1} − u_t‖² + Σ χ/(1 + χ). Whether row t is forwarded does not depend on its label,
-so the expectation of the t-th term on the left, given the past and x_t, is
-q_t((Δ̂_t − Δ_t)² + 2(Δ̂_t − Δ_t)E[Δ_t − Y_t]) = q_t(Δ̂_t − Δ_t)². A decision by Δ̂_t that is wrong
-costs |Δ_t| ≤ |Δ̂_t − Δ_t|, hence at most (Δ̂_t − Δ_t)²/γ; a random one costs at most 1, with
-probability p. Without γ, Cauchy and Schwarz: Σ |Δ̂_t − Δ_t| ≤ √(n Σ (Δ̂_t − Δ_t)²).
+Proof. Between two forwarded rows that are k rows apart, Σ grows by kI/c, so the margins are LASER's
+predictions on the forwarded rows, with the penalty c/k on this step; and (c/k)‖u_{t+k} − u_t‖² ≤
+cΣ‖u_{s+1} − u_s‖². By LASER's bound, on every sequence of labels ±1, Σ (Δ̂ − Y)² − Σ (Δ − Y)² over
+the forwarded rows is at most b‖u_1‖² + cΣ‖u_{t+1} − u_t‖² + Σ χ/(1 + χ). Whether row t is forwarded
+does not depend on its label, and given the past, E[(Δ̂ − Y)² − (Δ − Y)²] = (Δ̂ − Δ)². A decision by
+Δ̂_t that is wrong costs |Δ_t| ≤ |Δ̂_t − Δ_t|, hence at most (Δ̂_t − Δ_t)²/γ; a random one costs at
+most 1, with probability p. Without γ, Cauchy and Schwarz: Σ |Δ̂_t − Δ_t| ≤ √(n Σ (Δ̂_t − Δ_t)²).
 
 The margin is that of Moroshko & Crammer, AISTATS 2013; the filter is that of Cesa-Bianchi, Conconi
 & Gentile, NIPS 2003, section 4.2, which says that it can be adapted to drift.
