@@ -24,6 +24,7 @@ from onlinear._validation import checks
 from onlinear._wrappers.bank import separate_models, stacked_models, state_file
 from onlinear._wrappers.bank.coding import Coding
 from onlinear._wrappers.bank.journal import Journal
+from onlinear._wrappers.bank.stacked_models import one_row
 
 __all__ = ["Bank"]
 
@@ -204,7 +205,7 @@ class Bank(Guarded):
                 return self._one_sparse(x, nan, learn=False)[0][:, 0]
         x = ascontiguousarray(x)
         values, rules = empty(self._count), empty(self._count, INTEGER)
-        if self._each(x, nan, False, values, rules):
+        if one_row(self._calls, x, nan, False, values, rules):
             self._refuse(values, rules, x)
             values[rules != FINE] = nan
         return values
@@ -225,23 +226,23 @@ class Bank(Guarded):
             return
         if x.__class__ is not ndarray or x.dtype is not FLOAT or x.shape != self._shape:
             x = self._row(x)
-            if x.__class__ is Rows:
-                with all_or_nothing(self):
-                    self._learnt(
-                        self._one_sparse(x, self._coding.one(self._models, y), learn=True)[1]
-                    )
-                    self._journal = None
-                return
-        y, x = self._coding.one(self._models, y), ascontiguousarray(x)
+        y = self._coding.one(self._models, y)
+        if x.__class__ is Rows:
+            with all_or_nothing(self):
+                self._learnt(self._one_sparse(x, y, learn=True)[1])
+                self._journal = None
+            return
+        x = ascontiguousarray(x)
         if self._journal is None:
             self._journal = Journal([stack.states.memory for stack in self._stacks])
         journal, (values, rules) = self._journal, self._outcomes
         counts = {name: self.__dict__[name] for name in ("_skips", "_fresh", "_any_fresh")}
         recover = journal.recovery(
-            lambda x, y: self._each(x, y, True, values, rules), lambda: self.__dict__.update(counts)
+            lambda x, y: one_row(self._calls, x, y, True, values, rules),
+            lambda: self.__dict__.update(counts),
         )
         with Transaction(self._guards(), recover):
-            refused = self._each(x, y, True, values, rules)
+            refused = one_row(self._calls, x, y, True, values, rules)
             if refused:
                 self._refuse(values, rules, x)
             if refused or self._any_fresh:
@@ -250,26 +251,13 @@ class Bank(Guarded):
 
     def _one_sparse(self, x: Rows, y: Any, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
         """Run a round of all learners on a sparse row; return predictions and who skips it."""
+        labels = np.array([y]) if y.__class__ is float else y
         return separate_models.run(
-            *(self._models, x, np.array([y]) if y.__class__ is float else y, [False] * len(self)),
+            *(self._models, x, labels, [False] * len(self)),
             learn=learn,
             refusal=lambda k, outcome, x: self._refusal(k, outcome, x, in_table=False),
             progress=no_progress,
         )
-
-    def _each(
-        self, x: np.ndarray, y: Any, labelled: bool, values: np.ndarray, rules: np.ndarray
-    ) -> int:
-        """Run one round of every learner; return how many learners refuse the row.
-
-        The result of learner k goes to ``values[k]``: its prediction, or the value that broke a
-        rule. The rule that learner k broke, or FINE, goes to ``rules[k]``.
-        """
-        refused = 0
-        for each, state, params, work, where in self._calls:
-            own = y if y.__class__ is float else y[where[0], 0]
-            refused += each(state, params, x, own, work, labelled, where, values, rules)
-        return refused
 
     def _learnt(self, bad: np.ndarray) -> None:
         """Count learnt and skipped rows; learner k skipped row i if ``bad[k, i]`` is true."""

@@ -7,7 +7,7 @@ are the same to the bit for any number of threads.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from onlinear._engine.tables import to_read
 from onlinear._engine.threads import Crew
 from onlinear._learner.base import Learner
 
-__all__ = ["Stack", "check_columns", "run", "stacked"]
+__all__ = ["Stack", "check_columns", "one_row", "run", "stacked"]
 
 # Several threads are used once a block takes this many seconds in one thread. Depending on the
 # models, threads begin to save time at 0.4 to 1.2 ms; handing out eight slices takes 0.1 ms.
@@ -178,3 +178,25 @@ def run(
             row, block = stop, next_block(block, took)
             progress(row, rows)
     return out, bad
+
+
+def one_row(
+    calls: Sequence[tuple[Any, ...]],
+    x: np.ndarray,
+    y: Any,
+    labelled: bool,
+    values: np.ndarray,
+    rules: np.ndarray,
+) -> int:
+    """Run one round of every model; return how many models refuse the row.
+
+    ``calls`` has, for each stack, its loop and the arguments of this loop; ``y`` is one label, or a
+    column with a label for each model. The result of model k goes to ``values[k]``: its
+    prediction, or the value that broke a rule. The rule that it broke, or FINE, goes to
+    ``rules[k]``.
+    """
+    refused = 0
+    for each, state, params, work, where in calls:
+        own = y if y.__class__ is float else y[where[0], 0]
+        refused += each(state, params, x, own, work, labelled, where, values, rules)
+    return refused
