@@ -196,6 +196,11 @@ def grid(name: str, *values: Any, **others: Any) -> tuple[Settings, ...]:
     return tuple({**others, name: value} for value in values)
 
 
+def following() -> ol.Learner:
+    """Return the default of ``onlinear run --task classify``."""
+    return ol.LogisticLASER(c=1000.0, reach=20.0)
+
+
 def perceptron(r: float = 1.0) -> ol.Learner:
     return ol.AROW(r=r, margin=0.0)
 
@@ -208,31 +213,34 @@ def pnorm(eta: float = 0.01, p: float = 4.0) -> ol.Learner:
     return ol.PNorm(eta=eta, p=p, loss=losses.Logistic())
 
 
-DRIFTS = grid("c", 1e5, 1e4, 1e3, 100.0, 10.0)
+LASERS = grid("c", np.inf, 1e4, 1e3, 100.0, reach=20.0) + grid(
+    "c", np.inf, 1e3, 100.0, b=0.1, reach=40.0
+)
 CONTENDERS = (
-    Contender("Standardized(LogisticLASER())", ours(ol.LogisticLASER, standardized=True), DRIFTS),
-    Contender("LogisticLASER()", ours(ol.LogisticLASER), DRIFTS),
+    Contender("Standardized(LogisticLASER())", ours(ol.LogisticLASER, standardized=True), LASERS),
+    Contender("LogisticLASER()", ours(ol.LogisticLASER), LASERS),
+    Contender("Standardized(LogisticLASER(c=1000, reach=20))", ours(following, standardized=True)),
     Contender(
         "Standardized(AROW())", ours(ol.AROW, standardized=True), grid("r", 0.1, 10.0, 100.0)
     ),
     Contender("AROW()", ours(ol.AROW), grid("r", 0.1, 10.0, 100.0)),
     Contender("AROW(margin=0)", ours(perceptron), grid("r", 0.1, 10.0, 100.0)),
-    Contender("GD(eta=.1), log loss", ours(gd), grid("eta", 0.001, 0.01, 0.3, 1.0, 3.0)),
+    Contender("GD(eta=.1), log loss", ours(gd), grid("eta", 0.01, 0.3, 1.0, 3.0, 10.0)),
     Contender(
         "PNorm(p=4, eta=.01), log loss",
         ours(pnorm),
-        grid("eta", 0.001, 0.1, 1.0) + grid("eta", 0.001, 0.01, 0.1, 1.0, p=8.0),
+        grid("eta", 0.1, 1.0, 10.0) + grid("eta", 0.01, 0.1, 1.0, 10.0, p=8.0),
     ),
     Contender(
         "river LogisticRegression",
         river("LogisticRegression", probable=True),
-        grid("lr", 0.001, 0.003, 0.03, 0.1, 0.3, 1.0),
+        grid("lr", 0.003, 0.03, 0.1, 0.3, 1.0, 3.0),
         "river",
     ),
     Contender(
         "river ALMAClassifier",
         river("ALMAClassifier"),
-        grid("alpha", 0.5, 0.7, 0.99) + grid("p", 4, 8),
+        grid("alpha", 0.3, 0.5, 0.7, 0.99) + grid("p", 4, 8),
         "river",
     ),
     Contender(
@@ -245,14 +253,14 @@ CONTENDERS = (
     Contender(
         "scikit-learn SGDClassifier, log loss",
         row_by_row(sklearn, ones=False, probable=True),
-        grid("alpha", 1e-5, 1e-3, 1e-2)
-        + grid("eta0", 0.001, 0.01, 0.1, 1.0, learning_rate="constant"),
+        grid("alpha", 1e-5, 1e-3)
+        + grid("eta0", 0.01, 0.1, 0.3, 1.0, 10.0, learning_rate="constant"),
         "sklearn",
     ),
     Contender(
         "Vowpal Wabbit, log loss",
         row_by_row(vowpal_wabbit, ones=False, probable=True),
-        grid("learning_rate", 0.05, 2.0) + grid("learning_rate", 0.01, 0.05, 0.5, 2.0, power_t=0),
+        grid("learning_rate", 2.0, 10.0) + grid("learning_rate", 0.5, 2.0, 5.0, 20.0, power_t=0),
         "vowpalwabbit",
     ),
     Contender(

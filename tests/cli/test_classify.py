@@ -5,6 +5,7 @@ import random
 import re
 import signal
 import subprocess
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from onlinear._cli.app import app
 
 GD = ("-m", "gd:loss=logistic", "-p", "eta=0.1")
 TASK = ("-t", "y", "--task", "classify")
+LOGISTIC = partial(ol.LogisticLASER, **{"c": 1000.0, "reach": 20.0})  # as the command has it
 
 
 def stream(rows=400, seed=0):
@@ -367,7 +369,7 @@ def three(rows=400):
 def test_two_classes_are_predicted_by_a_standardized_classifier(data, model):
     X, spam = stream()
     said = run("mails.csv", "-t", "y", "-m", model, "-o", "out.csv", "--state", "m.onl")
-    made = ol.LogisticLASER() if model == "logisticlaser" else ol.AROW()
+    made = LOGISTIC() if model == "logisticlaser" else ol.AROW()
     replay = ol.replay(ol.Standardized(made), X, spam)
     out = written()
     assert out["P(spam)" if model == "logisticlaser" else "margin"] == replay.predictions.tolist()
@@ -378,7 +380,7 @@ def test_two_classes_are_predicted_by_a_standardized_classifier(data, model):
 
 def test_the_default_is_logistic_regression_on_standardized_features(data):
     said = run("mails.csv", *TASK)
-    assert said.startswith("Standardized(learner=LogisticLASER(classes=('ham', 'spam'))): 400 rows")
+    assert said.startswith("Standardized(learner=LogisticLASER(c=1000.0, reach=20.0, classes=")
     assert "weights that moved" not in said or "effect on" in said
 
 
@@ -391,7 +393,7 @@ def test_several_classes_have_a_probability_or_margin_each(data, model, raw):
     (data / "three.csv").write_text(lines_of(X, labels))
     said = run("three.csv", *TASK, "-m", model, *raw, "-o", "out.csv")
     probable = model.startswith("logistic")
-    made = ol.LogisticLASER(c=100.0) if probable else ol.AROW()
+    made = LOGISTIC(c=100.0) if probable else ol.AROW()
     made.classes = names
     replay = ol.replay(made if raw else ol.Standardized(made), X, labels, engine="rank-one")
     out = written()
@@ -448,7 +450,7 @@ def test_compare_knows_several_classes_and_labels_before_the_row(data):
     (data / "three.csv").write_text(lines_of(X, places))
     result = CliRunner().invoke(app, ["compare", "three.csv", *TASK, "-m", "logisticlaser,arow"])
     assert result.exit_code == 0, result.output
-    made = ol.Standardized(ol.LogisticLASER(classes=(0, 1, 2)))
+    made = ol.Standardized(LOGISTIC(classes=(0, 1, 2)))
     replay = ol.replay(made, X, places, engine="rank-one")
     mistakes, log_loss = result.output.split("by log loss")
     assert f"{round(400 * (1 - replay.accuracy))}" in mistakes

@@ -80,6 +80,8 @@ def test_a_document_prints_what_it_says(document, capsys):
 def test_the_page_on_the_command_is_true_of_the_table_of_the_guide():
     space: dict = {}
     exec(blocks("docs/guide/first-stream.md")[0], space)
+    first, *_, writing = blocks("docs/guide/classification.md")
+    exec(first + writing, {})
     for block in blocks("docs/command.md", "bash"):
         do(block)
 

@@ -42,8 +42,8 @@ DEFAULT = (
     "rls:forgetting=0.99,rls:forgetting=0.999,ridge,ridge:lags=2,nlms"
 )
 CLASSIFIERS = (
-    "logisticlaser,logisticlaser:c=1e5,logisticlaser:c=1000,logisticlaser:c=1000:lags=1,"
-    "arow,arow:margin=0"
+    "logisticlaser,logisticlaser:c=inf,logisticlaser:c=1e4,logisticlaser:c=100,"
+    "logisticlaser:lags=1,arow,arow:margin=0"
 )
 
 
