@@ -6,6 +6,7 @@ from test_auto import stream
 
 import onlinear as ol
 from onlinear._learner.bounds.ledger import Ledger
+from onlinear._state_files import file_format
 from onlinear.algorithms._auto import correction
 
 FIRST = 10  # rows without the correction
@@ -195,6 +196,25 @@ def test_weights_are_those_of_the_prediction_but_for_shrinking():
     np.testing.assert_allclose(model.coef_[:3], slopes, rtol=0.01)
     shares, past = model._weights_of_experts()
     assert shares.sum() + past.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 9])
+def test_a_certificate_is_saved_and_goes_on(d, tmp_path):
+    """At these widths, matrices of Auto that are no covariances are square."""
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(80, d))
+    y = X.sum(axis=1) + rng.normal(size=80)
+    whole = ol.certificate(ol.Auto(guaranteed=True), X, y)
+    watched = ol.Certified(ol.Auto(guaranteed=True))
+    watched.replay(X[:40], y[:40])
+    watched.save(tmp_path / "watched.onl")
+    again = ol.Certified.load(tmp_path / "watched.onl")
+    assert again.replay(X[40:], y[40:]).ceiling[-1] == whole.ceiling[-1]
+    header, arrays = file_format.read(tmp_path / "watched.onl")
+    arrays["accounts"][8 + 1 + K] = -1.0  # Σ₁₁ of the correction
+    file_format.write(tmp_path / "watched.onl", header, arrays)
+    with pytest.raises(ol.StateFileError, match="Σ of the correction"):
+        ol.Certified.load(tmp_path / "watched.onl")
 
 
 def test_the_state_grows_only_if_it_is_guaranteed():

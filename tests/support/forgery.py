@@ -117,7 +117,7 @@ def _change_matrix(record, state, rng):
     """Change a square matrix of a learner's state so that it stays symmetric."""
     first, found = 0, []
     for array in state:
-        if array.ndim > 1 and array.shape[-1] == array.shape[-2]:
+        if array.size and array.ndim > 1 and array.shape[-1] == array.shape[-2]:
             found.append((first, array.shape))
         first += array.size
     if not found:

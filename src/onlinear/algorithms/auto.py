@@ -202,8 +202,7 @@ class Auto(Learner):
         params = self._params()
         if params.guaranteed:
             return guarantee(params._replace(guaranteed=0.0), init)
-        words = "the squared loss of Auto without guaranteed=True (regret_ bounds a weighted loss)"
-        return unknown("Auto", words)
+        return unknown("Auto", "Auto without guaranteed=True")  # but see regret_
 
     # --- tables ---------------------------------------------------------------------------------
 

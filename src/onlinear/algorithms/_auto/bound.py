@@ -25,12 +25,15 @@ from onlinear._learner.bounds.guarantee import (
 )
 from onlinear._learner.bounds.ledger import Account
 from onlinear._numerics.linalg import scale
+from onlinear._validation.states import check_sums
+from onlinear.algorithms._auto.check import check_states
 from onlinear.algorithms._auto.correction import begin_to_correct, corrected, differences
 from onlinear.algorithms._auto.labels import FIRST, SIZE, judge
 from onlinear.algorithms._auto.rounds import (
     FIRST_ROWS,
     GUESS,
     LABELS,
+    LARGEST,
     MIDDLE,
     RIDGES,
     issue_ticket,
@@ -39,7 +42,7 @@ from onlinear.algorithms._auto.rounds import (
     scratch,
     split_scratch,
 )
-from onlinear.algorithms._auto.state import AutoParams
+from onlinear.algorithms._auto.state import AutoParams, AutoState
 
 __all__ = ["bound", "guarantee"]
 
@@ -80,6 +83,13 @@ def bound(state, params, x, y, work):
     return enter(tally, notes, comparator, 1.0, extra)
 
 
+def check_bound(state: tuple[np.ndarray, ...]) -> None:
+    """Refuse a state of the bound that no rows can produce."""
+    if math.isfinite(state[0][COMPARATOR]):
+        check_sums("Σ of the correction", state[4])
+        check_states(AutoState(*(array[None] for array in state[5:])), LARGEST)
+
+
 def guarantee(params: AutoParams, init: Callable[..., Any]) -> Guarantee:
     """Return the bound; ``init(params, d)`` is the initial state of Auto without the correction."""
 
@@ -96,7 +106,7 @@ def guarantee(params: AutoParams, init: Callable[..., Any]) -> Guarantee:
     return Guarantee(
         f"loss ≤ comparator + {added} (the forward algorithm on z)",
         least,
-        Account("Auto", begin, bound, tuple(params)),
+        Account("Auto", begin, bound, tuple(params), check=check_bound),
         f"loss ≤ {least} + {added} (the forward algorithm on z)",
         price,
     )
