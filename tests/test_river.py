@@ -19,6 +19,7 @@ DOMAIN = {
     "EGPM": {"X": 1e7},
     "EGU": {"X": 1e7, "Y": 1e3},
     "GD": {"eta": 1e-13},
+    "KernelARCOR": {"budget": 300},  # else its memory grows when resets become rare
     "OGD": {"eta": 1e-13},
     "PNorm": {"eta": 1e-13},
     "WEMM": {"b": 1e13},

@@ -114,6 +114,12 @@ def test_weights_are_kept_whether_scikit_learn_is_loaded_or_not():
     assert Story(ol.KernelAAR(), NAMES, "y").weighed == 0
 
 
+def test_a_report_computes_no_bound_that_grows_with_the_rows():
+    story = Story(ol.KernelGD(), NAMES, "y")
+    assert story.certified is None
+    assert Story(ol.GD(), NAMES, "y").certified is not None
+
+
 def test_weights_are_recorded_when_they_were_so():
     X, y = stream(2000)
     story = Story(ol.Ridge(), NAMES, "y")

@@ -97,7 +97,8 @@ class InSegments(Growing):
     def stored(self, d: int, record: np.ndarray) -> tuple[int, int]:
         """Return the room of the state that a record holds; (0, 0) if it holds none."""
         depth = record[sum(self.head) + 3] if record.size > sum(self.head) + 3 else 0.0
-        if not (depth % 1 == 0 and FIRST_ROOM <= depth <= record.size):
+        whole = depth % 1 == 0 and FIRST_ROOM <= depth <= record.size
+        if not whole or self.size(d, (0, int(depth))) > record.size:
             return 0, 0
         room = bisect.bisect_left(
             range(record.size), record.size, key=lambda room: self.size(d, (room, int(depth)))

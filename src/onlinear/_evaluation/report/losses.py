@@ -95,6 +95,8 @@ def _losses(story: Recorder, rows: np.ndarray) -> Chart:
 
 def _no_bound(story: Recorder) -> str:
     guarantee = story.model._guarantee(search=False)
+    if guarantee.known and guarantee.account.growing is not None:
+        return "A report has no certificate of a kernel learner: onlinear.certificate computes it."
     if guarantee.known:
         return f"There is no certificate for more than {COMPARED} columns."
     statement = guarantee.statement

@@ -108,8 +108,9 @@ class Recorder(GuardedBy):
 
     def _certified(self) -> Certified | None:
         """Return the certificate, or None if no bound is known or the bound is too expensive."""
-        known = self.model._guarantee(search=False).known
-        return Certified(self.model) if known and len(self.names) <= COMPARED else None
+        guarantee = self.model._guarantee(search=False)
+        affordable = guarantee.account.growing is None and len(self.names) <= COMPARED
+        return Certified(self.model) if guarantee.known and affordable else None
 
     def _accounts(self) -> Ledger | None:
         """Return an object that tracks the best fixed predictor; None if that is too expensive.
