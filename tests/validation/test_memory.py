@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sparse_rows import wide
-from table import stream
+from table import stream_of
 
 import onlinear as ol
 from onlinear._validation import checks
@@ -45,7 +45,7 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_is_made(name, monkeypat
 
 @pytest.mark.parametrize("name", SQUARE)
 def test_a_file_with_a_matrix_that_does_not_fit_is_refused(name, monkeypatch, tmp_path):
-    X, y = stream(3)
+    X, y = stream_of((name, {}), 3)
     ol.LEARNERS[name]().fit(X, y).save(tmp_path / "model.onl")
     needed = 8 * 5 * 5 * ol.LEARNERS[name]._square
     monkeypatch.setattr("onlinear._validation.memory.physical_memory", lambda: 2.0 * needed)

@@ -126,7 +126,7 @@ def _learner(axes: Axes, cls: type[ol.Learner]) -> str:
     highest = max([*ends.values(), ceiling if np.isfinite(ceiling) else 0.0])
     if highest > BEYOND * loss or min(ends.values(), default=loss) * BEYOND < loss:
         axes.set_yscale("log")
-        axes.set_ylim(bottom=min(loss, *ends.values()) / 100)
+        axes.set_ylim(bottom=min([loss, *ends.values()]) / 100)
     shown = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     if not np.isfinite(proof.ceiling).any():
         del shown["ceiling"]

@@ -195,8 +195,7 @@ class Certified(GuardedBy):
                 tallies = np.zeros((EXTRA + 1, 0))
             if path is not None and not learnt.all() and learnt.any():
                 path = path.of(learnt)
-            name = repr(model)
-            return accounts.certificate(name, run, tallies, path, learnt, before, first)
+            return accounts.certificate(repr(model), run, tallies, path, learnt, before, first)
 
     def _check_untouched(self) -> None:
         """Refuse to continue if the learner was changed other than through this ``Certified``."""

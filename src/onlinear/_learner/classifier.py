@@ -145,14 +145,8 @@ class Classifier(SecondOrder):
             fresh = type(self)(**self.get_params(deep=False))
             fresh._begin(checks.width(x))
             return fresh._numbers_one(x)
-        row = cast(np.ndarray, self._row(x))
-
-        def refusal(outcome: Outcome, x: np.ndarray, **_: bool) -> ValueError:
-            return self._refusal(outcome, x, in_table=False)
-
-        numbers, _ = self._rounds(
-            self._step, row[None], np.array([nan]), False, refusal, no_progress
-        )
+        row = cast(np.ndarray, self._row(x))[None]
+        numbers, _ = self._one_row(row, nan, learn=False)
         return np.asarray(numbers[0])
 
     def learn_one(self, x: Any, y: Any) -> None:
@@ -178,14 +172,18 @@ class Classifier(SecondOrder):
             with rows_taken(self, checks.width(x), checks.row_names(x)):
                 self._learn_one(x, y)
             return
-        row = cast(np.ndarray, self._row(x))
+        row = cast(np.ndarray, self._row(x))[None]
+        with all_or_nothing(self):
+            _, bad = self._one_row(row, y, learn=True)
+            self.n_skipped_ += len(bad)
+
+    def _one_row(self, row: np.ndarray, y: float, *, learn: bool) -> Any:
+        """Run a table of one row for each class; return predictions and bad rows."""
 
         def refusal(outcome: Outcome, x: np.ndarray, **_: bool) -> ValueError:
             return self._refusal(outcome, x, in_table=False)
 
-        with all_or_nothing(self):
-            _, bad = self._rounds(self._step, row[None], np.array([y]), True, refusal, no_progress)
-            self.n_skipped_ += len(bad)
+        return self._rounds(self._step, row, np.array([y]), learn, refusal, no_progress)
 
     # --- tables -------------------------------------------------------------------------------
 

@@ -58,8 +58,6 @@ class ProbabilityClassifier(Classifier):
         {'ham': 0.5, 'spam': 0.5}
         """
         listed = self._listed() or class_labels.ZERO_ONE
-        if len(listed) > 2:
-            numbers = self._numbers_one(x)[None]
-        else:
-            numbers = np.array([self._number_one(x)])
+        one = self._numbers_one(x) if len(listed) > 2 else self._number_one(x)
+        numbers = np.array([one])
         return dict(zip(listed, self._probabilities(numbers)[0].tolist(), strict=True))

@@ -1,6 +1,6 @@
 """AROW: adaptive regularisation of weights, for classification; and the second-order perceptron.
 
-    m  = xᵀw                       χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
+    ŷ  = m = xᵀw                   χ = xᵀΣx,  Σ₀ = I/b,  w₀ = 0
     if y·m < margin (margin = 0: if y·m ≤ 0):                     y = ±1
         w ← w + Σx (y − m) / (r + χ)
         Σ ← Σ − Σx xᵀΣ / (r + χ)

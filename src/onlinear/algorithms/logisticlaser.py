@@ -1,7 +1,7 @@
 """LogisticLASER: online logistic regression of second order, against a drifting target.
 
     Σ  = Σ_{t−1} + I/(2c)  (Σ = I/(2b) in the first round)        m = xᵀw,  χ = xᵀΣx,  w₀ = 0
-    a + χ·tanh(a/2) = m                                          the activation; p = σ(a)
+    a + χ·tanh(a/2) = m                                          the activation; ŷ = p = σ(a)
     s  = p(1 − p),   κ = tanh(C/2)/(C/2)                         C = ``reach``; κ = 1 for C = 0
     τ  = (p − y + κs(m − a)) / (1 + κsχ)                         y in [0, 1]
     w ← w − τΣx

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table import SETTINGS, make, state, stream
+from table import SETTINGS, make, state, stream, stream_of
 
 import onlinear as ol
 from onlinear._engine.segments import Segments
@@ -49,7 +49,7 @@ def apart(model, keys, X=X, y=Y):
     models, predictions = {}, np.empty(len(X))
     for i, key in enumerate(keys):
         own = models.setdefault(key, copy.deepcopy(model))
-        predictions[i] = own.predict_one(X[i])
+        predictions[i] = own._number_one(X[i])
         own.learn_one(X[i], y[i])
     return models, predictions
 
@@ -85,7 +85,7 @@ def in_threads(monkeypatch):
 @pytest.mark.parametrize("case", LINEAR, ids=[name for name, _ in LINEAR])
 def test_every_learner_has_the_bits_it_has_alone(case, in_threads, tmp_path):
     keys = NUMBERS.tolist()
-    X, y = stream(ROWS)  # of five columns, inside every domain
+    X, y = stream_of(case, ROWS)  # of five columns, inside every domain
     models, expected = apart(make(case), keys, X, y)
     keyed = ol.Keyed(make(case), threads=2)
     parts = [keyed.replay(NUMBERS[:150], X[:150], y[:150]).predictions]
@@ -95,7 +95,7 @@ def test_every_learner_has_the_bits_it_has_alone(case, in_threads, tmp_path):
     parts.append(keyed.replay(keys[170:], X[170:], y[170:]).predictions)
     assert bits(np.concatenate(parts)) == bits(expected)
     assert same(keyed, models)
-    now = [models[key].predict_one(x) for key, x in zip(keys, X, strict=True)]
+    now = [models[key]._number_one(x) for key, x in zip(keys, X, strict=True)]
     assert bits(keyed.predict(keys, X)) == bits(now)
 
 

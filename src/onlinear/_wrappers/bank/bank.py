@@ -22,6 +22,7 @@ from onlinear._learner.rounds import Columns, no_progress, rows_taken, run
 from onlinear._state_files import model_codec
 from onlinear._validation import checks
 from onlinear._wrappers.bank import separate_models, stacked_models, state_file
+from onlinear._wrappers.bank.coding import Coding
 from onlinear._wrappers.bank.journal import Journal
 
 __all__ = ["Bank"]
@@ -73,7 +74,7 @@ class Bank(Guarded):
         self._cores()  # checks threads
         self._models = [copy.deepcopy(model) for model in given]
         self._count = len(given)
-        self._alike = len({model._coding() for model in given}) == 1  # whether labels are the same
+        self._coding = Coding(given)  # how labels become numbers
         self._outcomes = empty(self._count), empty(self._count, INTEGER)  # results for a row
         self._who_skips = np.array([model.on_bad == "skip" for model in given])
         self._skips = np.array([model.n_skipped_ for model in given])  # rows skipped by each
@@ -180,23 +181,8 @@ class Bank(Guarded):
         check_idle(self, "save")
         state_file.save(copy.copy(self), path)
 
-    # --- labels -------------------------------------------------------------------------------
-
-    def _label(self, y: Any) -> Any:
-        """Return a label as a number; if learners code it differently, as a column of numbers."""
-        own = self._coded(lambda model: model._label(y))
-        return own if own.__class__ is float else own[:, None]
-
     def _labels(self, y: Any, rows: int) -> np.ndarray:
-        """Return labels as numbers; if learners code them differently, a row for each learner."""
-        return np.asarray(self._coded(lambda model: model._labels(y, rows)))
-
-    def _coded(self, code: Callable[[Learner], Any]) -> Any:
-        if self._alike:
-            return code(self._models[0])
-        codings = [model._coding() for model in self._models]
-        own = {coding: code(self._models[codings.index(coding)]) for coding in set(codings)}
-        return np.array([own[each] for each in codings])
+        return self._coding.table(self._models, y, rows)
 
     # --- the round ----------------------------------------------------------------------------
 
@@ -241,10 +227,12 @@ class Bank(Guarded):
             x = self._row(x)
             if x.__class__ is Rows:
                 with all_or_nothing(self):
-                    self._learnt(self._one_sparse(x, self._label(y), learn=True)[1])
+                    self._learnt(
+                        self._one_sparse(x, self._coding.one(self._models, y), learn=True)[1]
+                    )
                     self._journal = None
                 return
-        y, x = self._label(y), ascontiguousarray(x)
+        y, x = self._coding.one(self._models, y), ascontiguousarray(x)
         if self._journal is None:
             self._journal = Journal([stack.states.memory for stack in self._stacks])
         journal, (values, rules) = self._journal, self._outcomes
