@@ -85,3 +85,42 @@ def test_accuracy_says_which_data_are_missing(tmp_path):
     assert done.returncode != 0
     assert "kin8nm (OpenML 189)" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def classification(*options):
+    command = [sys.executable, str(FOLDER / "classification.py"), "--quick", "--data", *options]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
+
+
+def test_classification_compares_on_streams_without_a_look_ahead(tmp_path):
+    rng = np.random.default_rng(0)
+    names = "Temperature,Humidity,Occupancy,CO2"
+    data = rng.normal(size=(200, 4))
+    data[:, 2] = data[:, 0] > 0
+    np.savetxt(tmp_path / "occupancy_co2.csv", data, "%.6f", ",", header=names, comments="")
+    prices = np.column_stack([np.arange(248), np.cumsum(rng.normal(size=248))])
+    np.savetxt(tmp_path / "elec2_logprice.csv", prices, "%.6f", ",", header="x,y", comments="")
+    done = classification(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"missing in {tmp_path}, and left out: steel_energy (UCI 851)")
+    lines = done.stdout.splitlines()
+    right, wrong = (
+        [line.split("|")[2:4] for line in lines if line.startswith(f"| {name} ")]
+        for name in ("Standardized(LogisticLASER())", "the shares so far")
+    )
+    assert float(right[0][1]) > 85 > float(wrong[0][1])
+    assert float(right[1][1]) < 0.5 < float(wrong[1][1])
+
+
+def test_the_label_of_a_price_is_known_from_it_and_the_day_before(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    streams = pytest.importorskip("classification_streams")
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(150, 3)).round(6)
+    path = tmp_path / "elec2_logprice.csv"
+    np.savetxt(path, table, "%.6f", ",", header="a,b,log_price", comments="")
+    stream = streams.elec2(path)
+    np.testing.assert_array_equal(stream.X, table[48:, :2])
+    expected = [table[t, 2] > table[t - 48 : t, 2].mean() for t in range(48, 150)]
+    np.testing.assert_array_equal(stream.y, expected)
