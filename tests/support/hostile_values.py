@@ -142,7 +142,7 @@ def learner(rng, name: str) -> Any:
             continue
         model.set_params(**{key: new})
         try:
-            model._params()
+            model._numbers()
         except (ValueError, OverflowError):
             model.set_params(**{key: value})
     return model
