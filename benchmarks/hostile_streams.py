@@ -24,9 +24,12 @@ import hostile  # type: ignore[import-not-found]
 import onlinear as ol
 
 
+EVERYTHING = [*hostile.CERTIFIED, *hostile.WITH_LOSS, *hostile.WITH_SET]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("learners", nargs="*", default=[*hostile.CERTIFIED, *hostile.WITH_LOSS])
+    parser.add_argument("learners", nargs="*", default=EVERYTHING)
     parser.add_argument("--streams", type=int, default=1000)
     arguments = parser.parse_args()
     errors = Console(stderr=True)
