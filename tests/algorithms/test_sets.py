@@ -3,11 +3,13 @@
 import math
 
 import hostile
+import hostile_values
 import numpy as np
 import pytest
 import slow_sets
 from mutants import Interpreted, rebound
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 from table import WITH_SET, below, make, state, stream
 
 import onlinear as ol
@@ -427,6 +429,19 @@ def test_a_learner_with_a_set_is_saved_and_loaded(case, tmp_path):
     assert again.predict(X).tobytes() == model.predict(X).tobytes()
 
 
+def test_banks_keyed_models_and_sparse_rows_give_the_same_bits():
+    X, y = stream(60)
+    X[X < 0.2] = 0.0
+    models = [make(case) for case in CONSTRAINED.values()]
+    alone = [ol.replay(make(case), X, y).predictions for case in CONSTRAINED.values()]
+    bank = ol.replay(ol.Bank([*models, ol.GD(eta=0.3)]), X, y).predictions
+    assert bank[:, :-1].tobytes() == np.column_stack(alone).tobytes()
+    for case, wanted in zip(CONSTRAINED.values(), alone, strict=True):
+        keyed = ol.Keyed(make(case)).replay(["a"] * 60, X, y)
+        assert keyed.predictions.tobytes() == wanted.tobytes()
+        assert ol.replay(make(case), csr_array(X), y).predictions.tobytes() == wanted.tobytes()
+
+
 def test_the_set_of_a_learner_can_change():
     X, y = stream(40)
     model = ol.GD(eta=0.3).fit(X, y)
@@ -440,6 +455,34 @@ def test_the_set_of_a_learner_can_change():
     assert model.partial_fit(X, y).coef_.max() > 0.1
     with pytest.raises(ValueError, match="needs a set for 5 weights"):
         model.set_params(within=HalfSpace([1.0, 1.0])).learn_one(X[0], y[0])
+
+
+EXTREME = {
+    "GD": lambda size: (L1Ball(size), Simplex(size), Box(-size, size), HalfSpace(np.ones(4), size)),
+    "PNorm": lambda size: (Ball(size), HalfSpace(np.ones(4), -size)),
+    "EG": lambda size: (Capped(0.3), HalfSpace([size, 0.0, 0.0, 0.0], 0.4 * size)),
+    "EGPM": lambda size: (Capped(0.2), HyperPlane([size, -size, 0.0, 0.0], 0.3 * size)),
+    "EGU": lambda size: (Simplex(size), Box(0.0, size), HalfSpace(np.ones(4), size)),
+}
+
+
+@pytest.mark.parametrize("kind", hostile_values.INPUTS)
+@pytest.mark.parametrize("name", EXTREME)
+def test_rows_of_any_size_are_learnt_or_refused(name, kind):
+    rng = np.random.default_rng(0)
+    for size in (1e-140, 1e-40, 1.0, 1e40, 1e140, 1e299):
+        for given in EXTREME[name](size):
+            for within in (given, Intersection(given, given, exact=True)):
+                X = np.ascontiguousarray(hostile_values.INPUTS[kind](rng, (12, 4)))
+                y = hostile_values.labels(rng, X)
+                X = np.abs(X) if name == "EGU" else X
+                limits = {} if name in ("GD", "PNorm") else {"X": 1e200}
+                model = ol.LEARNERS[name](eta=0.1, within=within, on_bad="skip", **limits)
+                model.fit(np.zeros((1, 4)), [0.0])
+                run = ol.replay(model, X, np.abs(y) if name == "EGU" else y)
+                assert np.isfinite(model._record).all()
+                assert np.isfinite(np.delete(run.predictions, run.bad_rows)).all()
+                model._check_state()
 
 
 def test_sets_are_values():

@@ -289,12 +289,19 @@ def test_one_pass_is_not_the_projection_on_an_intersection():
 
 
 def test_dykstras_algorithm_goes_on_where_the_weights_stand_still():
-    """Boyle & Dykstra's algorithm may stand still at a point that is not the projection."""
-    w = np.array([-1.0, 4.0])
-    sets = [HalfSpace([1.0, 0.0], 0.0), HalfSpace([0.0, 1.0], 1.0), HalfSpace([1.0, 2.0], 0.5)]
-    v, missed = projected(EUCLIDEAN, w, sets, exact=True)
+    """The first two cycles end at (1/3, 3/2), but the nearest point is (1/3, 5/6)."""
+    sets = [HalfSpace([-2.0, 2.0], 1.0), HalfSpace([0.0, 2.0], 3.0), HalfSpace([3.0, 0.0], 1.0)]
+    v, missed = projected(EUCLIDEAN, np.array([-4.0, 8.0]), sets, exact=True)
     assert missed < 1e-12
-    assert distance(EUCLIDEAN, v, w) == pytest.approx(optimum(EUCLIDEAN, w, sets), abs=1e-9)
+    assert_allclose(v, [1 / 3, 5 / 6], rtol=1e-12)
+    start, corrections, seen = np.array([-4.0, 8.0]), np.zeros((3, 2)), []
+    for _ in range(2):
+        for k, (a, c) in enumerate(each.direction() for each in sets):
+            whole = start + corrections[k]
+            start = whole - max(a @ whole - c, 0.0) * a
+            corrections[k] = whole - start
+        seen.append(start)
+    assert_allclose(seen, np.tile([1 / 3, 3 / 2], (2, 1)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

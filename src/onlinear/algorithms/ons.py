@@ -131,7 +131,7 @@ def self_bounded(C, k, m):
         if not (excess > 0.0 and slope > 0.0) or L - excess / slope >= L:
             break
         L -= excess / slope
-    return L
+    return max(L, C)
 
 
 @kernel
