@@ -23,7 +23,6 @@ import hostile  # type: ignore[import-not-found]
 
 import onlinear as ol
 
-
 EVERYTHING = [*hostile.CERTIFIED, *hostile.WITH_LOSS, *hostile.WITH_SET]
 
 

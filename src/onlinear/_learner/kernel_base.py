@@ -223,9 +223,6 @@ class SegmentLearner(KernelLearner):
     The module :mod:`onlinear._updates.segments` has the equations.
     """
 
-    def _earlier_guarantee(self) -> Guarantee | None:
-        return None
-
     def _check_states(self, stack: Any) -> None:
         super()._check_states(stack)
         most = np.minimum(stack.n, stack.depth)
