@@ -13,7 +13,7 @@ from onlinear._engine.tables import Rows
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Algorithm, Learner, full_name
 from onlinear._learner.classifier import Classifier
-from onlinear._learner.one_versus_rest import rounds_of_many
+from onlinear._learner.one_versus_rest import learn_row, predicted, rounds_of_many
 from onlinear._learner.parameters import Nested
 from onlinear._learner.selection import Selection
 from onlinear._numerics.linalg import kernel, scale
@@ -258,7 +258,7 @@ class Standardized(Selection, Nested, Learner):
     def _predict_one(self, x: Any) -> float:
         if self._outputs() == 1:
             return super()._predict_one(x)
-        numbers = Classifier._numbers_one(cast(Classifier, self), x)
+        numbers = predicted(self, x)
         return math.nan if np.isnan(numbers).any() else float(numbers.argmax())
 
     @atomic
@@ -266,7 +266,7 @@ class Standardized(Selection, Nested, Learner):
         if self._outputs() == 1:
             super()._learn_one(x, y)
         else:
-            Classifier._learn_one(cast(Classifier, self), x, y)
+            learn_row(self, x, y)
 
     def _to_plain(self) -> dict[str, Any]:
         inner = self._inner()

@@ -300,7 +300,6 @@ def test_what_takes_one_number_refuses_three_classes_in_words(kind, tmp_path):
         lambda: ol.Bank([model]),
         lambda: ol.Certified(model),
         lambda: ol.certificate(kind(), X, y),
-        lambda: ol.Standardized(model).learn_one(X[0], "a"),
         lambda: ol.features.Mapped(ol.features.RandomFourier(), model).learn_one(X[0], "a"),
         lambda: ol.report(model, X, y, tmp_path / "report.html"),
     ):

@@ -9,6 +9,7 @@ from onlinear._cli.errors import UsageError
 from onlinear._cli.model_names import KINDS, learner
 from onlinear._evaluation.report.running_sums import Sums, running
 from onlinear._learner.base import Learner
+from onlinear._learner.classifier import Classifier
 from onlinear._learner.replay_result import Replay
 from onlinear.algorithms import Auto
 from onlinear.algorithms._auto.rounds import MOST_LAGS
@@ -51,6 +52,8 @@ class Runner:
     def name(self) -> str:
         """The learner's name in tables, marked "raw" if its features are not standardized."""
         inner = self.model.learner if isinstance(self.model, Standardized) else self.model
+        if isinstance(inner, Classifier):  # all have the same classes, which may be many
+            inner = type(inner)(**{**inner.get_params(deep=False), "classes": None})
         lags = f", {self.lags} lag{'s' * (self.lags > 1)}" if self.lags else ""
         raw = "" if isinstance(self.model, Standardized | Auto) else ", raw"
         return f"{inner!r}{lags}{raw}"

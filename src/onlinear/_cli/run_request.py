@@ -22,6 +22,7 @@ from onlinear._cli.source import START, Source
 from onlinear._cli.task import classifies, named_model
 from onlinear._evaluation.report.resumable_recorder import Story
 from onlinear._learner.base import Learner
+from onlinear._learner.class_measures import has_probabilities
 from onlinear.algorithms import Auto
 from onlinear.losses import SQUARED
 
@@ -218,6 +219,15 @@ def saved_so_far(run: StreamRun) -> str:
     return f"{run.snapshot.saved:,} rows are saved in {path}: --resume continues from there"
 
 
+def _effect_on(run: StreamRun) -> str:
+    """Return what weights have an effect on: the target or, for classes, log-odds or a margin."""
+    target, names = run.columns.target, run.columns.classes.names
+    if not names:
+        return target
+    activation = "log-odds" if has_probabilities(run.model._loss) else "margin"
+    return f"the {activation} of {target} = {names[1]}"
+
+
 def summary(options: RunOptions, run: StreamRun) -> str:
     """Return the text that is printed after a run: rows, errors, problems, and files written."""
     tally = run.tally
@@ -242,7 +252,7 @@ def summary(options: RunOptions, run: StreamRun) -> str:
     if isinstance(run.model, Auto) and tally.learnt:
         lines += run.model.explain().splitlines()[1:2]
     kept = run.telling.records if isinstance(run.telling, Story) else run.samples.kept
-    lines += moved(kept, run.model, run.columns.names, run.columns.target)
+    lines += moved(kept, run.model, run.columns.names, _effect_on(run))
     written = {
         "predictions": None if run.output.path == "-" else run.output.path,
         "report": options.report,

@@ -16,7 +16,7 @@ def compile_ahead(names: list[str]) -> str:
     models = [(name, standardize) for name in names for standardize in (None, False)]
     for name, standardize in models:
         learner(name, standardize=standardize)  # raises if there is no such learner
-    X, y = np.full((3, 2), 0.1), np.full(3, 0.1)
+    X, y = np.full((3, 2), 0.1), np.array([0.0, 1.0, 0.0])  # labels that all learners allow
     began, before = time.perf_counter(), jit.compiled_now()
     for name, standardize in models:
         model = learner(name, standardize=standardize)

@@ -19,8 +19,8 @@ from onlinear._engine.tables import Rows
 from onlinear._engine.transaction import all_or_nothing, atomic, check_idle
 from onlinear._learner import class_labels
 from onlinear._learner.class_replay import ClassReplay
-from onlinear._learner.one_versus_rest import repeated, rounds_of_many
-from onlinear._learner.rounds import no_progress, rows_taken
+from onlinear._learner.one_versus_rest import learn_row, predicted, repeated, rounds_of_many
+from onlinear._learner.rounds import no_progress
 from onlinear._learner.second_order import SecondOrder
 from onlinear._validation import checks
 
@@ -141,13 +141,7 @@ class Classifier(SecondOrder):
     @atomic
     def _numbers_one(self, x: Any) -> np.ndarray:
         """Return the prediction of each class for one row; NaN if the row is bad and skipped."""
-        if self._state is None:
-            fresh = type(self)(**self.get_params(deep=False))
-            fresh._begin(checks.width(x))
-            return fresh._numbers_one(x)
-        row = cast(np.ndarray, self._row(x))[None]
-        numbers, _ = self._one_row(row, nan, learn=False)
-        return np.asarray(numbers[0])
+        return predicted(self, x)
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn the class of one row, a vector or a sparse 1 × d matrix.
@@ -167,23 +161,8 @@ class Classifier(SecondOrder):
     def _learn_one(self, x: Any, y: Any) -> None:
         if self._outputs() == 1:
             super()._learn_one(x, y)
-            return
-        if self._state is None:
-            with rows_taken(self, checks.width(x), checks.row_names(x)):
-                self._learn_one(x, y)
-            return
-        row = cast(np.ndarray, self._row(x))[None]
-        with all_or_nothing(self):
-            _, bad = self._one_row(row, y, learn=True)
-            self.n_skipped_ += len(bad)
-
-    def _one_row(self, row: np.ndarray, y: float, *, learn: bool) -> Any:
-        """Run a table of one row for each class; return predictions and bad rows."""
-
-        def refusal(outcome: Outcome, x: np.ndarray, **_: bool) -> ValueError:
-            return self._refusal(outcome, x, in_table=False)
-
-        return self._rounds(self._step, row, np.array([y]), learn, refusal, no_progress)
+        else:
+            learn_row(self, x, y)
 
     # --- tables -------------------------------------------------------------------------------
 

@@ -13,8 +13,11 @@ import numpy as np
 from onlinear._engine.status import Outcome
 from onlinear._engine.step import Step
 from onlinear._engine.tables import Rows
+from onlinear._engine.transaction import all_or_nothing
+from onlinear._learner.rounds import no_progress, rows_taken
+from onlinear._validation import checks
 
-__all__ = ["part_of", "repeated", "rounds_of_many"]
+__all__ = ["learn_row", "part_of", "predicted", "repeated", "rounds_of_many"]
 
 
 def repeated(state: Any, count: int) -> Any:
@@ -89,3 +92,34 @@ def rounds_of_many(
         for row in bad:
             noticed(skipped[row])
     return predictions, bad
+
+
+def predicted(model: Any, x: Any) -> np.ndarray:
+    """Return the prediction of each class for one row; NaN if the row is bad and skipped."""
+    if model._state is None:
+        fresh = type(model)(**model.get_params(deep=False))
+        fresh._begin(checks.width(x))
+        return predicted(fresh, x)
+    return np.asarray(_one_row(model, x, math.nan, learn=False)[0][0])
+
+
+def learn_row(model: Any, x: Any, y: float) -> None:
+    """Learn one row; y is the number of its class, from 0."""
+    if model._state is None:
+        with rows_taken(model, checks.width(x), checks.row_names(x)):
+            learn_row(model, x, y)
+        return
+    with all_or_nothing(model):
+        model.n_skipped_ += len(_one_row(model, x, y, learn=True)[1])
+
+
+def _one_row(model: Any, x: Any, y: float, *, learn: bool) -> tuple[np.ndarray, list[int]]:
+    """Run a table of one row for each class; return predictions and bad rows."""
+
+    def refusal(outcome: Outcome, x: np.ndarray, **_: bool) -> ValueError:
+        return model._refusal(outcome, x, in_table=False)  # type: ignore[no-any-return]
+
+    row = model._row(x)[None]
+    return model._rounds(  # type: ignore[no-any-return]
+        model._step, row, np.array([y]), learn, refusal, no_progress
+    )
