@@ -72,8 +72,8 @@ Bounds
     ``compete`` updates the least loss in hindsight with a row, and ``enter`` writes comparator,
     factor and extra. ``broke`` notes that a hypothesis of the theorem fails, and ``lose`` that
     double precision does not suffice for the bound. ``Path`` is a sequence of predictors given as
-    comparator; ``STAYS`` says that the comparator must not change. ``inside_ball`` and ``cut_to``
-    are for bounds against comparators in a ball.
+    comparator; ``STAYS`` says that the comparator must not change. ``inside_ball``,
+    ``scaled_down`` and ``cut_to`` are for bounds against comparators in a ball.
 """
 
 from onlinear._engine.bulk import Bulk
@@ -94,6 +94,7 @@ from onlinear._learner.bounds.guarantee import (
     enter,
     inside_ball,
     lose,
+    scaled_down,
     tallied,
     unknown,
 )
@@ -192,6 +193,7 @@ __all__ = [
     "rate_for_range",
     "reset",
     "scale",
+    "scaled_down",
     "settle",
     "shift",
     "short",

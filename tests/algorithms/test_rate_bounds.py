@@ -124,7 +124,7 @@ def test_a_certificate_of_ons_from_an_earlier_version_goes_on(tmp_path):
     X, y = stream(60)
     model = ol.ONS(gamma=0.05, radius=1.0)
     watched = ol.Certified(model)
-    earlier = type(watched._accounts)(model._guarantee(entries=3))
+    earlier = type(watched._accounts)(model._guarantee().earlier[0])
     watched._accounts = earlier
     watched.replay(X[:30], y[:30])
     watched.save(tmp_path / "model.onl")

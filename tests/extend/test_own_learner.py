@@ -300,7 +300,7 @@ def private_imports(file: Path) -> set[str]:
     }
 
 
-PLAIN = ("gd", "nlms", "ogd", "ridge", "aar", "arowr")
+PLAIN = ("nlms", "ogd", "ridge", "aar", "arowr")
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -1,7 +1,7 @@
 """Labels of classes: find the classes among the labels of a table, and code labels as numbers."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -89,20 +89,23 @@ def found(owner: str, y: np.ndarray, *, soft: bool) -> tuple[Any, ...] | None:
     """
     if y.dtype.kind == "b":
         return False, True
+    values: list[Any]
     if y.dtype.kind in "iuf":
         values = np.unique(y[np.isfinite(y)]).tolist()
+    else:
+        values = _different(owner, y)
+        if values and all(isinstance(label, bool) for label in values):
+            return False, True
+    strange: Any
+    if all(isinstance(label, (int, float)) for label in values):
+        values = sorted(label for label in values if math.isfinite(label))
         if all(value in ZERO_ONE for value in values) or (
-            soft and 0 <= min(values) <= max(values) <= 1
+            soft and 0 <= values[0] and values[-1] <= 1
         ):
             return None
         strange = next((value for value in values if value % 1), None)
     else:
-        kept = {_plain(label) for label in y.tolist() if not _missing(label)}
-        if all(isinstance(label, bool) for label in kept):
-            return (False, True) if kept else None
-        if all(isinstance(label, (int, float)) for label in kept):
-            return found(owner, np.array(sorted(kept)), soft=soft)
-        values = sorted(kept, key=lambda label: (type(label).__name__, label))
+        values.sort(key=lambda label: (type(label).__name__, label))
         strange = next((value for value in values if not isinstance(value, str)), None)
     if strange is not None:
         raise ValueError(
@@ -115,6 +118,17 @@ def found(owner: str, y: np.ndarray, *, soft: bool) -> tuple[Any, ...] | None:
             f"only {values[0]!r:.60}"
         )
     return tuple(values)
+
+
+def _different(owner: str, y: np.ndarray) -> list[Any]:
+    """Return the different labels among objects, without missing ones."""
+    labels = [_plain(label) for label in y.tolist()]
+    for label in labels:
+        if not isinstance(label, Hashable):
+            raise ValueError(
+                f"{owner} needs labels that are text, numbers or booleans, got {label!r:.60}"
+            )
+    return list({label for label in labels if not _missing(label)})
 
 
 def as_array(classes: Sequence[Any]) -> np.ndarray:

@@ -95,7 +95,7 @@ class Classifier(SecondOrder):
         """Find the classes in the labels of the first table, or take the given ones."""
         owner = type(self).__name__
         if classes is not None:
-            self._found = class_labels.declared(owner, np.asarray(classes).tolist())
+            self._found = class_labels.declared(owner, classes)
         elif self.classes is None and self._found is None and self._state is None:
             self._found = class_labels.found(owner, class_labels.flat(y), soft=self._soft)
 
@@ -266,9 +266,9 @@ class Classifier(SecondOrder):
         """
         check_idle(self, "fit")
         if classes is not None:
-            listed = class_labels.declared(type(self).__name__, np.asarray(classes).tolist())
+            listed = class_labels.declared(type(self).__name__, classes)
             known = self._listed() if self._state is None else tuple(self.classes_.tolist())
-            if known is not None and sorted(map(repr, listed)) != sorted(map(repr, known)):
+            if known is not None and set(listed) != set(known):
                 raise ValueError(
                     f"{type(self).__name__} needs the classes it knows, {list(known)}, got "
                     f"classes={list(listed)}"

@@ -1,4 +1,4 @@
-"""Cesa-Bianchi, Conconi & Gentile (2003), section 1: filters when the topic drifts.
+"""Cesa-Bianchi, Conconi & Gentile (2003), sec 1: filters when the topic drifts.
 
 The claim
 ---------
