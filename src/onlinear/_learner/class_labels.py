@@ -100,7 +100,7 @@ def found(owner: str, y: np.ndarray, *, soft: bool) -> tuple[Any, ...] | None:
     if all(isinstance(label, (int, float)) for label in values):
         values = sorted(label for label in values if math.isfinite(label))
         if all(value in ZERO_ONE for value in values) or (
-            soft and 0 <= values[0] and values[-1] <= 1
+            soft and values[0] >= 0 and values[-1] <= 1
         ):
             return None
         strange = next((value for value in values if value % 1), None)
