@@ -106,7 +106,8 @@ def model(name: str, params: Iterable[str] = (), standardize: bool | None = None
     if not is_state_file(name):
         if "," in name:
             raise UsageError(
-                f"--model {name}: run takes one learner; onlinear compare takes several"
+                f"--model {name}: run takes one learner, with its parameters after colons, as in "
+                "laser:b=1:c=30; onlinear compare takes several"
             )
         name, *more = name.split(":")
         return learner(name, [*more, *params], standardize)
