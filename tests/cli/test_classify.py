@@ -5,6 +5,7 @@ import random
 import re
 import signal
 import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -305,7 +306,7 @@ def test_what_cannot_be_is_one_line_and_the_right_exit_code(data, args, code, wo
 
 def test_the_classes_of_a_pipe_must_be_given(data):
     done = subprocess.run(
-        ["python", "-m", "onlinear", "run", "-", *TASK, *GD],
+        [sys.executable, "-m", "onlinear", "run", "-", *TASK, *GD],
         input=(data / "mails.csv").read_bytes(),
         capture_output=True,
     )

@@ -24,11 +24,13 @@ import hashlib, sys
 import numpy as np, scipy.sparse
 from table import SETTINGS, make, stream
 import onlinear as ol
-X, y = stream(150, 8)
+X, labels = stream(150, 8)
 wide = stream(150, 70)  # sums over many columns, in the order of no processor's vectors
 keys = np.arange(150) % 4
 for argument in sys.argv[1:]:
     name, _, only = argument.partition(":")
+    codes = getattr(getattr(ol, name), "_codes", None)
+    y = labels if codes is None else (labels > 0.5) * 1.0
     for k, params in enumerate(SETTINGS[name]):
         if "w0" in params:
             params = {**params, "w0": [1.0] * 8}
@@ -36,7 +38,7 @@ for argument in sys.argv[1:]:
             return make((name, params))
         def wanted(way):
             return not only or way in only.split("+")
-        runs, model = [], fresh()
+        runs, model, far = [], fresh(), (wide[0], y)
         if wanted("single"):
             for x, label in zip(X[:20], y):
                 runs.append(model.predict_one(x))
@@ -50,7 +52,7 @@ for argument in sys.argv[1:]:
         if wanted("bulk") and (only or model._step.in_bulk):
             runs.append(ol.replay(fresh(), X, y, engine="bulk").predictions)
             if "w0" not in params:
-                runs.append(ol.replay(fresh(), *wide, engine="bulk").predictions)
+                runs.append(ol.replay(fresh(), *far, engine="bulk").predictions)
         if wanted("bound"):
             runs.append(ol.certificate(fresh(), X, y).ceiling)
         for run in runs:

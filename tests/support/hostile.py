@@ -315,6 +315,8 @@ def case(name, seed):
     if loss:
         params = with_loss(params, name, loss, rng, X, y)
     if constrained:
+        if params.pop("implicit", False):  # its bound is for the whole simplex or box, any rate
+            params["eta"] = None
         params["within"] = hostile_sets.within(name, params, rng, X, y)
 
     def make():

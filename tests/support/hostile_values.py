@@ -130,7 +130,7 @@ def learner(rng, name: str) -> Any:
     """Return a learner with parameters of any size that it admits."""
     model = getattr(ol, name)()
     for key, value in model.get_params(deep=False).items():
-        if key == "within" or rng.random() < 0.5:
+        if key in ("classes", "within") or rng.random() < 0.5:
             continue
         if key in COUNTS:
             new: Any = int(rng.integers(*COUNTS[key]))

@@ -86,7 +86,7 @@ class ClassMeasures:
         >>> import onlinear as ol
         >>> X, y = ol.streams.rotating(rows=1000, d=3)
         >>> ol.replay(ol.GD(eta=0.1, loss=ol.losses.Hinge()), X, (y > 0) * 2.0 - 1.0).accuracy
-        0.909
+        0.931
         """
         classes = _classes(self.loss, "accuracy", self._scored[0])
         return measures.accuracy(*self._scored, classes.boundary)

@@ -229,7 +229,7 @@ class Classifier(SecondOrder):
         return super()._matrices() * self._outputs()
 
     def _made_for(self) -> dict[str, Any]:
-        return {**super()._made_for(), "number of classes": self._count()}
+        return {**super()._made_for(), "classes": self._listed() or class_labels.ZERO_ONE}
 
     def _prepare(self) -> tuple[Any, ...]:
         if self._outputs() == 1:

@@ -155,7 +155,7 @@ class Calibration:
     >>> run = ol.replay(ol.GD(eta=0.1, loss=ol.losses.Logistic()), X, (y > 0) * 1.0)
     >>> found = run.calibration(bins=4)
     >>> found.predicted.round(2), found.observed.round(2)
-    (array([0.15, 0.38, 0.63, 0.84]), array([0.02, 0.27, 0.72, 0.98]))
+    (array([0.07, 0.38, 0.62, 0.93]), array([0.02, 0.23, 0.81, 0.99]))
     >>> round(found.error, 2)
     0.12
     """

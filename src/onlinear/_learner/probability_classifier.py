@@ -37,7 +37,7 @@ class ProbabilityClassifier(Classifier):
         >>> import onlinear as ol
         >>> model = ol.LogisticLASER().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
         >>> model.predict_proba([[1.0, 0.0], [0.0, 0.0]]).round(2)
-        array([[0.58, 0.42],
+        array([[0.55, 0.45],
                [0.5 , 0.5 ]])
         """
         return self._probabilities(self._fitted()._run(X, None, learn=False)[0])

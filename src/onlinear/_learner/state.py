@@ -133,7 +133,7 @@ class LearnerState(LabelRules, Estimator):
             return
         changed = [name for name in began if name not in now or now[name] != began[name]]
         before, after = (
-            " and ".join(f"{name}={each[name]!r}" for name in changed if name in each)
+            " and ".join(f"{name}={each[name]!r:.60}" for name in changed if name in each)
             for each in (began, now)
         )
         raise ValueError(
