@@ -157,7 +157,7 @@ class Calibration:
     >>> found.predicted.round(2), found.observed.round(2)
     (array([0.07, 0.38, 0.62, 0.93]), array([0.02, 0.23, 0.81, 0.99]))
     >>> round(found.error, 2)
-    0.12
+    0.09
     """
 
     predicted: np.ndarray
