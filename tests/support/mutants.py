@@ -121,8 +121,8 @@ def grow_certain_at_once(state, x, e, v, chi, r, u):
 
 def answer_backwards(kappa, m, chi, y):
     """The weights move away from the label."""
-    a, rest, h, k = _shrunk_activation.answer(kappa, m, chi, y)
-    return a, rest, h, -k
+    a, rest, weight, miss = _shrunk_activation.answer(kappa, m, chi, y)
+    return a, rest, weight, -miss
 
 
 def observe_too_much(S, x, v, chi, r, u):

@@ -55,22 +55,22 @@ def relearn(state, params, x, y, work):
     chi, drift = look(state, penalty, x, v)
     if not math.isfinite(chi * m):
         return m, OVERFLOW
-    a, rest, h, k = answer(kappa, m, chi, y)
+    a, rest, weight, miss = answer(kappa, m, max(chi, 0.0), y)
     shift(drift, S)
-    if h * chi < FAINT:
-        axpy(k, v, w)
+    if weight * chi < FAINT:
+        axpy(-miss, v, w)
         t[0] += 1
     else:
-        r = 1.0 / h - chi
+        r = 1.0 / weight
         left = chi * r / (r + chi)  # xᵀΣx after this row, unless rounding prevents it
-        if learn(state, x, k / h, v, chi, r, work[1]) != FINE:
+        if learn(state, x, -miss * r, v, chi, r, work[1]) != FINE:
             return m, OVERFLOW
         if 0.0 < left <= rounding_of(S, x):
             return left, DOMAIN
     p = 1.0 - rest  # of a positive a; for a negative one, p and rest change places
     off = (rest if a >= 0.0 else p) - y
     tilt = p - rest
-    return 0.5 * off * off * chi * (1.0 - h * chi) - 0.5 * tilt * tilt * chi, FINE
+    return 0.5 * off * off * chi / (1.0 + weight * chi) - 0.5 * tilt * tilt * chi, FINE
 
 
 @kernel

@@ -68,8 +68,10 @@ def turn(params, j, m, chi, y):
 
     When rows are learnt in blocks, the updates are Σ ← Σ − h·vvᵀ and w ← w + k·v, where v = Σx.
     """
-    a, rest, h, k = answer(params[2], m, chi, y)
-    return probability(a, rest), h, k, 0.0 <= y <= 1.0
+    chi = max(chi, 0.0)  # negative only by rounding
+    a, rest, weight, miss = answer(params[2], m, chi, y)
+    share = 1.0 / (1.0 + weight * chi)
+    return probability(a, rest), weight * share, -miss * share, 0.0 <= y <= 1.0
 
 
 @Step.checked_per_block()
@@ -83,18 +85,19 @@ def step(state, params, x, y, work):
     m = dot(w, x)
     if not math.isfinite(chi * m):
         return m, OVERFLOW
-    a, rest, h, k = answer(kappa, m, chi, y)
+    a, rest, weight, miss = answer(kappa, m, max(chi, 0.0), y)
     prediction = probability(a, rest)
     if math.isnan(y):
         return prediction, FINE
     if not 0.0 <= y <= 1.0:
         return y, DOMAIN
     rough = shift_and_round(grown, S, x)
-    if h * chi < FAINT:  # Σ stays as it is in double precision
-        axpy(k, work[0], w)
+    if weight * chi < FAINT:  # Σ stays as it is in double precision
+        axpy(-miss, work[0], w)
         t[0] += 1
         return prediction, FINE
-    return prediction, learn_given(state, x, k / h, chi, 1.0 / h - chi, rough, work)
+    r = 1.0 / weight
+    return prediction, learn_given(state, x, -miss * r, chi, r, rough, work)
 
 
 class LogisticLASER(ProbabilityClassifier):

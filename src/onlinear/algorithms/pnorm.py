@@ -37,7 +37,7 @@ from onlinear._validation.checks import asked, limit, number
 from onlinear._validation.states import check_range
 from onlinear.algorithms import _set_bound
 from onlinear.algorithms._gradient_bound import guarantee
-from onlinear.algorithms.gd import NOT_A_LABEL, steady, steepness
+from onlinear.algorithms.gd import NOT_A_LABEL, steepness
 from onlinear.losses import SQUARED, Loss
 from onlinear.losses._formulas import allowed, answered
 from onlinear.sets import Ball
@@ -73,7 +73,7 @@ def init(params: PNormParams, d: int) -> PNormState:
     return PNormState(np.zeros(1), np.zeros(d), np.zeros(d))
 
 
-@Step.checked_per_block(steady)
+@Step.checked_per_block()
 @Step
 def step(state, params, x, y, work):
     """Predict the label of x, then learn y unless y is NaN."""

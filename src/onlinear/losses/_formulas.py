@@ -2,7 +2,7 @@
 
 import math
 
-from onlinear._numerics.linalg import kernel
+from onlinear._numerics.linalg import kernel, short
 
 __all__ = [
     "ABSOLUTE",
@@ -65,18 +65,17 @@ def _exp(a):
 @kernel
 def probability(a, rest):
     """Return σ(a), rounded as the docstring of this module says, given σ(−|a|)."""
-    if a < 0.0:
-        return max(rest, EDGE)
     p = 1.0 - rest
-    if 1.0 - p < rest:  # rounded up
-        p -= EDGE
-    return min(p, 1.0 - EDGE)
+    p -= EDGE if 1.0 - p < rest else 0.0  # if it was rounded up
+    below, above = max(rest, EDGE), min(p, 1.0 - EDGE)
+    return below if a < 0.0 else above
 
 
 @kernel
 def excess(a, rest, y):
     """Return σ(a) − y to full precision, given σ(−|a|)."""
-    return rest - y if a < 0.0 else (1.0 - y) - rest
+    below, above = rest - y, (1.0 - y) - rest
+    return below if a < 0.0 else above
 
 
 @kernel
@@ -89,7 +88,7 @@ def linked(kind, a):
     return a
 
 
-@kernel
+@short
 def answered(kind, p, a, y):
     """Return the prediction for an activation and, for its label y, the slope of the loss.
 
