@@ -6,6 +6,8 @@ the ticket that was made when its row was predicted, whether the label arrives a
 later rows.
 """
 
+import math
+
 from onlinear._engine.status import DOMAIN, FINE
 from onlinear._numerics.linalg import kernel, reset, scale
 from onlinear._updates.units import express, measure, moved
@@ -155,10 +157,16 @@ def predicted(state, ticket, room):
     f, numbers = ticket[d : d + F], ticket[d + F :]
     guess = numbers[GUESS]
     if v.size > 0:
-        z = room[-1][: v.size]
-        differences(f, numbers[MIDDLE], guess, z)
-        guess += corrected(v, doubt, z, room[5][: v.size])
+        guess += _correction(v, doubt, f, numbers, room)
     return labels[FIRST] + guess
+
+
+@kernel
+def _correction(v, doubt, f, numbers, room):
+    """Return the correction of a row's prediction, with ``guaranteed=True``."""
+    z = room[-1][: v.size]
+    differences(f, numbers[MIDDLE], numbers[GUESS], z)
+    return corrected(v, doubt, z, room[5][: v.size])
 
 
 @kernel
@@ -191,15 +199,19 @@ def _learn_row(state, params, x, n, tidy, room):
 
 @kernel
 def _learn_ticket(state, params, ticket, y, tidy, room):
-    """Learn the label of a row from its ticket; this cannot fail."""
+    """Learn the label of a row from its ticket; this cannot fail.
+
+    Return the label minus y₁, clipped if it is an outlier, and the label minus the prediction, or
+    NaN if the label was not learnt.
+    """
     (
         t, rounds, W, S, calm, mean, _, centre, _, _, _, _, _, labels, past, V, T, trust, sums,
-        losses, recent, early, correction, doubt,
+        losses, recent, _, _, _,
     ) = state  # fmt: skip
     _, c, drifts, _ = params
     d, F = mean.size, V.shape[1]
     x, f, numbers = ticket[:d], ticket[d : d + F], ticket[d + F :]
-    u, given, column, _, _, h, h2, work, z = room
+    u, given, column, _, _, h, h2, work, _ = room
     n = t[0] + 1.0
     if n == 1.0:
         labels[FIRST] = y
@@ -219,14 +231,10 @@ def _learn_ticket(state, params, ticket, y, tidy, room):
         learn_to_combine(
             V, T, trust, drifts, SHARE, f, middle, low, high, y, noise, sums, (h, h2, column)
         )
-    K = correction.size
-    if K > 0 and believed:
-        differences(f, middle, guess, z[:K])
-        learn_to_correct(correction, doubt, z[:K], y - guess, h[:K], h2[:K])
     shift_past(past, y, y - guess)
     extend_range(labels, n, y)
-    begin_to_correct(n, labels, early, y, correction, doubt)
     t[0] = n
+    return y, y - guess if believed else math.nan
 
 
 @kernel(inline="always")
@@ -237,16 +245,39 @@ def learn_label(state, params, ticket, y, tidy, values, room):
     if t[0] < EARLY:
         early[int(t[0]), 0] = y
         scale(1.0, ticket[:d], early[int(t[0]), 1:])
-    _learn_ticket(state, params, ticket, y, tidy, room)
-    if t[0] == EARLY and labels[DROPPED] == 0.0:
-        entries, odd = _settle_early(early, values)
-        if entries > 0 or odd >= 0:
-            begin(state)
-            for i in range(EARLY - (odd >= 0)):
-                issue_ticket(state, early[i, 1:], room[0], room[1], tidy, ticket)
-                _learn_ticket(state, params, ticket, early[i, 0], tidy, room)
-            labels[CUT_ENTRIES] = entries
-            labels[CUT] = labels[DROPPED] = labels[LEFT_OUT] = odd >= 0
+    i = rows = entries = 0  # rows: how many of the first rows are relearnt
+    odd = -1
+    while True:  # one call of a long function in the code: so it is inlined
+        y, left = _learn_ticket(state, params, ticket, y, tidy, room)
+        if rows == 0 and t[0] == EARLY and labels[DROPPED] == 0.0:
+            entries, odd = _settle_early(early, values)
+            if entries > 0 or odd >= 0:
+                begin(state)
+                rows = EARLY - (odd >= 0)
+        if i == rows:
+            break
+        issue_ticket(state, early[i, 1:], room[0], room[1], tidy, ticket)
+        y = early[i, 0]
+        i += 1
+    if rows > 0:
+        labels[CUT_ENTRIES] = entries
+        labels[CUT] = labels[DROPPED] = labels[LEFT_OUT] = odd >= 0
+    if state[CORRECTION].size > 0:
+        _learn_correction(state, ticket, y, left, room)
+
+
+@kernel
+def _learn_correction(state, ticket, y, left, room):
+    """Learn to correct predictions, given what :func:`_learn_ticket` returned."""
+    t, labels, early = state[0], state[LABELS], state[FIRST_ROWS]
+    v, doubt = state[CORRECTION], state[DOUBT]
+    d, F, K = state[MEANS].size, state[RIDGES].shape[1], v.size
+    f, numbers = ticket[d : d + F], ticket[d + F :]
+    h, h2, z = room[5][:K], room[6][:K], room[8][:K]
+    if not math.isnan(left):
+        differences(f, numbers[MIDDLE], numbers[GUESS], z)
+        learn_to_correct(v, doubt, z, left, h, h2)
+    begin_to_correct(t[0], labels, early, y, v, doubt)
 
 
 @kernel
