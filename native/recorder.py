@@ -4,7 +4,8 @@ While :func:`recording` is on, functions that would be compiled run as plain Pyt
 types of their arguments.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FunctionType
@@ -12,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof
+from numba.core.types import Array
 from numba.core.typing.typeof import Purpose
 
 from onlinear._numerics import jit
 from onlinear._numerics.fingerprint import source_hash
 
-__all__ = ["Job", "recording"]
+__all__ = ["Job", "recording", "without_doubles"]
 
 
 class Job(NamedTuple):
@@ -27,6 +29,30 @@ class Job(NamedTuple):
     types: tuple[Any, ...]
     function: FunctionType
     options: dict[str, Any]
+
+
+def without_doubles(jobs: Iterable[Job]) -> list[Job]:
+    """Leave out functions of a writable array if there is one of a read-only array: it takes both.
+
+    (An entry for a read-only array accepts any array, see ``call.c``.)
+    """
+    by_name = defaultdict(list)
+    for job in jobs:
+        by_name[job.name].append(job)
+    return [
+        job
+        for same in by_name.values()
+        for job in same
+        if not any(other is not job and _takes(other.types, job.types) for other in same)
+    ]
+
+
+def _takes(general: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
+    """Return whether a function of the first types takes arguments of the second."""
+    return all(
+        a == b or (isinstance(b, Array) and a == b.copy(readonly=True))
+        for a, b in zip(general, given, strict=True)
+    )
 
 
 class _Recorded:

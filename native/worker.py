@@ -21,7 +21,7 @@ import llvmlite
 import numba
 from entry import compile_functions
 from numba.core.config import CPU_FEATURES, CPU_NAME  # type: ignore[attr-defined]
-from recorder import Job, recording
+from recorder import Job, recording, without_doubles
 from workload import workload
 
 __all__: list[str] = []
@@ -41,7 +41,7 @@ def record() -> list[list[Job]]:
                 error.add_note(f"in the call {name!r} of native/workload.py")
                 raise
     groups = defaultdict(list)
-    for job in jobs.values():
+    for job in without_doubles(jobs.values()):
         loop, _, step = job.name.rpartition("_")[0].partition("_onlinear_")
         groups[step or loop].append(job)
     return [groups[k] for k in sorted(groups, key=lambda k: not any(word in k for word in SLOW))]

@@ -78,3 +78,17 @@ def test_a_dot_product_takes_numbers_of_any_kind_and_any_stride(n, kind):
         sums[0] += np.sum([a[i] * y[i] for i in range(n - n % 4, n)])
         expected = (sums[0] + sums[1]) + (sums[2] + sums[3])
         assert dot(a, y) == pytest.approx(expected, rel=1e-14, abs=1e-300)
+
+
+@pytest.mark.parametrize("n", range(13))
+def test_a_dot_product_has_the_bits_of_four_sums_that_begin_at_zero(n):
+    """Also where products are −0: their sum is 0, as that of a loop that begins with 0."""
+    rng = np.random.default_rng(n)
+    for _ in range(200):
+        a = rng.choice([0.0, -0.0, 1.5, -1.5, 1e-200], size=n, p=[0.3, 0.3, 0.15, 0.15, 0.1])
+        b = rng.choice([0.0, -0.0, 1.0, -1.0, 1e-200], size=n)
+        sums = [0.0] * 4
+        for i in range(n):
+            sums[i % 4 if i < n - n % 4 else 0] += a[i] * b[i]
+        expected = (sums[0] + sums[1]) + (sums[2] + sums[3])
+        assert np.float64(dot(a, b)).tobytes() == np.float64(expected).tobytes()

@@ -174,12 +174,16 @@ def in_lanes(order: Any) -> Any:
                     numbers = builder.insert_element(numbers, number, lane(k))
                 return numbers
 
-            count = builder.extract_value(vectors[0][0].shape, 0)
+            def products(j):
+                return builder.fmul(*(some(*vector, j) for vector in vectors))
+
+            count, begin = builder.extract_value(vectors[0][0].shape, 0), integer(lanes)
             whole = builder.and_(count, integer(-lanes))
             sums = cgutils.alloca_once_value(builder, ir.Constant(several, [0.0] * lanes))
-            with cgutils.for_range_slice(builder, integer(0), whole, integer(lanes)) as (j, _):
-                products = builder.fmul(*(some(*vector, j) for vector in vectors))
-                builder.store(builder.fadd(builder.load(sums), products), sums)
+            with builder.if_then(builder.icmp_signed("!=", whole, integer(0))):
+                builder.store(products(integer(0)), sums)
+            with cgutils.for_range_slice(builder, begin, whole, integer(lanes)) as (j, _):
+                builder.store(builder.fadd(builder.load(sums), products(j)), sums)
             total = builder.load(sums)
             parts = [builder.extract_element(total, lane(k)) for k in range(lanes)]
             first = cgutils.alloca_once_value(builder, parts[0])
@@ -187,7 +191,8 @@ def in_lanes(order: Any) -> Any:
                 product = builder.fmul(*(one(*vector, j) for vector in vectors))
                 builder.store(builder.fadd(builder.load(first), product), first)
             parts[0] = builder.load(first)
-            return _added(order, parts, builder.fadd)
+            zero = ir.Constant(ir.DoubleType(), 0.0)
+            return _added(order, parts, builder.fadd, lambda a: builder.fadd(a, zero))
 
         return types.float64(a, b), generate
 
@@ -198,9 +203,15 @@ def _size(order: Any) -> int:
     return 1 if isinstance(order, int) else sum(map(_size, order))
 
 
-def _added(order: Any, parts: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """Add up the parts in the given order."""
+def _added(
+    order: Any,
+    parts: Sequence[Any],
+    add: Callable[[Any, Any], Any],
+    unsigned: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Add up the parts in the given order; ``unsigned`` turns a −0 among the first sums into 0."""
     if isinstance(order, int):
         return parts[order]
     left, right = order
-    return add(_added(left, parts, add), _added(right, parts, add))
+    total = add(_added(left, parts, add, unsigned), _added(right, parts, add))
+    return unsigned(total) if unsigned and isinstance(left, int) else total
