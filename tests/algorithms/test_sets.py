@@ -251,7 +251,7 @@ def test_the_comparator_that_is_found_is_in_the_set_and_not_far_from_the_best(ca
 
 def test_sets_without_a_common_point_have_no_certificate():
     X, y = stream(20, d=2)
-    apart = Intersection(HalfSpace([1.0, 0.0], -1.0), HalfSpace([-1.0, 0.0], -1.0))
+    apart = Intersection(HalfSpace([-1.0, 0.0], -1.0), below)  # w_1 ≥ 1, and all w_i ≤ ½
     proof = ol.certificate(ol.GD(eta=0.1, within=apart), X, y)
     assert "with a point in common" in proof.failed
     assert np.isnan(proof.ceiling).all()
@@ -408,6 +408,7 @@ def test_custom_sets_are_saved_if_they_are_registered(tmp_path):
         (lambda: ol.EGU(within=HalfSpace([1.0, 1.0], -1.0)), "aᵀw is between 0 and inf"),
         (lambda: ol.EGU(within=Box(-1.0, 1.0)), "limits low ≥ 0 and high > 0"),
         (lambda: ol.GD(within=Intersection()), "one set or more"),
+        (lambda: ol.GD(within=Intersection(Ball(), exact=5)), "exact to be True or False, got .*5"),
         (lambda: ol.GD(within=Intersection(Intersection(Ball()), Ball())), "none of which is an"),
         (lambda: ol.GD(within=Custom(largest)), r"decorated with onlinear\.extend\.kernel"),
         (lambda: ol.GD(within=Intersection(below, Custom(shrunk))), "one Custom set at most"),
