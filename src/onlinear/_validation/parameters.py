@@ -51,6 +51,8 @@ def number(
             and (math.isfinite(number) or number == most)
         ):
             return number
+        if above == 0 and 0 < number <= SMALLEST:  # such a number counts as 0
+            left = f"{SMALLEST:g} < "
     except (TypeError, ValueError, OverflowError):
         pass
     kind = "number" if most == math.inf else "finite number"
