@@ -513,11 +513,8 @@ def test_sets_are_values():
     ) == Intersection(Ball(), Box([0.0, -math.inf]))
 
 
-@pytest.mark.parametrize(
-    "given",
-    [Ball(1e100), Ball(1e-100), L1Ball(1e100), Simplex(1e100), Box(-1e100, 1e100)],
-    ids=repr,
-)
+# with Simplex(1e300) and Box(1e299, 1e300), every loss would be infinite
+@pytest.mark.parametrize("given", [Simplex(1e100), Box(1e99, 1e100), Ball(1e-100)], ids=repr)
 def test_losses_are_finite_with_sets_of_the_largest_and_smallest_size(given):
     X, y = stream(40)
     run = ol.replay(ol.GD(eta=1e90, within=given), X, y)
