@@ -198,7 +198,7 @@ def grid(name: str, *values: Any, **others: Any) -> tuple[Settings, ...]:
 
 def following() -> ol.Learner:
     """Return the default of ``onlinear run --task classify``."""
-    return ol.LogisticLASER(c=1000.0, reach=20.0)
+    return ol.LogisticLASER(c=1000.0)
 
 
 def perceptron(r: float = 1.0) -> ol.Learner:
@@ -219,7 +219,7 @@ LASERS = grid("c", np.inf, 1e4, 1e3, 100.0, reach=20.0) + grid(
 CONTENDERS = (
     Contender("Standardized(LogisticLASER())", ours(ol.LogisticLASER, standardized=True), LASERS),
     Contender("LogisticLASER()", ours(ol.LogisticLASER), LASERS),
-    Contender("Standardized(LogisticLASER(c=1000, reach=20))", ours(following, standardized=True)),
+    Contender("Standardized(LogisticLASER(c=1000))", ours(following, standardized=True)),
     Contender(
         "Standardized(AROW())", ours(ol.AROW, standardized=True), grid("r", 0.1, 10.0, 100.0)
     ),

@@ -4,6 +4,7 @@ What is compiled depends on the types of the input, not on the numbers, so strea
 (``tests/native/test_library.py``) fails if an example of the documentation still compiles anything.
 """
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -230,6 +231,9 @@ def _sets() -> None:
         ol.certificate(make(), X, y, comparator=np.full(WIDTH, 1 / WIDTH))
     exact = ol.sets.Intersection(*within["GD"].sets, exact=True)
     ol.GD(within=exact).fit(X, y)
+    apart = ol.sets.Intersection(ol.sets.HalfSpace(np.ones(WIDTH), -2.0), ol.sets.Box(0.0))
+    with contextlib.suppress(ValueError):
+        ol.GD(within=apart).fit(X, y)
     ol.certificate(ol.ONS(gamma=0.01, radius=1.0), X, y, comparator=np.zeros(WIDTH))
 
 

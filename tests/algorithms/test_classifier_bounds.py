@@ -94,7 +94,9 @@ def test_a_comparator_beyond_the_reach_is_refused_at_its_row():
     proof = ol.certificate(ol.LogisticLASER(reach=4.0), X, y, comparator=[1.0])
     assert proof.failed_from == 2
     assert proof.failed.startswith("the bound holds against one u with |uᵀx| ≤ 4; row 2 has u")
-    drifting = ol.certificate(ol.LogisticLASER(c=5.0), X, y, comparator=[[1.0], [1.5], [0.5]])
+    drifting = ol.certificate(
+        ol.LogisticLASER(c=5.0, reach=4.0), X, y, comparator=[[1.0], [1.5], [0.5]]
+    )
     assert drifting.failed is None
     loss = float(np.sum(Logistic()([1.0, 3.0, 2.5], y)))
     assert drifting.comparator[-1] == pytest.approx(loss)
@@ -106,7 +108,7 @@ def test_the_extra_terms_are_at_most_the_logarithms():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = (rng.uniform(size=300) < 0.5).astype(float)
-    proof = ol.certificate(ol.LogisticLASER(b=0.5), X, y, comparator=np.zeros(3))
+    proof = ol.certificate(ol.LogisticLASER(b=0.5, reach=4.0), X, y, comparator=np.zeros(3))
     extra = proof.ceiling[-1] - proof.comparator[-1]
     kappa = math.tanh(2.0) / 2.0
     most = np.linalg.slogdet(np.eye(3) + kappa * X.T @ X / (8 * 0.5))[1] / kappa

@@ -251,7 +251,7 @@ def test_the_comparator_that_is_found_is_in_the_set_and_not_far_from_the_best(ca
 
 def test_sets_without_a_common_point_have_no_certificate():
     X, y = stream(20, d=2)
-    apart = Intersection(HalfSpace([1.0, 0.0], -1.0), HalfSpace([-1.0, 0.0], -1.0))
+    apart = Intersection(HalfSpace([-1.0, 0.0], -1.0), below)  # w_1 ≥ 1, and all w_i ≤ ½
     proof = ol.certificate(ol.GD(eta=0.1, within=apart), X, y)
     assert "with a point in common" in proof.failed
     assert np.isnan(proof.ceiling).all()
@@ -397,7 +397,22 @@ def test_custom_sets_are_saved_if_they_are_registered(tmp_path):
         (lambda: ol.EG(within=Ball(1.0)), "EG needs within to be Capped, HalfSpace"),
         (lambda: ol.EGU(within=L1Ball(1.0)), "EGU needs within to be Box, Simplex"),
         (lambda: ol.PNorm(within=Box(0.0)), "PNorm needs within to be Ball, HalfSpace"),
-        (lambda: ol.GD(within=Ball(0.0)), "Ball needs a finite number 0 < radius"),
+        (lambda: ol.GD(within=Ball(0.0)), r"Ball needs a .* 1e-100 ≤ radius ≤ 1e\+100, got .*=0.0"),
+        (
+            lambda: ol.GD(within=Ball(1e300)),
+            r"Ball needs a .* 1e-100 ≤ radius ≤ 1e\+100, got .*=1e",
+        ),
+        (lambda: ol.GD(within=L1Ball(1e-300)), "L1Ball needs a finite number 1e-100 ≤ radius ≤"),
+        (lambda: ol.GD(within=Simplex(1e120)), "Simplex needs a finite number 1e-100 ≤ total ≤"),
+        (
+            lambda: ol.GD(within=Box([0.0, -1e300])),
+            r"limits from -1e\+100 to 1e\+100, .*got -1e\+300",
+        ),
+        (lambda: ol.GD(within=Box(high=1e101)), r"infinite ones, got 1e\+101"),
+        (
+            lambda: ol.GD(within=HalfSpace([0.6, 0.8], 1e200)),
+            r"\|c\| ≤ 1e\+100·‖a‖, got c=1e\+200 and",
+        ),
         (lambda: ol.GD(within=Box(1.0, 0.0)), "Box needs numbers low ≤ high"),
         (lambda: ol.GD(within=Box([0.0, 1.0, 2.0])), "needs a set for 2 weights"),
         (lambda: ol.GD(within=HalfSpace([0.0, 0.0])), "not all 0"),
@@ -408,6 +423,7 @@ def test_custom_sets_are_saved_if_they_are_registered(tmp_path):
         (lambda: ol.EGU(within=HalfSpace([1.0, 1.0], -1.0)), "aᵀw is between 0 and inf"),
         (lambda: ol.EGU(within=Box(-1.0, 1.0)), "limits low ≥ 0 and high > 0"),
         (lambda: ol.GD(within=Intersection()), "one set or more"),
+        (lambda: ol.GD(within=Intersection(Ball(), exact=5)), "exact to be True or False, got .*5"),
         (lambda: ol.GD(within=Intersection(Intersection(Ball()), Ball())), "none of which is an"),
         (lambda: ol.GD(within=Custom(largest)), r"decorated with onlinear\.extend\.kernel"),
         (lambda: ol.GD(within=Intersection(below, Custom(shrunk))), "one Custom set at most"),
@@ -470,7 +486,8 @@ EXTREME = {
 @pytest.mark.parametrize("name", EXTREME)
 def test_rows_of_any_size_are_learnt_or_refused(name, kind):
     rng = np.random.default_rng(0)
-    for size in (1e-140, 1e-40, 1.0, 1e40, 1e140, 1e299):
+    any_size = (1e-140, 1e140, 1e299) if name in ("EG", "EGPM") else ()
+    for size in (1e-100, 1e-40, 1.0, 1e40, 1e99, *any_size):
         for given in EXTREME[name](size):
             for within in (given, Intersection(given, given, exact=True)):
                 X = np.ascontiguousarray(hostile_values.INPUTS[kind](rng, (12, 4)))
@@ -494,6 +511,15 @@ def test_sets_are_values():
     assert _combined.rebuilt(
         _combined.plain(Intersection(Ball(), Box([0.0, -math.inf])))
     ) == Intersection(Ball(), Box([0.0, -math.inf]))
+
+
+# with Simplex(1e300) and Box(1e299, 1e300), every loss would be infinite
+@pytest.mark.parametrize("given", [Simplex(1e100), Box(1e99, 1e100), Ball(1e-100)], ids=repr)
+def test_losses_are_finite_with_sets_of_the_largest_and_smallest_size(given):
+    X, y = stream(40)
+    run = ol.replay(ol.GD(eta=1e90, within=given), X, y)
+    assert np.isfinite(run.losses).all()
+    assert np.isfinite(run.cumulative_loss).all()
 
 
 def test_a_bounded_set_lets_gd_learn_rows_that_overshoot():

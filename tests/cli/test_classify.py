@@ -23,7 +23,7 @@ from onlinear._cli.app import app
 
 GD = ("-m", "gd:loss=logistic", "-p", "eta=0.1")
 TASK = ("-t", "y", "--task", "classify")
-LOGISTIC = partial(ol.LogisticLASER, **{"c": 1000.0, "reach": 20.0})  # as the command has it
+LOGISTIC = partial(ol.LogisticLASER, **{"c": 1000.0})  # as the command has it
 
 
 def stream(rows=400, seed=0):
@@ -381,7 +381,7 @@ def test_two_classes_are_predicted_by_a_standardized_classifier(data, model):
 
 def test_the_default_is_logistic_regression_on_standardized_features(data):
     said = run("mails.csv", *TASK)
-    assert said.startswith("Standardized(learner=LogisticLASER(c=1000.0, reach=20.0, classes=")
+    assert said.startswith("Standardized(learner=LogisticLASER(c=1000.0, classes=")
     assert "(effect on the log-odds of y = spam of one standard deviation more):" in said
 
 

@@ -1,5 +1,6 @@
 """The report of a learner of classes: accuracy, log loss and calibration, however it is cut."""
 
+import html
 import itertools
 import json
 import re
@@ -152,3 +153,34 @@ def test_the_record_of_an_earlier_release_has_no_bins():
     assert np.isnan(again.right)
     again.page()
     assert RIGHT == 8
+
+
+@pytest.mark.parametrize("rows", [600, 2600], ids=["every row", "windows"])
+@pytest.mark.parametrize("classes", [("ham", "spam"), (3, 7), (False, True)], ids=str)
+def test_the_report_names_the_classes(classes, rows, tmp_path):
+    X, y = stream(losses.Logistic(), rows)
+    names = [f'"{each}"' if isinstance(each, str) else str(each) for each in classes]
+    for model, codes in (
+        (ol.LogisticLASER(on_bad="skip", classes=classes), (0, 1)),
+        (ol.Standardized(ol.LogisticLASER(classes=classes), on_bad="skip"), (0, 1)),
+        (ol.AROW(on_bad="skip", classes=classes), (-1, 1)),
+    ):
+        story = Story(model, NAMES, "y")
+        story.replay(X, y if codes == (0, 1) else 2 * y - 1, 0)
+        text = html.unescape(story.page().html())
+        assert f"In the chart, {codes[0]} is {names[0]} and {codes[1]} is {names[1]}." in text
+        assert "label was 1" not in text
+        if codes == (0, 1):
+            assert f"how often the label was {names[1]} among" in text
+            assert f"times that of the share of {names[1]} so far" in text
+            over_time = charts(story)["Log loss over time"].traces
+            assert over_time[1]["name"] == f"share of {names[1]} so far"
+    labels = np.array(classes, dtype=object)[np.ones(rows, dtype=int)]
+    model = ol.LogisticLASER(on_bad="skip", classes=classes)
+    ol.report(model, X, labels, tmp_path / "report.html")
+    said = html.unescape((tmp_path / "report.html").read_text())
+    assert f"y, the label, never changes: it is always {names[1]}" in said
+    free, _ = told("Logistic")
+    plain = free.page().html()
+    assert "how often the label was 1 among" in plain
+    assert "In the chart" not in plain

@@ -88,6 +88,19 @@ def test_no_learner_can_improve_on_aars_logarithm():
         assert seen == pytest.approx(least, rel=0.35)
 
 
+def test_the_page_on_aar_says_how_far_a_mean_over_few_streams_can_be_off():
+    study = Study(repeats=3, quick=True)
+    outcome = script("aar-lower-bound").run(study)
+    for setting, row in zip(lower_log.SETTINGS, outcome.tables[0].rows, strict=True):
+        trials = [lower_log.PriorTrial(setting, 10_000, seed) for seed in study.seeds]
+        scale = setting.d * math.log(10_000 / setting.d)
+        regrets = np.array([lower_log.watch(trial)[0, -1] for trial in trials]) / scale
+        error = np.sqrt(np.sum((regrets - regrets.mean()) ** 2) / 2 / 3)
+        assert row[4] == f"{regrets.mean():.3f} ± {error:.3f}"
+    assert "mean over 3 streams, which varies" in outcome.remarks[0]
+    assert "means over 3 streams, ± the standard error" in outcome.tables[0].caption
+
+
 # --- Hadamard rows ------------------------------------------------------------------------------
 
 

@@ -99,7 +99,7 @@ def shrunk(m, chi):
     return brentq(lambda a: a + chi * math.tanh(a / 2) - m, low, high, xtol=1e-15)
 
 
-def logistic_laser(X, y, b=1.0, c=math.inf, reach=4.0):
+def logistic_laser(X, y, b=1.0, c=math.inf, reach=40.0):
     """Minimise quadratic costs; w minimises ½(u − w)ᵀP(u − w) + const., the cost so far.
 
     The activation is that of the minimiser if the losses of both labels are added to the cost.

@@ -154,7 +154,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
     ),
     "KernelWEMM": lambda: _curved(ol.KernelWEMM(WAVE, b=1.1)),
     "LASER": lambda: _turning(ol.LASER(c=30.0, shrink=False)),
-    "LogisticLASER": lambda: _classes(ol.LogisticLASER(b=0.1, c=30.0), degrees=0.1),
+    "LogisticLASER": lambda: _classes(ol.LogisticLASER(b=0.1, c=30.0, reach=4.0), degrees=0.1),
     "NLMS": lambda: _turning(ol.NLMS()),
     "OGD": lambda: _turning(ol.OGD(eta=0.02)),
     "ONS": lambda: _still(ol.ONS(gamma=0.05, radius=1.0)),

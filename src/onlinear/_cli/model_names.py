@@ -3,7 +3,7 @@
 Features are standardized for every learner that supports it, unless the user says ``--raw``. The
 predictions of LASER are not shrunk towards 0 unless the user says ``shrink=true``: shrinking gives
 the worst-case bound of LASER's theorem, but costs accuracy on most data. LogisticLASER follows
-drift, and has a larger ``reach`` than by default, so that it shrinks its probabilities less.
+drift.
 """
 
 import difflib
@@ -32,7 +32,7 @@ HINTS = {
 # parameters that the command, unlike the library, sets by default
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "laser": {"shrink": False},
-    "logisticlaser": {"c": 1000.0, "reach": 20.0},
+    "logisticlaser": {"c": 1000.0},
 }
 
 

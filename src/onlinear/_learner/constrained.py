@@ -7,6 +7,7 @@ import numpy as np
 
 from onlinear._engine.status import DOMAIN, FINE, OVERFLOW, Outcome
 from onlinear._engine.step import Step
+from onlinear._learner.common_point import have_no_common_point
 from onlinear._learner.first_order import FirstOrder
 from onlinear._updates.constrained_step import constrained, form_of
 from onlinear._updates.projections import EUCLIDEAN, POSITIVE, SHARES
@@ -183,6 +184,24 @@ class Constrained(FirstOrder):
             if rule != FINE:
                 raise self._why(Outcome(0, rule, value), zeros, in_table=False)
             self._state.t[0] = 0.0
+            self._check_common_point()
+
+    def _check_common_point(self) -> None:
+        """Refuse several sets that are known to have no point in common."""
+        if self._custom() is not None:
+            return
+        records = [*map(self._record_of, self._members()), *self._last()]
+        n = self._state[1].size
+        if len(records) > 1 and have_no_common_point(records, self._geometry, self._power(), n):
+            params = self.get_params()
+            limits = {name: params.get(name) for name in ("radius", "alpha")}
+            given = {name: value for name, value in limits.items() if value is not None}
+            allowed = "".join(f" and allowed by {name}" for name in given)
+            values = "".join(f", {name}={value!r}" for name, value in given.items())
+            raise ValueError(
+                f"{type(self).__name__} needs sets with a point in common, but no weights are in "
+                f"all of them{allowed}, got within={self.within!r}{values}"
+            )
 
     def _prepare(self) -> tuple[Any, ...]:
         self._work = self._scratch()  # its size depends on the set, which may have changed

@@ -9,6 +9,7 @@ import numpy as np
 __all__ = ["LARGEST", "asked", "choice", "limit", "number", "whole"]
 
 SMALLEST = 1e-150  # a parameter closer to a limit than this counts as equal to it
+MOST_SHOWN = 80  # characters of a value in a message
 LARGEST = 2**53  # integers up to here are exact as floats
 
 
@@ -20,6 +21,18 @@ def asked(what: str, **values: Any) -> Any:
     made = type(what, (), {})()
     made.__dict__.update(values)  # attributes of the class that are functions would become methods
     return made
+
+
+def shown(name: str, value: Any) -> str:
+    """Return a parameter and its value for a message: for a table, its shape."""
+    text = repr(value)
+    if len(text) <= MOST_SHOWN and "\n" not in text:
+        return f"{name}={text}"
+    try:
+        shape = np.shape(value)
+    except ValueError:  # lists of different lengths
+        shape = ()
+    return f"{name} of shape {shape}" if shape else f"{name}={text[: MOST_SHOWN - 1]}…"
 
 
 def number(
@@ -51,11 +64,13 @@ def number(
             and (math.isfinite(number) or number == most)
         ):
             return number
+        if above == 0 and 0 < number <= SMALLEST:  # such a number counts as 0
+            left = f"{SMALLEST:g} < "
     except (TypeError, ValueError, OverflowError):
         pass
     kind = "number" if most == math.inf else "finite number"
     owner = type(owner).__name__
-    raise ValueError(f"{owner} needs a {kind} {left}{name}{right}, got {name}={value!r}")
+    raise ValueError(f"{owner} needs a {kind} {left}{name}{right}, got {shown(name, value)}")
 
 
 def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str = "") -> int:
@@ -70,7 +85,7 @@ def whole(owner: Any, name: str, *, least: int, most: int = LARGEST, else_: str 
     kind = type(owner).__name__
     top = "2⁵³" if most == LARGEST else most
     raise ValueError(
-        f"{kind} needs a whole number {least} ≤ {name} ≤ {top}{else_}, got {name}={value!r}"
+        f"{kind} needs a whole number {least} ≤ {name} ≤ {top}{else_}, got {shown(name, value)}"
     )
 
 
@@ -88,4 +103,6 @@ def choice(owner: Any, name: str, allowed: Sequence[Any]) -> Any:
         if type(value) is type(option) and value == option:
             return value
     options = " or ".join(repr(option) for option in allowed)
-    raise ValueError(f"{type(owner).__name__} needs {name} to be {options}, got {name}={value!r}")
+    raise ValueError(
+        f"{type(owner).__name__} needs {name} to be {options}, got {shown(name, value)}"
+    )

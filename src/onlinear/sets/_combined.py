@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from onlinear._state_files import named_values
+from onlinear._validation.checks import choice
 from onlinear.sets._values import (
     GIVEN,
     Ball,
@@ -86,8 +87,10 @@ class Intersection(Set):
     Parameters
     ----------
     *sets : Set
-        The sets; they must have a point in common. A bound against weights that change needs a
-        bounded set, which must be the last one.
+        The sets; they must have a point in common. When the learner begins, it refuses sets for
+        which Dykstra's algorithm proves that there is none. Sets may escape this whose distance is
+        tiny beside their sizes, and no proof is tried if one is a ``Custom`` set. A bound against
+        weights that change needs a bounded set, which must be the last one.
     exact : bool, default False
         If False, a round projects once on each set, in the order given; afterwards the weights are
         in the last set, but not always in the others. If True, a round projects on the intersection
@@ -120,10 +123,9 @@ def members(given: Set) -> tuple[Set, ...]:
     """Return the sets of an intersection, or the set itself; raise an error for other values."""
     if not isinstance(given, Intersection):
         return (given,)
-    if given.exact not in (True, False) or not given.sets:
-        raise ValueError(
-            f"Intersection needs one set or more, and exact=True or exact=False, got {given!r}"
-        )
+    choice(given, "exact", (True, False))
+    if not given.sets:
+        raise ValueError(f"Intersection needs one set or more, got {given!r}")
     for each in given.sets:
         if not isinstance(each, Set) or isinstance(each, Intersection):
             raise ValueError(

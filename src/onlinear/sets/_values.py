@@ -19,6 +19,9 @@ __all__ = ["Ball", "Box", "Capped", "HalfSpace", "HyperPlane", "L1Ball", "Set", 
 BALL, L1_BALL, BOX, SIMPLEX, CAPPED, HALF_SPACE, HYPER_PLANE, GIVEN, FLOOR = range(9)
 KIND, LENGTH, NUMBER, VECTOR = range(4)  # indices in the record of a set; a vector is at the end
 
+# the sizes that a set can have: with others, squares of weights overflow or count as 0
+SMALLEST, LARGEST = 1e-100, 1e100
+
 Numbers = Sequence[float] | np.ndarray
 Limits = float | Numbers
 
@@ -55,14 +58,14 @@ class Ball(Set):
     Parameters
     ----------
     radius : float, default 1.0
-        The radius, radius > 0.
+        The radius, from 1e-100 to 1e100.
     """
 
     kind = BALL
     radius: float = 1.0
 
     def _numbers(self) -> list[float]:
-        return [number(self, "radius", above=0)]
+        return [number(self, "radius", least=SMALLEST, most=LARGEST)]
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,14 @@ class L1Ball(Set):
     Parameters
     ----------
     radius : float, default 1.0
-        The radius, radius > 0.
+        The radius, from 1e-100 to 1e100.
     """
 
     kind = L1_BALL
     radius: float = 1.0
 
     def _numbers(self) -> list[float]:
-        return [number(self, "radius", above=0)]
+        return [number(self, "radius", least=SMALLEST, most=LARGEST)]
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,8 @@ class Box(Set):
     Parameters
     ----------
     low, high : float or sequence of float, default −inf and inf
-        The limits of all weights or, as a sequence, of each weight; low ≤ high. Limits may be
-        infinite. For ``EGU``, they must be at least 0, and ``high`` above 0.
+        The limits of all weights or, as a sequence, of each weight; low ≤ high. Limits are from
+        −1e100 to 1e100, or infinite. For ``EGU``, they must be at least 0, and ``high`` above 0.
 
     Examples
     --------
@@ -126,6 +129,12 @@ class Box(Set):
                 "Box needs numbers low ≤ high, or one of each for each weight, got "
                 f"low={self.low!r}, high={self.high!r}"
             )
+        for each in (*low, *high):
+            if LARGEST < abs(each) < math.inf:
+                raise ValueError(
+                    f"Box needs limits from {-LARGEST:g} to {LARGEST:g}, or infinite ones, got "
+                    f"{float(each)!r}"
+                )
         return low, high
 
     def _numbers(self) -> list[float]:
@@ -151,14 +160,14 @@ class Simplex(Set):
     Parameters
     ----------
     total : float, default 1.0
-        The sum of the weights, total > 0.
+        The sum of the weights, from 1e-100 to 1e100.
     """
 
     kind = SIMPLEX
     total: float = 1.0
 
     def _numbers(self) -> list[float]:
-        return [number(self, "total", above=0)]
+        return [number(self, "total", least=SMALLEST, most=LARGEST)]
 
 
 @dataclass(frozen=True)
@@ -206,6 +215,11 @@ class _Linear(Set):
                 f"got a={self.a!r}"
             )
         length = top * float(np.linalg.norm(a / top))
+        if not abs(c) <= LARGEST * length:
+            raise ValueError(
+                f"{type(self).__name__} needs weights with aᵀw = c that are not too large, "
+                f"|c| ≤ {LARGEST:g}·‖a‖, got c={self.c!r} and ‖a‖={length:g}"
+            )
         return a / length, c / length
 
     def _numbers(self) -> list[float]:
@@ -232,7 +246,7 @@ class HalfSpace(_Linear):
     a : sequence of float
         One coefficient for each weight.
     c : float, default 0.0
-        The limit.
+        The limit, |c| ≤ 1e100·‖a‖.
 
     Examples
     --------
@@ -256,7 +270,7 @@ class HyperPlane(_Linear):
     a : sequence of float
         One coefficient for each weight.
     c : float, default 0.0
-        The value of aᵀw.
+        The value of aᵀw, |c| ≤ 1e100·‖a‖.
     """
 
     kind = HYPER_PLANE

@@ -7,6 +7,7 @@ import numpy as np
 from onlinear._evaluation.html.charts import band, colour, line, numbers, scaled
 from onlinear._evaluation.html.page import Chart, Panels, Part
 from onlinear._evaluation.report.downsampling import ends_of_windows
+from onlinear._evaluation.report.loss_words import class_names
 from onlinear._evaluation.report.recorder import BINS, LABELS, LEARNT, RIGHT, Recorder
 from onlinear._learner.class_measures import classes_of
 
@@ -94,8 +95,10 @@ def calibration_parts(story: Recorder) -> list[Part]:
             ("How often", "rows", [bars]),
         )
     ]
+    positive = class_names(story.model)[1.0]
     words = (
-        "Left: how often the label was 1 among the rows with about the same predicted probability. "
+        f"Left: how often the label was {positive} among the rows with about the same predicted "
+        f"probability of {positive}. "
         "On the dotted line, the two agree; in the grey band, chance explains the difference in "
         "95 % of cases. Right: how many rows had such a probability. Each probability was "
         "predicted before its label was learnt."

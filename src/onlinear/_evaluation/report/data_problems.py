@@ -1,7 +1,7 @@
 """Data problems for the report: skipped rows, constant columns, outliers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,19 +91,26 @@ def words_of(rule: int, column: int, names: Sequence[str], target: str, refusal:
 
 
 def odd_columns(
-    names: Sequence[str], low: np.ndarray, high: np.ndarray, sample: np.ndarray, target: str
+    names: Sequence[str],
+    low: np.ndarray,
+    high: np.ndarray,
+    sample: np.ndarray,
+    target: str,
+    classes: Mapping[float, str],
 ) -> list[Problem]:
     """Return the problems of whole columns: constant values and outliers.
 
     ``low`` and ``high`` have the smallest and largest value of each column and, last, of the label;
-    ``sample`` has some of the rows, each with its label at the end.
+    ``sample`` has some of the rows, each with its label at the end, and ``classes`` the names of
+    labels that stand for classes.
     """
     found = []
     still = [name for name, a, b in zip(names, low, high, strict=False) if a == b]
     if still:
         found.append(Problem(f"never changes: {_listed(still)}"))
     if low[-1] == high[-1]:
-        found.append(Problem(f"{target}, the label, never changes: it is always {low[-1]:.6g}"))
+        only = classes.get(float(low[-1]), f"{low[-1]:.6g}")
+        found.append(Problem(f"{target}, the label, never changes: it is always {only}"))
     if len(sample) < 8:
         return found
     quartiles = np.quantile(sample, [0.25, 0.5, 0.75], axis=0)

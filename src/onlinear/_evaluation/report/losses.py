@@ -39,7 +39,7 @@ def _errors(story: Recorder) -> list[Part]:
     ends = ends_of_windows(rows, story.first - 1, STRETCHES)
     known = np.isfinite(table[:, LEARNT])  # releases before 0.11 did not record it
     counts = np.diff(np.where(known, table[:, LEARNT], rows - story.first + 1)[ends], prepend=0.0)
-    words, traces = words_for(story.model._loss), []
+    words, traces = words_for(story.model), []
     for name, column, kind in (
         (story.name, LOSS, "loss"),
         (words.plain, MEAN, "other"),
@@ -62,7 +62,7 @@ def _errors(story: Recorder) -> list[Part]:
 
 
 def _losses(story: Recorder, rows: np.ndarray) -> Chart:
-    table, named = story.curves.table, words_for(story.model._loss)
+    table, named = story.curves.table, words_for(story.model)
     name = story.name
     traces = [
         line(name, rows, table[:, LOSS], 0),

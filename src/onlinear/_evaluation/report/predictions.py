@@ -7,6 +7,7 @@ import numpy as np
 from onlinear._evaluation.html.charts import GREY, LIGHT, band, line, scaled
 from onlinear._evaluation.html.page import Chart, Part
 from onlinear._evaluation.report.downsampling import Extremes, ends_of_windows
+from onlinear._evaluation.report.loss_words import class_names
 from onlinear._evaluation.report.recorder import LABELS, LEARNT, PREDICTIONS, Recorder
 from onlinear._learner.class_measures import classes_of
 
@@ -30,10 +31,19 @@ def _every_row(story: Recorder) -> Chart:
     ]
     return Chart(
         "Predictions and labels",
-        "Every row is drawn. Each prediction was made before its label was learnt.",
+        "Every row is drawn. Each prediction was made before its label was learnt."
+        + _numbers_of_classes(story),
         traces,
         scaled(traces, "row", story.target),
     )
+
+
+def _numbers_of_classes(story: Recorder) -> str:
+    """Return a sentence on which number stands for which class, if classes have names."""
+    pairs = [(f"{number:g}", name) for number, name in class_names(story.model).items()]
+    if all(number == name for number, name in pairs):
+        return ""
+    return " In the chart, " + " and ".join(f"{number} is {name}" for number, name in pairs) + "."
 
 
 def _windows(story: Recorder) -> Chart:
@@ -63,7 +73,8 @@ def _windows(story: Recorder) -> Chart:
     words = f"The mean{both} in each of {ends.size} "
     return Chart(
         "Predictions and labels",
-        f"{words}windows of the stream. Each prediction was made before its label was learnt.",
+        f"{words}windows of the stream. Each prediction was made before its label was learnt."
+        + _numbers_of_classes(story),
         traces,
         scaled(traces, "row", story.target),
     )

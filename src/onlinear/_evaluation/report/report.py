@@ -15,7 +15,7 @@ from onlinear._evaluation.html.charts import figure, share
 from onlinear._evaluation.html.page import Figures, Page, Part, Table, Words
 from onlinear._evaluation.report.class_parts import usual_share
 from onlinear._evaluation.report.data_problems import Problem, odd_columns
-from onlinear._evaluation.report.loss_words import words_for
+from onlinear._evaluation.report.loss_words import class_names, words_for
 from onlinear._evaluation.report.losses import loss_parts
 from onlinear._evaluation.report.predictions import prediction_parts
 from onlinear._evaluation.report.recorder import FIXED, has_intercept
@@ -131,7 +131,7 @@ def _figures(story: Story) -> Figures:
 def _measures(story: Story) -> list[tuple[str, str, str]]:
     """Return the figures on how good the predictions are."""
     learnt, lost, mean_lost = story.sums[:3]
-    error, words = share(lost, learnt), words_for(story.model._loss)
+    error, words = share(lost, learnt), words_for(story.model)
     relative = figure(share(lost, mean_lost))
     if story.model._loss == SQUARED:
         root = math.sqrt(error) if error >= 0 else math.nan
@@ -152,7 +152,9 @@ def _problems(story: Story, given: Sequence[Found] | None) -> Part:
     found = story.skipped.problems() if given is None else [Problem(*each) for each in given]
     if story.seen:
         low, high = story.range
-        found += odd_columns(story.names, low, high, story.sample.table, story.target)
+        found += odd_columns(
+            story.names, low, high, story.sample.table, story.target, class_names(story.model)
+        )
     model = story.model
     if isinstance(model, Auto) and model._state is not None and model.regret_.left_out:
         found.append(

@@ -41,6 +41,12 @@ from onlinear.papers._harness.study import Study
 __all__ = ["SETTINGS", "PriorSetting", "least", "run", "watch"]
 
 POINTS = 40  # of a curve
+VARIES = (
+    "The least regret of any learner is computed: it is the mean over all streams of a kind. AAR's "
+    "regret is a mean over {repeats} streams, which varies; the table has its standard error. By "
+    "chance, a mean over few streams can be below the least regret, though no learner's mean over "
+    "all streams is; the more streams (--repeats), the nearer the two are."
+)
 
 
 class PriorSetting(NamedTuple):
@@ -115,6 +121,7 @@ def run(study: Study) -> Outcome:
         [_picture(at, found, floors)],
         [_table(found, floors, rows)],
         numbers,
+        [VARIES.format(repeats=study.repeats)],
     )
 
 
@@ -162,18 +169,21 @@ def _table(found: np.ndarray, floors: np.ndarray, rows: int) -> Table:
     for setting, floor, each in zip(SETTINGS, floors, found, strict=True):
         a, d = setting
         scale = d * np.log(rows / d)
-        ends = each[:, :, -1].mean(axis=0) / scale
+        ends = each[:, :, -1] / scale
+        (regret, bound), (error, _) = ends.mean(axis=0), ends.std(axis=0, ddof=1)
         body.append(
             (
                 setting.name,
                 f"{2 * a - 1:g}",
                 f"{2 * a / (2 * a + 1):.3f}",
                 f"{floor[-1] / scale:.3f}",
-                *(f"{end:.3f}" for end in ends),
+                f"{regret:.3f} ± {error / np.sqrt(len(ends)):.3f}",
+                f"{bound:.3f}",
             )
         )
     columns = ("prior", "b", "limit of the least", "least of any learner", "AAR", "upper bound")
-    return Table(f"Regret over d ln(T/d), T = {rows:,}", columns, body, "Means over the repeats.")
+    note = f"AAR and its upper bound: means over {found.shape[1]} streams, ± the standard error."
+    return Table(f"Regret over d ln(T/d), T = {rows:,}", columns, body, note)
 
 
 def _picture(at: np.ndarray, found: np.ndarray, floors: np.ndarray) -> Picture:
@@ -189,5 +199,6 @@ def _picture(at: np.ndarray, found: np.ndarray, floors: np.ndarray) -> Picture:
     return Picture(
         figure,
         "AAR's regret (means with 95 % bands), the least regret of any learner (dashed, computed), "
-        "and the bound of the table (dotted). On these streams AAR is the best of all learners.",
+        "and the bound of the table (dotted). On these streams AAR is the best of all learners; a "
+        "mean over few streams can be below the dashed line by chance.",
     )
