@@ -314,18 +314,29 @@ def test_hostile_values_are_learnt_or_refused(first, tmp_path):
             assert not wrong, (seed, *names)
 
 
-STREAMS = {  # Σ slightly indefinite after χ/r = 1e8, and accounts that lost their digits
-    "Standardized": (lambda: ol.Standardized(ol.AROWR(r=1e-100)), hostile_values.sentinels, 1),
-    "Certified": (lambda: ol.Certified(ol.EGPM(eta=1.0, X=1e60)), hostile_values.waking, 4),
+def leaping(rng, shape):
+    """Return a column whose last number is about four digits larger than the others."""
+    X = rng.normal(size=shape)
+    X[-1] *= 10.0 ** rng.uniform(3.5, 5.0)
+    return X
+
+
+STREAMS = {  # Σ slightly indefinite after χ/r = 1e7 to 1e10, and accounts that lost their digits
+    "Standardized": (lambda: ol.Standardized(ol.AROWR(r=1e-20)), leaping, (4, 1)),
+    "Certified": (
+        lambda: ol.Certified(ol.EGPM(eta=1.0, X=1e60)),
+        hostile_values.waking,
+        (hostile_values.ROWS, 4),
+    ),
 }
 
 
 @pytest.mark.parametrize("wrapper", STREAMS)
 def test_streams_whose_states_could_not_be_saved_once_can_be(wrapper, tmp_path):
-    make, rows, d = STREAMS[wrapper]
+    make, rows, shape = STREAMS[wrapper]
     for seed in range(20):
         rng, model = np.random.default_rng(seed), make()
-        X = rows(rng, (hostile_values.ROWS, d))
+        X = rows(rng, shape)
         wrong, *_ = hostile_values.row_by_row(wrapper, model, X, hostile_values.labels(rng, X))
         assert wrong == []
         assert hostile_values.unlike_its_file(model, tmp_path) is None

@@ -221,3 +221,16 @@ def test_a_comparator_of_the_wrong_shape_is_refused_before_anything_is_learnt(u,
     with pytest.raises(ValueError, match=rule):
         ol.certificate(model, X, y, comparator=u)
     assert model._state is None
+
+
+@pytest.mark.parametrize("model", [ol.Ridge(), ol.GD(), ol.LASER(c=9.0), ol.ARCOR()], ids=repr)
+@pytest.mark.parametrize("pair", [tuple, list])
+def test_a_function_of_a_kernels_space_is_refused_by_a_learner_without_a_kernel(model, pair):
+    X, y = stream(10)
+    words = "needs weights as comparator.*V, beta. is a function of a kernel's space, for kernel"
+    for beta in (np.ones(2), np.ones((10, 2))):
+        for V in (X[:2], X[:2].tolist()):
+            with pytest.raises(ValueError, match=f"{type(model).__name__} {words}"):
+                ol.certificate(model, X, y, comparator=pair((V, beta)))
+    assert model._state is None
+    assert ol.certificate(ol.Ridge(), X[:2], y[:2], comparator=pair((X[0], X[1]))).failed_from == 1

@@ -14,6 +14,7 @@ from sklearn import metrics
 from table import stream
 
 import onlinear as ol
+from onlinear import losses
 
 NONE = np.zeros(0, dtype=np.intp)
 MEASURES = ("mse", "rmse", "mae", "r2", "correlation2", "error_quartiles")
@@ -126,9 +127,31 @@ def test_a_replay_may_be_made_of_any_predictions():
     assert_array_equal(run.losses, [0, 1, 1])
     assert run.bad_rows.size == 0
     assert run[1:].mse == 1.0
-    for wrong in ([1.0], np.ones((3, 1))):
-        with pytest.raises(ValueError, match="as many predictions as labels, in one dimension"):
-            ol.Replay(wrong, [1.0, 2.0, 3.0])
+    wrong = [1.0], np.ones((3, 1)), np.ones((3, 2)), np.ones((3, 3)), np.ones((1, 3)), 1.0
+    for predictions in wrong:
+        for loss in (losses.Square(), losses.Logistic(), losses.Hinge(), losses.Absolute()):
+            with pytest.raises(ValueError, match="as many predictions as labels, in one dimension"):
+                ol.Replay(predictions, [1.0, 0.0, 1.0], loss=loss)
+    with pytest.raises(ValueError, match="in one dimension, got arrays of the shapes"):
+        ol.Replay(np.ones((3, 1)), np.ones((3, 1)), loss=losses.Logistic())
+
+
+def test_a_replay_of_classes_has_a_column_for_each_class():
+    shares = [[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]
+    classes = np.array(["a", "b", "c"])
+    run = ol.ClassReplay(shares, [0, 1, np.nan, 1], NONE, classes, True)
+    assert run.accuracy == pytest.approx(2 / 3)
+    assert run.log_loss == pytest.approx(-np.log([0.5, 0.8, 0.2]).mean())
+    assert len(run) == 4
+    table = np.array(shares)
+    for wrong in (table[:, :2], table[:3], table[:, 0], table[None], np.ones((4, 4)), 1.0):
+        with pytest.raises(ValueError, match="for each label, in 3 columns, one for each class, g"):
+            ol.ClassReplay(wrong, [0, 1, 2, 1], NONE, classes, True)
+    with pytest.raises(ValueError, match="a row of predictions for each label"):
+        ol.ClassReplay(table, [[0, 1, 2, 1]], NONE, classes, True)
+    for label in (3, -1, 0.5):
+        with pytest.raises(ValueError, match=rf"numbers of classes, 0 to 2, .* got {label}$"):
+            ol.ClassReplay(table, [0, 1, 2, label], NONE, classes, True)
 
 
 @pytest.mark.parametrize("rows", [0, 5])

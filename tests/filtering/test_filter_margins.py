@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from filters import stream
+from filters import described, stream
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
@@ -222,6 +222,52 @@ def test_the_ball_in_dual_form_is_the_ball_in_primal_form(a):
             if decisions[0]:
                 for f in filters:
                     f.feedback(x, label)
+
+
+@pytest.mark.parametrize("stretch", [1.0, 30.0, 1e3])
+@pytest.mark.parametrize("size", [0.01, 1.0])
+def test_the_ball_in_dual_form_is_accurate_up_to_the_largest_variance(size, stretch):
+    """With K(x, x)/a = 1e4, where the exact weights are those of the primal form."""
+    X, y, _ = stream(120, 3, 7)
+    X /= [1.0, 1.0, stretch]
+    X *= size / np.linalg.norm(X, axis=1, keepdims=True)
+    a = size**2 / 0.999e4
+    filters = [ol.PRidgeFilter(a, p=1.0, **FORMS[form]) for form in FORMS]
+    on_the_sphere = 0
+    for x, label in zip(X, y, strict=True):
+        margins = [f.margin(x) for f in filters]
+        assert_allclose(margins, margins[0], rtol=0, atol=1e-6 * size)
+        for f in filters:
+            f.decide(x)
+            f.feedback(x, label)
+        exact, dual = filters[0]._model.learner.coef_, filters[1]._model._learnt.sum
+        assert_allclose(dual, exact, rtol=0, atol=1e-6)
+        on_the_sphere += np.linalg.norm(exact) > 1 - 1e-9
+    assert on_the_sphere > 10
+
+
+@pytest.mark.parametrize("form", ["dual", "kernel"])
+def test_rows_beyond_the_largest_variances_are_refused_in_words(form, monkeypatch, tmp_path):
+    X, y, _ = stream(12, 3)
+    f = ol.PRidgeFilter(1e-4, p=1.0, **FORMS[form])
+    f.decide(1.01 * X[0])
+    with pytest.raises(ValueError, match=r"PRidgeFilter needs K\(x, x\)/a ≤ 10000 in dual form"):
+        f.feedback(1.01 * X[0], 1)
+    monkeypatch.setattr("onlinear.filtering._dual_ball.MOST_IN_ALL", 1.05e5)
+    f = ol.PRidgeFilter(1.0001e-4, p=1.0, **FORMS[form])
+    for x, label in zip(X[:10], y, strict=False):
+        f.decide(x)
+        f.feedback(x, label)
+    f.decide(X[10])
+    before = described(f)
+    with pytest.raises(ValueError, match=r"the sum of K\(x, x\)/a over the lab.* got 109989$"):
+        f.feedback(X[10], y[10])
+    assert described(f) == before
+    f.save(tmp_path / "f.onl")
+    assert described(ol.load(tmp_path / "f.onl")) == before
+    monkeypatch.setattr("onlinear.filtering._dual_ball.MOST_IN_ALL", 0.95e5)
+    with pytest.raises(ol.StateFileError, match="does not describe"):
+        ol.load(tmp_path / "f.onl")
 
 
 @pytest.mark.parametrize("margin", ["projected", "forward"])

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from filters import FILTERS, described, every_filter, stream
 from forgery import forge_at_random
+from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
 import onlinear as ol
+from onlinear._state_files import file_format
 from onlinear.kernels import RBF
 
 FORGERIES = int(os.environ.get("FORGERIES", "4"))
@@ -167,8 +169,6 @@ def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
 
 @every_filter
 def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
-    from onlinear._state_files import file_format
-
     X, y, _ = stream(60)
     f = FILTERS[name]()
     ol.filter_replay(f, csr_array(X), y)
@@ -197,6 +197,39 @@ def test_a_file_that_was_tampered_with_is_refused(name, tmp_path):
         file_format.write(path, header, spoilt)
         with pytest.raises(ol.StateFileError, match="does not describe"):
             ol.load(path)
+
+
+@pytest.mark.parametrize(
+    ("form", "scale"),
+    [("primal", 1.0), ("primal", 1e6), ("primal", 1e8), ("dual", 1.0), ("dual", 1e3)],
+)
+def test_a_file_of_the_ellipsoid_filter_with_long_rows_goes_on_with_the_same_bits(
+    form, scale, tmp_path
+):
+    """With long rows, ln det(A/a) as a sum over the rows is larger than what Σ itself says."""
+    X, y, _ = stream(80, near=1.0)
+    X *= scale
+    whole, first = (ol.RidgeFilter(rule="ellipsoid", form=form) for _ in range(2))
+    path = tmp_path / "f.onl"
+    decisions = ol.filter_replay(whole, X, y).decisions
+    assert ol.filter_replay(first, X[:40], y[:40]).decisions.tolist() == decisions[:40].tolist()
+    first.save(path)
+    header, arrays = file_format.read(path)
+    again = ol.load(path)
+    assert described(again) == described(first)
+    assert ol.filter_replay(again, X[40:], y[40:]).decisions.tolist() == decisions[40:].tolist()
+    assert described(again) == described(whole)
+    growth = header["inner"]["growth"]
+    slow = np.linalg.slogdet(np.eye(4) + X[:40][decisions[:40]].T @ X[:40][decisions[:40]])[1]
+    assert_allclose(growth, slow, rtol=1e-9 if scale < 1e5 else 0.5)
+    for forged in (0.5 * growth, 0.0, -growth, math.nan, math.inf, 1e6, "1"):
+        file_format.write(path, {**header, "inner": {**header["inner"], "growth": forged}}, arrays)
+        with pytest.raises(ol.StateFileError, match="does not describe"):
+            ol.load(path)
+    del header["inner"]["growth"]
+    file_format.write(path, header, arrays)
+    with pytest.raises(ol.StateFileError, match="does not describe"):
+        ol.load(path)
 
 
 @every_filter

@@ -49,13 +49,16 @@ FILTERS = {
 every_filter = pytest.mark.parametrize("name", FILTERS)
 
 
-def stream(rows=300, d=4, seed=0):
-    """Return unit rows, labels of the paper's model, and u."""
+def stream(rows=300, d=4, seed=0, near=0.0):
+    """Return unit rows, labels of the paper's model, and u; a large ``near`` puts rows near ±u."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     u = rng.normal(size=d)
     u /= np.linalg.norm(u)
+    if near:
+        X += near * np.sign(X @ u)[:, None] * u
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
     return X, np.where(rng.uniform(size=rows) < (1 + X @ u) / 2, 1.0, -1.0), u
 
 

@@ -13,6 +13,7 @@ from onlinear._cli.answers import Answers, ClassAnswers
 from onlinear._cli.run_figures import BEGINNING, RunFigures
 from onlinear._evaluation.report.running_sums import Sums, running
 from onlinear._learner.base import Learner
+from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.replay_result import Replay
 from onlinear._state_files.model_codec import count
 from onlinear.losses import SQUARED
@@ -55,7 +56,7 @@ class ClassFigures(RunFigures):
         """What the progress bar shows of the predictions so far."""
         return f"accuracy {self.accuracy:.4g}"
 
-    def learn(self, run: Replay) -> None:
+    def learn(self, run: Replay | ClassReplay) -> None:
         """Count a replay's learnt rows and add their losses; :meth:`skip` counts skipped rows."""
         learnt = np.ones(run.labels.size, dtype=bool)
         learnt[run.bad_rows] = False

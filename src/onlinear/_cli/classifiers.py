@@ -8,10 +8,10 @@ from onlinear._learner.base import Learner
 from onlinear._learner.classifier import Classifier
 from onlinear.scaling import Standardized
 
-__all__ = ["classes_known", "take_classes"]
+__all__ = ["classes_known", "classifier_in", "take_classes"]
 
 
-def _classifier(model: Learner) -> Classifier | None:
+def classifier_in(model: Learner) -> Classifier | None:
     """Return the classifier that a model is, or contains."""
     inner = model.learner if isinstance(model, Standardized) else model
     return inner if isinstance(inner, Classifier) else None
@@ -19,7 +19,7 @@ def _classifier(model: Learner) -> Classifier | None:
 
 def classes_known(model: Learner) -> list[Any]:
     """Return the classes of a trained classifier; none for another model."""
-    inner = _classifier(model)
+    inner = classifier_in(model)
     if inner is None or model._state is None:
         return []
     return list(inner._listed() or (0, 1))
@@ -27,7 +27,7 @@ def classes_known(model: Learner) -> list[Any]:
 
 def take_classes(model: Learner, classes: Classes) -> None:
     """Give a classifier its classes; refuse one that has learnt other classes."""
-    inner = _classifier(model)
+    inner = classifier_in(model)
     if inner is None or not classes.names:
         return
     known = classes_known(model)

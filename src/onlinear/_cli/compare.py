@@ -33,6 +33,8 @@ from onlinear._evaluation.report.downsampling import Curves
 from onlinear._evaluation.report.recorder import COMPARED
 from onlinear._evaluation.report.running_sums import best_fixed
 from onlinear._learner.bounds.ledger import Ledger
+from onlinear._learner.class_replay import ClassReplay
+from onlinear._learner.replay_result import Replay
 from onlinear.hindsight import BestFixed
 
 __all__ = ["compare_learners"]
@@ -132,7 +134,15 @@ class Race:
             numbers = first + np.arange(y.size, dtype=float)
             fixed = self._fixed(X, y)
             self._curves = self._curves.with_rows(0, numbers, np.column_stack([*losses, fixed]))
-            self.tally.learn(exact(self.plain.unknown(y.size), y))
+            self.tally.learn(self._of_nothing(y))
+
+    def _of_nothing(self, y: np.ndarray) -> Replay | ClassReplay:
+        """Return the replay of a predictor that knows nothing."""
+        predictions = self.plain.unknown(y.size)
+        if not isinstance(self.plain, ClassAnswers):
+            return exact(predictions, y)
+        classes, none = np.array(self.plain.names), np.zeros(0, dtype=np.intp)
+        return ClassReplay(predictions, y, none, classes, self.plain.probable)
 
     def _fixed(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the best fixed predictor's total loss, or the number of rows of each class."""

@@ -13,7 +13,6 @@ from onlinear._learner.classifier import Classifier
 from onlinear._learner.replay_result import Replay
 from onlinear.algorithms import Auto
 from onlinear.algorithms._auto.rounds import MOST_LAGS
-from onlinear.losses import SQUARED, Logistic
 from onlinear.scaling import Standardized
 
 __all__ = ["Runner", "every", "exact", "runner_of"]
@@ -27,8 +26,8 @@ def every(y: np.ndarray) -> np.ndarray:
 
 
 def exact(predictions: np.ndarray, y: np.ndarray) -> Replay:
-    """Return a ``Replay`` in which no row was skipped, with the square loss or that of classes."""
-    return Replay(predictions, y, loss=SQUARED if predictions.ndim == 1 else Logistic())
+    """Return a ``Replay`` in which no row was skipped, with the square loss."""
+    return Replay(predictions, y)
 
 
 @dataclass

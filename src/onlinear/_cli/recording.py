@@ -4,12 +4,25 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from onlinear._cli.classifiers import classifier_in
 from onlinear._cli.moved_weights import WeightSamples
 from onlinear._engine.transaction import all_or_nothing, alone
 from onlinear._learner.base import Learner
+from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.replay_result import Replay
 
-__all__ = ["Plain", "Telling"]
+__all__ = ["Plain", "Telling", "replayed"]
+
+
+def replayed(
+    model: Learner, predictions: np.ndarray, y: np.ndarray, bad_rows: np.ndarray
+) -> Replay | ClassReplay:
+    """Return predictions, in a column for each class if there are several, and labels."""
+    if predictions.ndim == 1:
+        return Replay(predictions, y, bad_rows, model._loss)
+    classifier = classifier_in(model)
+    assert classifier is not None
+    return ClassReplay(predictions, y, bad_rows, classifier.classes_, False)
 
 
 class Telling(Protocol):
@@ -18,7 +31,7 @@ class Telling(Protocol):
     The class that records is :class:`onlinear._evaluation.report.resumable_recorder.Story`.
     """
 
-    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
+    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay | ClassReplay:
         """Predict and learn a table: the rows ``start``, ``start + 1``, … of the stream."""
         ...
 
@@ -34,13 +47,13 @@ class Plain(NamedTuple):
     names: list[str]
     samples: WeightSamples
 
-    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
+    def replay(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay | ClassReplay:
         """Predict and learn all rows, or none if an error occurs."""
         if y.size <= self.samples.ahead():
             return self._piece(X, y, start)
         nested = self.model._lock._is_owned()
         with self.model._lock, alone(self.model, nested), all_or_nothing(self.model, self.samples):
-            pieces, begin = list[Replay](), 0
+            pieces, begin = list[Replay | ClassReplay](), 0
             while begin < y.size:
                 piece = slice(begin, min(y.size, begin + self.samples.ahead()))
                 pieces.append(self._piece(X[piece], y[piece], start + begin))
@@ -50,12 +63,12 @@ class Plain(NamedTuple):
             np.concatenate([getattr(run, part) for run in pieces])
             for part in ("predictions", "bad_rows")
         )
-        return Replay(predictions, y, bad, self.model._loss)
+        return replayed(self.model, predictions, y, bad)
 
-    def _piece(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay:
+    def _piece(self, X: np.ndarray, y: np.ndarray, start: int) -> Replay | ClassReplay:
         predictions, bad = self.model._run_table(X, self.names, y, learn=True, first=start)
         self.samples.pass_rows(y.size, start + y.size - 1, self.model)
-        return Replay(predictions, y, np.array(bad, dtype=np.intp), self.model._loss)
+        return replayed(self.model, predictions, y, np.array(bad, dtype=np.intp))
 
     def described(self) -> None:
         """Return None, since nothing is recorded for a report."""

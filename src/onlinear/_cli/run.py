@@ -12,13 +12,14 @@ from onlinear._cli.errors import DataError
 from onlinear._cli.moved_weights import WeightSamples
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.read_ahead import ahead
-from onlinear._cli.recording import Telling
+from onlinear._cli.recording import Telling, replayed
 from onlinear._cli.row_faults import Fault
 from onlinear._cli.run_figures import RunFigures
 from onlinear._cli.signals import Stop
 from onlinear._cli.snapshot import Snapshot
 from onlinear._cli.source import Place, Source, SourceBlock
 from onlinear._learner.base import Learner
+from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.replay_result import Replay
 
 __all__ = ["StreamRun"]
@@ -157,7 +158,9 @@ class StreamRun:
         """The reason for skipping a complete row that this learner does not accept."""
         return Fault(f"values {type(self.model).__name__} does not take")
 
-    def _predicted(self, rows: LabelledRows, piece: slice, first: int, learns: bool) -> Replay:
+    def _predicted(
+        self, rows: LabelledRows, piece: slice, first: int, learns: bool
+    ) -> Replay | ClassReplay:
         """Predict rows, and learn them if they have labels."""
         X, y = rows.X[piece], self.answers.labels(rows.y[piece])
         if learns:
@@ -166,4 +169,4 @@ class StreamRun:
         names = self.columns.names
         predictions, _ = self.model._run_table(X, names, y, learn=False, first=first)
         predictions = self.answers.finished(predictions)
-        return Replay(predictions, y, np.zeros(0, dtype=np.intp), self.model._loss)
+        return replayed(self.model, predictions, y, np.zeros(0, dtype=np.intp))

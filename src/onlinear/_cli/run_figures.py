@@ -11,6 +11,7 @@ import numpy as np
 from onlinear._evaluation.report.data_problems import FIRST, MOST_KINDS
 from onlinear._evaluation.report.resumable_recorder import Found
 from onlinear._evaluation.report.running_sums import Sums
+from onlinear._learner.class_replay import ClassReplay
 from onlinear._learner.replay_result import Replay
 from onlinear._state_files.model_codec import count
 
@@ -72,11 +73,12 @@ class RunFigures:
         rows = self.learnt - BEGINNING
         return lost / rows if rows > 0 else float("nan"), lost / plain if plain else float("nan")
 
-    def learn(self, run: Replay) -> None:
+    def learn(self, run: Replay | ClassReplay) -> None:
         """Count a replay's learnt rows and add their losses; :meth:`skip` counts skipped rows."""
         learnt = np.ones(run.labels.size, dtype=bool)
         learnt[run.bad_rows] = False
         before = self.learnt
+        assert isinstance(run, Replay)  # ClassFigures takes the other
         self.sums, lost, plain = self.sums.with_rows(run, learnt)
         if before < BEGINNING:
             last = int(np.searchsorted(np.cumsum(learnt), BEGINNING - before))

@@ -147,7 +147,8 @@ def given(
     owner = guarantee.account.owner
     if guarantee.kernel is not None:
         return function_path(comparator, X, y, guarantee.kernel, owner)
-    if isinstance(comparator, tuple) and len(comparator) == 2 and np.ndim(comparator[0]) > 1:
+    pair = isinstance(comparator, (tuple, list)) and len(comparator) == 2
+    if pair and np.ndim(comparator[0]) > 1:
         raise ValueError(
             f"{owner} needs weights as comparator, one for each input: a pair (V, beta) is a "
             "function of a kernel's space, for kernel learners whose bound is known; "

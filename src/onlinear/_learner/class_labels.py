@@ -1,7 +1,7 @@
 """Labels of classes: find the classes among the labels of a table, and code labels as numbers."""
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from onlinear._validation.tables import one_per_row
 __all__ = ["ZERO_ONE", "as_array", "code", "codes", "declared", "flat", "found"]
 
 ZERO_ONE = (0, 1)  # the classes of labels 0 and 1, if no classes are known
+KINDS = (str, int, bool, float)  # the types of classes
 SHOWN = 5  # how many classes an error message lists
 
 
@@ -30,6 +31,11 @@ def _missing(label: Any) -> bool:
         or (isinstance(label, float) and math.isnan(label))
         or type(label).__name__ in ("NAType", "NaTType")
     )
+
+
+def _infinite(label: Any) -> bool:
+    """Return whether a label is an infinite float; an int may be too large to become a float."""
+    return isinstance(label, float) and math.isinf(label)
 
 
 def _among(classes: Sequence[Any]) -> str:
@@ -51,16 +57,23 @@ def declared(owner: str, classes: Any) -> tuple[Any, ...]:
             f"classes={classes!r:.60}"
         )
     listed = tuple(_plain(each) for each in classes)
-    return _checked(owner, listed, tuple(map(type, listed)))
+    try:
+        return _checked(owner, listed, tuple(map(type, listed)))
+    except TypeError:  # a label that cannot be hashed
+        strange = next(label for label in listed if type(label) not in KINDS)
+        raise _no_class(owner, strange) from None
+
+
+def _no_class(owner: str, label: Any) -> ValueError:
+    """Return the error for a label that cannot be a class."""
+    return ValueError(f"{owner} needs classes that are text or finite numbers, got {label!r:.60}")
 
 
 @lru_cache(maxsize=64)  # 1, 1.0 and True are equal, so their types are part of the key
 def _checked(owner: str, classes: tuple[Any, ...], kinds: tuple[type, ...]) -> tuple[Any, ...]:
     for label, kind in zip(classes, kinds, strict=True):
-        if kind not in (str, int, bool, float) or (kind is float and not math.isfinite(label)):
-            raise ValueError(
-                f"{owner} needs classes that are text or finite numbers, got {label!r:.60}"
-            )
+        if kind not in KINDS or (kind is float and not math.isfinite(label)):
+            raise _no_class(owner, label)
         if classes.count(label) > 1:
             raise ValueError(f"{owner} needs classes that differ, got {label!r:.60} twice")
     if len(classes) < 2:
@@ -98,7 +111,7 @@ def found(owner: str, y: np.ndarray, *, soft: bool) -> tuple[Any, ...] | None:
             return False, True
     strange: Any
     if all(isinstance(label, (int, float)) for label in values):
-        values = sorted(label for label in values if math.isfinite(label))
+        values = sorted(label for label in values if not _infinite(label))
         if all(value in ZERO_ONE for value in values) or (
             soft and values[0] >= 0 and values[-1] <= 1
         ):
@@ -124,10 +137,12 @@ def _different(owner: str, y: np.ndarray) -> list[Any]:
     """Return the different labels among objects, without missing ones."""
     labels = [_plain(label) for label in y.tolist()]
     for label in labels:
-        if not isinstance(label, Hashable):
+        try:
+            hash(label)
+        except TypeError:
             raise ValueError(
                 f"{owner} needs labels that are text, numbers or booleans, got {label!r:.60}"
-            )
+            ) from None
     return list({label for label in labels if not _missing(label)})
 
 
@@ -155,7 +170,7 @@ def code(
     except (ValueError, TypeError):
         pass
     number = isinstance(label, (int, float))
-    if number and math.isinf(label):
+    if _infinite(label):
         return float(label)
     if number and soft and classes is None and 0 <= label <= 1:
         return float(numbers[0] + (numbers[1] - numbers[0]) * label)

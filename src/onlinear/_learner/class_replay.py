@@ -48,6 +48,22 @@ class ClassReplay:
     classes: np.ndarray
     probabilities: bool
 
+    def __post_init__(self) -> None:
+        for name in ("predictions", "labels"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+        count, shape = len(self.classes), self.predictions.shape
+        if self.labels.ndim != 1 or shape != (self.labels.size, count):
+            raise ValueError(
+                f"ClassReplay needs a row of predictions for each label, in {count} columns, one "
+                f"for each class, got arrays of the shapes {shape} and {self.labels.shape}"
+            )
+        strange = np.isfinite(self.labels) & ~np.isin(self.labels, range(count))
+        if strange.any():
+            raise ValueError(
+                f"ClassReplay needs the numbers of classes, 0 to {count - 1}, as labels, got "
+                f"{self.labels[strange][0]:g}"
+            )
+
     def __len__(self) -> int:
         return len(self.predictions)
 

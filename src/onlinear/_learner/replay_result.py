@@ -61,10 +61,7 @@ class Replay(ClassMeasures):
     def __post_init__(self) -> None:
         for name in ("predictions", "labels"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
-        shape = self.predictions.shape
-        if len(shape) == 2 and self.loss != SQUARED:  # a number for each of several classes
-            shape = shape[:1]
-        if shape != self.labels.shape or len(shape) != 1:
+        if self.predictions.ndim != 1 or self.predictions.shape != self.labels.shape:
             raise ValueError(
                 "Replay needs as many predictions as labels, in one dimension, got arrays of the "
                 f"shapes {self.predictions.shape} and {self.labels.shape}"

@@ -43,6 +43,7 @@ __all__ = ["RidgeFilter", "ellipsoid_regret"]
 
 BLOCK = 512  # rows learnt at once if every label is seen
 NEAR = 1e-6  # tolerance for ln det(A/a) of a state that is read from a file
+LARGEST_LOG = 710.0  # the logarithm of the largest float, rounded up
 
 
 class RidgeFilter(RidgeForms):
@@ -210,7 +211,8 @@ class RidgeFilter(RidgeForms):
             assert isinstance(self._model, SparseRidge | Regression)
             # the sum may be larger than what Σ says, whose entries do not become arbitrarily small
             known = self._model.growth()
-            check_range("ln det(A/a)", [self._growth], known - NEAR * (1.0 + abs(known)))
+            least = known - NEAR * (1.0 + abs(known))
+            check_range("ln det(A/a)", [self._growth], least, LARGEST_LOG * self.labels_)
 
 
 def beta(a: float, growth: float, delta: float) -> float:
