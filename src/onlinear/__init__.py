@@ -52,7 +52,7 @@ from onlinear.filtering import (
 )
 from onlinear.scaling import Standardized
 
-__version__ = "0.14.0"
+__version__ = "0.15.0"
 
 __all__ = [
     "AppleTasting",
