@@ -216,7 +216,7 @@ def test_a_page_has_words_numbers_pictures_and_verdict(tmp_path):
     pages.write(tmp_path, "arcor-fig-2", outcome(True, False, pictures=2), Study(repeats=7))
     page = (tmp_path / "arcor-fig-2.html").read_text()
     title = html.escape(words(script("arcor-fig-2")).title)
-    for text in (title, "In part. 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
+    for text in (title, "In part. At most 7 repeats from seed 0", "LASER &lt;b&gt;wins&lt;/b&gt;"):
         assert text in page
     assert '<th scope="col" class="number">loss</th>' in page, "a heading stands over its numbers"
     headings = re.findall("<h2><bdi>(.*?)</bdi></h2>", page)

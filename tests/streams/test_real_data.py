@@ -167,7 +167,7 @@ def test_nothing_is_fetched_if_it_is_not_to_be(kept, monkeypatch):
     for module in ("fetch_openml", "fetch_file"):
         monkeypatch.setattr(f"sklearn.datasets.{module}", None)
     for name in _real.NAMES:
-        with pytest.raises(DataNotFoundError, match=r"forbids fetching it\. It is at http"):
+        with pytest.raises(DataNotFoundError, match=r"fetching it was not allowed\. It is at http"):
             load(name, download=False)
 
 

@@ -257,6 +257,6 @@ def _reaching(
         reason = getattr(error, "reason", error)
         why = f"it could not be fetched ({reason}): is there a network?"
         raise DataNotFoundError(
-            f"{missing}, and {why if download else 'download=False forbids fetching it.'} It is at "
+            f"{missing}, and {why if download else 'fetching it was not allowed.'} It is at "
             f"{address}"
         ) from None

@@ -112,7 +112,7 @@ def _verdict(outcome: Outcome) -> list[Table]:
 
 def _setting(study: Study) -> str:
     quick = ", a quick run on less data, for which not all statements below are true" * study.quick
-    return f"{study.repeats} repeats from seed {study.seed}{quick}, onlinear {__version__}"
+    return f"At most {study.repeats} repeats from seed {study.seed}{quick}, onlinear {__version__}"
 
 
 def _put(folder: Path, name: str, record: dict[str, Any]) -> None:

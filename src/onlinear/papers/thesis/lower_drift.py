@@ -28,10 +28,10 @@ The reading
 -----------
 LASER's rate is right: on these streams, no learner's regret is below about a third of
 T^{2/3}V^{1/3}, and LASER's own is twice as large. So T^{2/3}V^{1/3} cannot be replaced by anything
-of a smaller order, and the constant of (6.9), which is 3·2^{1/3} = 3.78 here, can at most be a
-tenth of what it is. The reason is that the labels of a block of this length just do not suffice to
-tell which way u_t went: with longer blocks of the same drift, the coin could be learnt early; with
-shorter ones, there would be less to lose.
+of a smaller order, and the constant of (6.9), which is 3·2^{1/3} = 3.78 here, can be lowered to
+about a tenth of that at best. The reason is that the labels of a block of this length just do not
+suffice to tell which way u_t went: with longer blocks of the same drift, the coin could be learnt
+early; with shorter ones, there would be less to lose.
 """
 
 from collections.abc import Sequence
