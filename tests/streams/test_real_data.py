@@ -278,7 +278,7 @@ def test_rcv1_is_scikit_learns(monkeypatch, tmp_path):
         )
 
     monkeypatch.setattr("sklearn.datasets.fetch_rcv1", fetch_rcv1)
-    with pytest.raises(DataNotFoundError, match=r"scikit_learn_data.*, and download=False forbids"):
+    with pytest.raises(DataNotFoundError, match=r"scikit_learn_data.*, and fetching it was not"):
         load("rcv1", tmp_path, download=False)
     (tmp_path / "RCV1").mkdir()
     vectors = load("rcv1", tmp_path, download=False)
