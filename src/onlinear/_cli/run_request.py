@@ -63,7 +63,7 @@ def prepared(options: RunOptions) -> StreamRun:
             options.target,
             options.drop,
             options.one_hot,
-            classify=classifies(options, [name]),
+            classify=classifies(options, [learner]),
             classes=options.classes or _listed(classes_known(learner)),
         )
         take_classes(learner, columns.classes)
@@ -196,7 +196,10 @@ def _telling(
     if options.report is None:
         return Plain(learner, columns.names, samples)
     if learner._outputs() > 1:
-        raise UsageError("--report needs a target of numbers or of two classes")
+        raise UsageError(
+            "--report needs a target of numbers or of two classes (onlinear compare makes a page "
+            "for more)"
+        )
     if kept is None:
         if learner._state is not None:
             raise UsageError("--report needs a run from its first row, not a trained model")
