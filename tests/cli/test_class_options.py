@@ -80,6 +80,13 @@ def test_a_saved_classifier_needs_no_task(data):
     assert "holds text such as 'spam', not numbers: if it holds classes, use --task cl" in said
 
 
+def test_a_saved_classifier_keeps_a_class_whose_name_has_a_comma(data):
+    labelled(data / "odd.csv", '"one, two"', "three")
+    run("odd.csv", "-t", "y", "-m", "arow", "--state", "m.onl")
+    run("odd.csv", "-t", "y", "-m", "m.onl", "-o", "out.csv")
+    assert set(pa.csv.read_csv("out.csv")["label"].to_pylist()) == {"one, two", "three"}
+
+
 def test_fractions_are_classes_unless_the_task_is_regression(data):
     labelled(data / "parts.csv", "0.25", "0.75")
     run("parts.csv", "-t", "y", "-m", "logisticlaser", "-o", "out.csv")

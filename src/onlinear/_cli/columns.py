@@ -139,12 +139,12 @@ def choose(
     one_hot: Iterable[str] = (),
     *,
     classify: bool = False,
-    classes: str | None = None,
+    classes: str | Iterable[str] | None = None,
 ) -> Columns:
     """Return which columns are target, features or dropped; refuse columns that cannot be used.
 
-    With ``classify``, the target holds classes: those listed in ``classes``, or else all that occur
-    in the source.
+    With ``classify``, the target holds classes: those in ``classes`` (as names, or in one text with
+    commas between), or else all that occur in the source.
     """
     table = source.first()
     drop, wanted = split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from onlinear._cli.answers import ClassAnswers, answers_of
 from onlinear._cli.class_figures import ClassFigures, figures_for
@@ -64,7 +63,7 @@ def prepared(options: RunOptions) -> StreamRun:
             options.drop,
             options.one_hot,
             classify=classifies(options, [learner]),
-            classes=options.classes or _listed(classes_known(learner)),
+            classes=options.classes or list(map(str, classes_known(learner))),
         )
         take_classes(learner, columns.classes)
         _check_names(learner, columns)
@@ -161,11 +160,6 @@ def _shown(value: str | list[str] | None) -> str:
     if isinstance(value, list):
         value = ", ".join(value)
     return value or "nothing"
-
-
-def _listed(classes: list[Any]) -> str | None:
-    """Return the classes of a model as a user writes them; None if the model knows none."""
-    return ",".join(map(str, classes)) or None
 
 
 def _check_names(learner: Learner, columns: Columns) -> None:

@@ -84,12 +84,16 @@ def texts(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()
 
 
-def classes_in(source: Source, target: str, kind: pa.DataType, given: str | None) -> Classes:
-    """Return the classes that the user gives, or else those that occur in the source, sorted.
+def classes_in(
+    source: Source, target: str, kind: pa.DataType, asked: str | Iterable[str] | None
+) -> Classes:
+    """Return the classes that are given, or else those that occur in the source, sorted.
 
-    ``kind`` is the type that the target seems to have.
+    ``kind`` is the type that the target seems to have. ``asked`` has the given classes, as names or
+    in one text with commas between.
     """
-    listed = [] if given is None else given.split(",")
+    listed = asked.split(",") if isinstance(asked, str) else list(asked or ())
+    given = ",".join(listed)
     is_text = not (pa.types.is_boolean(kind) or _is_number(kind))
     if pa.types.is_boolean(kind):
         listed = [name.lower() for name in listed]
@@ -102,7 +106,7 @@ def classes_in(source: Source, target: str, kind: pa.DataType, given: str | None
     names = tuple(listed) if listed else _found(source, target, kind, is_text)
     if len(set(names)) < len(names) or "" in names:
         raise UsageError(f"--classes {given}: each class must have a name of its own")
-    if len(names) < 2 and given is not None:
+    if len(names) < 2 and given:
         raise UsageError(f"--classes {given}: one class is too few, list all that may come")
     if len(names) < 2:
         only = f"only one class, {names[0]!r}" if names else "no class"

@@ -53,9 +53,9 @@ class Measure(NamedTuple):
 
     def shown(self, loss: float) -> str:
         """Return a total loss as a table shows it."""
-        return (
-            f"{loss:,.0f}".replace("-", "−") if self.whole and math.isfinite(loss) else figure(loss)
-        )
+        if not self.whole or not math.isfinite(loss):
+            return figure(loss)
+        return f"{loss:,.0f}".replace("-", "−")
 
 
 SQUARED_LOSS = Measure(
