@@ -272,7 +272,7 @@ def test_standard_input_is_answered_row_by_row(data):
             "holds text such as 'ham', not numbers: if it holds classes,",
         ),
         (["mails.csv", *TASK, "-m", "auto"], 2, "needs a learner of classes, got Auto()"),
-        (["mails.csv", *TASK, *GD, "--classes", "ham"], 2, "only one class, 'ham': list all"),
+        (["mails.csv", *TASK, *GD, "--classes", "ham"], 2, "--classes ham: one class is too few"),
         (
             ["mails.csv", *TASK, *GD, "--classes", "ham,ham"],
             2,

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from onlinear._cli.arrow_numbers import floats
 from onlinear._cli.errors import DataError, UsageError
-from onlinear._cli.row_faults import Fault, Faults
+from onlinear._cli.row_faults import Fault, Faults, quoted
 from onlinear._cli.source import START, Place, Source, SourceBlock
 from onlinear._cli.target_classes import NO_CLASSES, Classes, classes_in, texts
 
@@ -112,7 +112,7 @@ class Columns:
         for row in np.flatnonzero(np.isnan(which.astype(float))):
             text = given[int(row)].as_py()
             missing = Fault("no value", name)
-            new = Fault(f"none of the {len(values)} categories", name, f"{text!r:.40}")
+            new = Fault(f"none of the {len(values)} categories", name, quoted(text, 40))
             faults.setdefault(int(row), missing if text is None else new)
         return np.asarray(which.astype(float)[:, None] == np.arange(len(values)), dtype=float)
 
@@ -139,12 +139,12 @@ def choose(
     one_hot: Iterable[str] = (),
     *,
     classify: bool = False,
-    classes: str | None = None,
+    classes: str | Iterable[str] | None = None,
 ) -> Columns:
     """Return which columns are target, features or dropped; refuse columns that cannot be used.
 
-    With ``classify``, the target holds classes: those listed in ``classes``, or else all that occur
-    in the source.
+    With ``classify``, the target holds classes: those in ``classes`` (as names, or in one text with
+    commas between), or else all that occur in the source.
     """
     table = source.first()
     drop, wanted = split(drop, table.column_names), dict(_wanted(one_hot, table.column_names))
@@ -208,6 +208,9 @@ def _refuse_unclear(table: pa.Table, inputs: list[str], target: str, *, classify
         )
     kind = _words(table[target].type)
     if kind != "numbers" and not (classify and kind == TEXT):
+        if classify:
+            allowed = "classes are text, true and false, or numbers"
+            raise UsageError(f"the target {target!r} holds {kind}, but {allowed}")
         shown = kind + _example(table[target], kind)
         hint = ": if it holds classes, use --task classify" if kind == TEXT else ""
         raise UsageError(f"the target {target!r} holds {shown}, not numbers{hint}")
@@ -238,7 +241,7 @@ def _option(option: str, names: list[str]) -> str:
 def _example(column: pa.ChunkedArray, words: str) -> str:
     """Return an example of a text column for an error message: " such as" and its first value."""
     given = (value.as_py() for value in column if value.is_valid)
-    return f" such as {next(given, '')!r:.30}" if words == TEXT else ""
+    return f" such as {quoted(next(given, ''), 30)}" if words == TEXT else ""
 
 
 def _few(column: pa.ChunkedArray) -> bool:

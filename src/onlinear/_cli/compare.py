@@ -53,10 +53,11 @@ def compare_learners(options: CompareOptions) -> None:
     """Replay a stream with several learners; print a table of losses and write an HTML page."""
     check_data(options.data, options.models, several=True)
     source, report = source_of(options), options.report
-    given = specs(options.models)
-    classify = classifies(options, given)
-    given = given or specs([CLASSIFIERS if classify else DEFAULT])
-    runners = [runner_of(spec, options.standardize) for spec in given]
+    runners = [runner_of(spec, options.standardize) for spec in specs(options.models)]
+    classify = classifies(options, [runner.model for runner in runners])
+    if not runners:
+        default = specs([CLASSIFIERS if classify else DEFAULT])
+        runners = [runner_of(spec, options.standardize) for spec in default]
     check_outputs([("the data", path) for path in source.paths], {"--report": report})
     columns = choose(
         source,

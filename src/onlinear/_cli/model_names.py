@@ -8,27 +8,41 @@ drift.
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from onlinear._cli.errors import UsageError
 from onlinear._learner.base import Learner
+from onlinear._learner.class_measures import classes_of
 from onlinear._learner.loading import load
 from onlinear._validation.words import with_article
 from onlinear.algorithms import LEARNERS
 from onlinear.losses import BUILT_IN, Loss
 from onlinear.scaling import Standardized
 
-__all__ = ["check_data", "is_state_file", "learner", "model", "named", "readings", "specs"]
+__all__ = [
+    "check_data",
+    "is_state_file",
+    "learner",
+    "model",
+    "named",
+    "readings",
+    "specs",
+    "words_of",
+]
 
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 KINDS = {name.lower(): kind for name, kind in LEARNERS.items()}
 LOSSES = {name.lower(): kind for name, kind in BUILT_IN.items()}
 HINTS = {
     "on_bad": "use --on-bad",
     "lags": "only onlinear compare gives past labels to learners other than auto",
+    "classes": "list the classes with the option --classes, as in --classes ham,spam",
 }
+OPTIONS = ("on_bad", "classes")  # parameters that are options of the command
 # parameters that the command, unlike the library, sets by default
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "laser": {"shrink": False},
@@ -52,7 +66,7 @@ def learner(
         hint = _near(name.lower(), KINDS) or f"there are {', '.join(sorted(KINDS))}"
         raise UsageError(f"--model {name}: no such learner; {hint}")
     given = dict(_param(param) for param in params)
-    names = [param for param in kind().get_params(deep=False) if param != "on_bad"]
+    names = [param for param in kind().get_params(deep=False) if param not in OPTIONS]
     for param in given:
         if param not in names:
             hint = HINTS.get(param) or _near(param, names) or f"it takes {', '.join(names)}"
@@ -94,6 +108,19 @@ def _near(name: str, names: Collection[str]) -> str:
 def named(model: Learner) -> str:
     """Return the class name of a learner, or of the inner learner if it is standardized."""
     return type(model.learner if isinstance(model, Standardized) else model).__name__
+
+
+def words_of(error: ValueError, model: Learner, *, classify: bool) -> str:
+    """Return why a learner refuses a row, by the name of the learner that the user chose.
+
+    ``classify`` says whether the labels are classes; if not, the message may have a hint.
+    """
+    words = str(error).removesuffix("; the model is unchanged")
+    if isinstance(model, Standardized):
+        words = words.replace(f"{type(model).__name__} needs", f"{named(model)} needs", 1)
+    if "needs labels" in words and not classify and classes_of(model._loss) is not None:
+        words += " (if the target holds classes, use --task classify)"
+    return words
 
 
 def is_state_file(name: str) -> bool:
@@ -161,10 +188,15 @@ def _param(text: str) -> tuple[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """Return the value of a parameter: a word such as true, JSON such as a number, or text."""
+    """Return the value of a parameter: a word such as true, a number, other JSON, or text.
+
+    Numbers may be written as JSON does not allow: .5, 5. and +5.
+    """
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     try:
+        if NUMBER.fullmatch(text):
+            return int(text) if text.lstrip("+-").isdecimal() else float(text)
         return json.loads(text)
     except (ValueError, RecursionError):
         return text

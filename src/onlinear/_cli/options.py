@@ -58,7 +58,7 @@ Tasked = Annotated[
     typer.Option(
         "--task",
         help="Predict a number, or classes (text, true and false, or numbers). Default: classify "
-        "if the learner is a classifier.",
+        "if the learner is a classifier, or with --classes.",
         show_default=False,
     ),
 ]
@@ -110,7 +110,7 @@ Models = Annotated[
         "-m",
         metavar="LIST",
         help="Learners, such as auto,laser:c=10,ridge:lags=2 (with the last two labels as columns);"
-        " default: a selection of ten.",
+        " default: a selection of ten, or of seven with --task classify.",
         show_default=False,
     ),
 ]

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-from onlinear._cli.row_faults import Fault, Faults
+from onlinear._cli.row_faults import Fault, Faults, quoted
 
 __all__ = ["CSV", "Lines", "Parsed", "Types"]
 
@@ -117,7 +117,7 @@ def _converted(
             result = text if pa.types.is_string(kind) else _number_or_bool(text, kind, decimal)
             if result is None or "\ufffd" in text:
                 rule = "no text in UTF-8" if pa.types.is_string(kind) else "no number"
-                faults.setdefault(row, Fault(rule, name, repr(text[:40])))
+                faults.setdefault(row, Fault(rule, name, quoted(text, 40)))
                 result = None
         found.append(result)
     return pa.array(found, kind)
@@ -169,13 +169,13 @@ class Lines:
         for row, line in enumerate(lines):
             record = _object(line)
             if record is None:
-                text = line[:40].decode(errors="replace")
-                faults[row] = Fault("no JSON object", value=repr(text))
+                text = quoted(line[:200].decode(errors="replace"), 40)
+                faults[row] = Fault("no JSON object", value=text)
             for name, kind in types.items():
                 value = None if record is None else record.get(name)
                 if value is not None and not _fits(value, kind):
                     rule = "no text" if pa.types.is_string(kind) else "no number"
-                    faults.setdefault(row, Fault(rule, name, f"{value!r:.40}"))
+                    faults.setdefault(row, Fault(rule, name, quoted(value, 40)))
                     value = None
                 if value is not None and pa.types.is_floating(kind):
                     value = float(value)

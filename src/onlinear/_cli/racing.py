@@ -1,12 +1,13 @@
 """A learner in ``onlinear compare``, optionally with the last labels as additional features."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from onlinear._cli.answers import Answers, ClassAnswers, NumberAnswers
 from onlinear._cli.errors import UsageError
-from onlinear._cli.model_names import KINDS, learner
+from onlinear._cli.model_names import KINDS, learner, words_of
 from onlinear._evaluation.report.running_sums import Sums, running
 from onlinear._learner.base import Learner
 from onlinear._learner.classifier import Classifier
@@ -52,8 +53,10 @@ class Runner:
     def name(self) -> str:
         """The learner's name in tables, marked "raw" if its features are not standardized."""
         inner = self.model.learner if isinstance(self.model, Standardized) else self.model
+        params = {name: _whole(v) for name, v in inner.get_params(deep=False).items()}
         if isinstance(inner, Classifier):  # all have the same classes, which may be many
-            inner = type(inner)(**{**inner.get_params(deep=False), "classes": None})
+            params["classes"] = None
+        inner = type(inner)(**params)
         lags = f", {self.lags} lag{'s' * (self.lags > 1)}" if self.lags else ""
         raw = "" if isinstance(self.model, Standardized | Auto) else ", raw"
         return f"{inner!r}{lags}{raw}"
@@ -75,7 +78,7 @@ class Runner:
             try:
                 predictions = self._predicted(X, y, names, first)
             except ValueError as error:
-                self.out = str(error).removesuffix("; the model is unchanged")
+                self.out = words_of(error, self.model, classify=classes)
             else:
                 return self._losses(predictions, y)
         return np.full((y.size, 1 + classes), np.nan)
@@ -124,6 +127,12 @@ def runner_of(spec: str, standardize: bool | None) -> Runner:
         params = [param for param in params if not param.startswith(LAGS)]
         lags = _count(spec, wanted[-1]) if wanted else 0
     return Runner(learner(name, params, standardize), lags)
+
+
+def _whole(value: Any) -> Any:
+    """Return 1000 for 1000.0, as a table shows it."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e16
+    return int(value) if whole else value
 
 
 def _count(spec: str, text: str) -> int:

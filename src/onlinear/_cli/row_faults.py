@@ -1,8 +1,25 @@
 """Bad rows: the reason why a row cannot be used."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Fault", "Faults"]
+__all__ = ["Fault", "Faults", "quoted"]
+
+
+def quoted(value: Any, most: int) -> str:
+    """Return a value as messages show it, in ``most`` characters; … marks where it is cut.
+
+    >>> quoted("ham and eggs", 20), quoted("ham and eggs", 10)
+    ("'ham and eggs'", "'ham and…'")
+    """
+    text = repr(value)
+    if len(text) <= most:
+        return text
+    if not isinstance(value, str):
+        return text[: most - 1] + "…"
+    end = most - 3
+    while len(repr(value[:end] + "…")) > most:
+        end -= 1
+    return repr(value[:end] + "…")
 
 
 class Fault(NamedTuple):

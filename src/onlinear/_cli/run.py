@@ -9,6 +9,7 @@ import numpy as np
 from onlinear._cli.answers import Answers
 from onlinear._cli.columns import Columns, LabelledRows, read
 from onlinear._cli.errors import DataError
+from onlinear._cli.model_names import named, words_of
 from onlinear._cli.moved_weights import WeightSamples
 from onlinear._cli.predictions_file import Output
 from onlinear._cli.read_ahead import ahead
@@ -136,7 +137,8 @@ class StreamRun:
             run = self._predicted(rows, piece, first.number, learns)
         except ValueError as error:
             if size == 1:
-                raise DataError(str(error).removesuffix("; the model is unchanged")) from None
+                classify = bool(self.columns.classes.names)
+                raise DataError(words_of(error, self.model, classify=classify)) from None
             middle = piece.start + size // 2
             self._piece(block, rows, slice(piece.start, middle), learns)
             self._piece(block, rows, slice(middle, piece.stop), learns)
@@ -156,7 +158,7 @@ class StreamRun:
     @property
     def _strange(self) -> Fault:
         """The reason for skipping a complete row that this learner does not accept."""
-        return Fault(f"values {type(self.model).__name__} does not take")
+        return Fault(f"values {named(self.model)} does not take")
 
     def _predicted(
         self, rows: LabelledRows, piece: slice, first: int, learns: bool

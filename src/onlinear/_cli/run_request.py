@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from onlinear._cli.answers import ClassAnswers, answers_of
 from onlinear._cli.class_figures import ClassFigures, figures_for
@@ -63,8 +62,8 @@ def prepared(options: RunOptions) -> StreamRun:
             options.target,
             options.drop,
             options.one_hot,
-            classify=classifies(options, [name]),
-            classes=options.classes or _listed(classes_known(learner)),
+            classify=classifies(options, [learner]),
+            classes=options.classes or list(map(str, classes_known(learner))),
         )
         take_classes(learner, columns.classes)
         _check_names(learner, columns)
@@ -163,11 +162,6 @@ def _shown(value: str | list[str] | None) -> str:
     return value or "nothing"
 
 
-def _listed(classes: list[Any]) -> str | None:
-    """Return the classes of a model as a user writes them; None if the model knows none."""
-    return ",".join(map(str, classes)) or None
-
-
 def _check_names(learner: Learner, columns: Columns) -> None:
     """Refuse a model trained on other columns; otherwise name a trained model's columns."""
     if learner._state is None:
@@ -196,7 +190,10 @@ def _telling(
     if options.report is None:
         return Plain(learner, columns.names, samples)
     if learner._outputs() > 1:
-        raise UsageError("--report needs a target of numbers or of two classes")
+        raise UsageError(
+            "--report needs a target of numbers or of two classes (onlinear compare makes a page "
+            "for more)"
+        )
     if kept is None:
         if learner._state is not None:
             raise UsageError("--report needs a run from its first row, not a trained model")

@@ -4,6 +4,8 @@ A class is known by its name as text. The names of numbers have no superfluous d
 1.0 are the class "1". The Boolean values are the classes "false" and "true".
 """
 
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from shlex import quote
 from typing import NamedTuple
@@ -13,7 +15,7 @@ import pyarrow as pa
 
 from onlinear._cli.arrow_numbers import floats
 from onlinear._cli.errors import DataError, UsageError
-from onlinear._cli.row_faults import Fault, Faults
+from onlinear._cli.row_faults import Fault, Faults, quoted
 from onlinear._cli.source import Source
 
 __all__ = ["NO_CLASSES", "Classes", "classes_in", "texts"]
@@ -67,7 +69,7 @@ class Classes(NamedTuple):
                 found[values == _value(name)] = k
         for row in np.flatnonzero(np.isnan(found) & ~missing).tolist():
             rule = f"none of the classes {', '.join(self.names)} (--classes lists them)"
-            label = repr(labels[row].as_py()) if self.text else _name(float(values[row]))
+            label = quoted(labels[row].as_py(), 60) if self.text else _name(float(values[row]))
             faults.setdefault(row, Fault(rule, target, label))
         return np.asarray(found)
 
@@ -82,12 +84,16 @@ def texts(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()
 
 
-def classes_in(source: Source, target: str, kind: pa.DataType, given: str | None) -> Classes:
-    """Return the classes that the user gives, or else those that occur in the source, sorted.
+def classes_in(
+    source: Source, target: str, kind: pa.DataType, asked: str | Iterable[str] | None
+) -> Classes:
+    """Return the classes that are given, or else those that occur in the source, sorted.
 
-    ``kind`` is the type that the target seems to have.
+    ``kind`` is the type that the target seems to have. ``asked`` has the given classes, as names or
+    in one text with commas between.
     """
-    listed = [] if given is None else given.split(",")
+    listed = asked.split(",") if isinstance(asked, str) else list(asked or ())
+    given = ",".join(listed)
     is_text = not (pa.types.is_boolean(kind) or _is_number(kind))
     if pa.types.is_boolean(kind):
         listed = [name.lower() for name in listed]
@@ -100,6 +106,8 @@ def classes_in(source: Source, target: str, kind: pa.DataType, given: str | None
     names = tuple(listed) if listed else _found(source, target, kind, is_text)
     if len(set(names)) < len(names) or "" in names:
         raise UsageError(f"--classes {given}: each class must have a name of its own")
+    if len(names) < 2 and given:
+        raise UsageError(f"--classes {given}: one class is too few, list all that may come")
     if len(names) < 2:
         only = f"only one class, {names[0]!r}" if names else "no class"
         raise UsageError(f"the target {target!r} has {only}: list all that may come, --classes a,b")
@@ -115,22 +123,46 @@ def _found(source: Source, target: str, kind: pa.DataType, is_text: bool) -> tup
             f"the classes of {target!r} cannot be known before standard input ends: list them, "
             "--classes a,b"
         )
-    found: set[str] = set()
+    found = Counter[str]()
     for block in source.blocks({target: pa.string() if is_text else pa.float64()}):
-        found.update(_names(block.table[target], is_text))
+        for name, rows in _counts(block.table[target], is_text):
+            found[name] += rows
         if len(found) > MOST:
             raise DataError(
                 f"the target {target!r} has more than {MOST} classes: if it is a number to "
                 f"predict, leave out --task classify; if not, list them, --classes {quote('a,b')}"
             )
+    if is_text:
+        _warn_of_similar(target, found)
     return tuple(sorted(found) if is_text else sorted(found, key=_value))
 
 
-def _names(column: pa.ChunkedArray, is_text: bool) -> Iterable[str]:
+def _counts(column: pa.ChunkedArray, is_text: bool) -> Iterable[tuple[str, int]]:
+    """Return the names of the classes in a column, each with its number of rows."""
     if is_text:
-        return [text for text in texts(column).unique().to_pylist() if text is not None]
+        pairs = texts(column).value_counts().to_pylist()
+        return [(pair["values"], pair["counts"]) for pair in pairs if pair["values"] is not None]
     values = floats(column)
-    return map(_name, np.unique(values[np.isfinite(values)]).tolist())
+    found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    return zip(map(_name, found.tolist()), counts.tolist(), strict=True)
+
+
+def _warn_of_similar(target: str, found: Counter[str]) -> None:
+    """Print one line of warning if classes differ only by spaces or by upper and lower case."""
+    alike = defaultdict[str, list[str]](list)
+    for name in sorted(found):
+        alike["".join(name.split()).casefold()].append(name)
+    listed = [
+        " and ".join(f"{quoted(name, 40)} ({found[name]:,} rows)" for name in names)
+        for names in alike.values()
+        if len(names) > 1
+    ]
+    if listed:
+        print(
+            f"onlinear: warning: the target {target!r} has classes that differ only by spaces or "
+            f"upper case: {'; '.join(listed)}",
+            file=sys.stderr,
+        )
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -49,6 +49,13 @@ class Measure(NamedTuple):
     loss: str
     column: str
     figures: tuple[tuple[str, Callable[[float, "Contest"], float]], ...]
+    whole: bool = False  # whether losses are counts, which a table shows without rounding
+
+    def shown(self, loss: float) -> str:
+        """Return a total loss as a table shows it."""
+        if not self.whole or not math.isfinite(loss):
+            return figure(loss)
+        return f"{loss:,.0f}".replace("-", "−")
 
 
 SQUARED_LOSS = Measure(
@@ -60,6 +67,7 @@ MISTAKES = Measure(
     "mistakes",
     "mistakes",
     (("accuracy", lambda loss, contest: 1.0 - share(loss, float(contest.rows[-1]))),),
+    whole=True,
 )
 LOG_LOSS = Measure(
     "log loss",
@@ -139,13 +147,13 @@ def standings(contest: Contest) -> Table:
     rows = []
     for entry in _ranked(contest):
         loss = float(entry.loss[-1])
-        cells = [entry.name, figure(loss), *_figures(contest, loss)]
-        cells += [_signed(loss - end) for end in ends.values()]
+        cells = [entry.name, measure.shown(loss), *_figures(contest, loss)]
+        cells += [_signed(measure, loss - end) for end in ends.values()]
         cells += [figure(entry.ceiling)] * bounded + [entry.note] * noted
         rows.append(cells)
     blank = [""] * (len(ends) + bounded + noted)
     for name, end in ends.items():
-        rows.append([f"{name}, in hindsight", figure(end), *_figures(contest, end), *blank])
+        rows.append([f"{name}, in hindsight", measure.shown(end), *_figures(contest, end), *blank])
     columns += ["ceiling"] * bounded + ["note"] * noted
     return Table(contest.title, columns, rows, contest.words)
 
@@ -154,8 +162,8 @@ def _figures(contest: Contest, loss: float) -> list[str]:
     return [figure(derive(loss, contest)) for _, derive in contest.measure.figures]
 
 
-def _signed(value: float) -> str:
-    return f"+{figure(value)}" if value > 0 else figure(value)
+def _signed(measure: Measure, value: float) -> str:
+    return f"+{measure.shown(value)}" if value > 0 else measure.shown(value)
 
 
 def _line(contest: Contest, entry: Entry, rows: np.ndarray, values: np.ndarray) -> dict[str, Any]:
