@@ -65,6 +65,18 @@ def test_twenty_thousand_zero_rows_do_not_wind_up(name):
     assert run.losses[100:].mean() < 0.5 * unlearnt.losses[100:].mean()
 
 
+@pytest.mark.parametrize("forgetting", [0.1, 0.01, 1e-9])
+@pytest.mark.parametrize("kind", [ol.RLS, lambda **more: ol.CRRLS(reset_every=1000, **more)])
+def test_fast_forgetting_does_not_wind_up_a_column_that_has_ended(kind, forgetting):
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    X[:, 1] = 0.0
+    X[0] = 1.0
+    model = kind(forgetting=forgetting)
+    run = ol.replay(model, X, 2.0 * X[:, 0])
+    assert np.abs(run.predictions[100:] - 2.0 * X[100:, 0]).max() < 1e-6
+    assert model.n_skipped_ == 0
+
+
 def test_the_guard_against_wind_up_changes_nothing_while_every_direction_is_excited():
     """RLS against weighted least squares, in units from 1e-6 to 1e6, with rare dummies."""
     rng = np.random.default_rng(0)

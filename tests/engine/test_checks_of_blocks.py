@@ -74,13 +74,25 @@ def test_a_table_with_extreme_rows_gives_the_bits_of_single_rounds(case, family)
 
 
 @pytest.mark.parametrize("d", [1, 2])
-def test_a_reset_within_a_block_hides_no_overflow(d):
-    """Σ grows beyond 1e300 in 14 rounds, and is reset after 15."""
+def test_a_column_that_is_forgotten_fast_does_not_overflow_before_a_reset(d):
+    """Without the guard, Σ would grow beyond 1e300 in 14 rounds; it is reset after 15."""
     model = ol.CRRLS(forgetting=10.0 ** (-304 / 14) / 4, reset_every=15, on_bad="skip")
     X, y = np.zeros((32, d)), np.zeros(32)
     X[:, 1:] = 1.0
     single, together = ol.CRRLS(**model.get_params()), ol.CRRLS(**model.get_params())
     row_by_row(single, X, y)
     ol.replay(together, X, y, engine="rank-one")
-    assert single.n_skipped_ > 0
+    assert single.n_skipped_ == 0
     assert state(together) == state(single)
+
+
+def test_a_weight_that_overflows_between_two_checks_is_refused_in_tables_too():
+    """A prediction cut to Y does not show it, and the next row shrinks the weight again."""
+    settings = {"eta": 3.475e-41, "Y": 1e40, "X": 1000.0, "on_bad": "skip"}
+    X, y = np.full((9, 1), 1000.0), np.array([1e40, 1e40, 0.0] * 3)
+    one, table = ol.EGU(**settings), ol.EGU(**settings)
+    for x, label in zip(X, y, strict=True):
+        one.learn_one(x, label)
+    ol.replay(table, X, y)
+    assert one.n_skipped_ == table.n_skipped_ > 0
+    assert one._record.tobytes() == table._record.tobytes()

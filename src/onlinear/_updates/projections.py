@@ -46,6 +46,8 @@ __all__ = [
 EUCLIDEAN, P_NORM, SHARES, POSITIVE = range(4)
 LARGEST_EXPONENT = 709.0  # e^709 fits in a float
 CLOSE = 4e-16  # relative change of λ at which the search for it ends
+MOST_STEPS = 400  # of the search; some 80 were the most seen
+LEAST = 1e-300  # the search for λ takes a smaller one for this on a logarithmic scale
 
 
 def given(w):
@@ -287,23 +289,31 @@ def _on_half_space(geometry, p, a, c, equal, theta):
 def _multiplier(geometry, p, theta, a, c, sign):
     """Return λ ≥ 0 with sign·aᵀw = sign·c for the weights w of θ − sign·λ·a.
 
-    sign·aᵀw falls with λ. Newton's method finds λ; where a step leaves the interval in which λ is,
-    the interval is halved instead or, while it is unbounded, λ is doubled.
+    sign·aᵀw falls with λ. Newton's method finds λ, if its step stays inside the interval in which λ
+    is, and is at most half as long as the step before the last; otherwise the interval is halved,
+    on a logarithmic scale where it is long, or doubled while it is unbounded.
     """
     low, high, lam = 0.0, math.inf, 0.0
-    for _ in range(200):
+    last = before = math.inf
+    for _ in range(MOST_STEPS):
         value, slope = _tilted(geometry, p, theta, a, sign * lam)
         excess = sign * (value - c)
-        if excess > 0.0:
-            low = lam
-        else:
+        if excess == 0.0:
+            break
+        if excess < 0.0:
             high = lam
+        else:
+            low = lam
         following = lam + excess / slope if slope > 0.0 else math.nan
-        if not low < following < high:
-            if excess == 0.0:
-                break
-            following = 0.5 * (low + high) if high < math.inf else max(2.0 * lam, 1.0)
-        if abs(following - lam) <= CLOSE * following:
+        if not (low < following < high and abs(following - lam) <= 0.5 * before):
+            if high == math.inf:
+                following = max(2.0 * lam, 1.0)
+            elif high > 4.0 * low:
+                following = math.sqrt(max(low, LEAST)) * math.sqrt(high)
+            else:
+                following = low + 0.5 * (high - low)
+        before, last = last, abs(following - lam)
+        if last <= CLOSE * following:
             break
         lam = following
     return lam

@@ -85,15 +85,17 @@ def learn_and_fade(state, r, x, e, chi, work):
 
 
 @short
-def confirm(state, b, i, v):
+def confirm(state, r, b, i, v):
     """If Σ_ii is too large, update Σ as if w_i had been measured, and found at its present value.
 
-    Return the precision k = 3/Σ_ii of the measurement, or 0 if there is none; v is scratch.
+    Return the precision k of the measurement, which is 3/Σ_ii if r ≥ ¼, or 0 if there is none; v is
+    scratch.
     """
     _, _, S, peak = state
-    if S[i, i] > _limit(peak[i], b):  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
-        k = 3.0 / S[i, i]
-        scale(math.sqrt(0.75 / S[i, i]), S[i], v)
+    if S[i, i] > _limit(peak[i], b):  # Σ ← Σ − (1 − s)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← sΣ_ii
+        s = 0.25 * min(r / 0.25, 1.0)  # at most r: Σ has just grown by the factor 1/r
+        k = (1.0 / s - 1.0) / S[i, i]
+        scale(math.sqrt((1.0 - s) / S[i, i]), S[i], v)
         subtract_square(v, S)
         return k
     return 0.0
@@ -106,7 +108,7 @@ def forget(state, r, b, x, e, chi, work):
     if rule != FINE:
         return rule
     for i in range(x.size):
-        confirm(state, b, i, work[0])
+        confirm(state, r, b, i, work[0])
     return FINE
 
 

@@ -84,7 +84,7 @@ def bound(state, params, x, y, work):
     if rule != FINE:
         return lose(tally, notes, rule, chi)
     for i in range(x.size):
-        if confirm(learner, b, i, work[0]) > 0.0 and tally.size > GUARDED:
+        if confirm(learner, r, b, i, work[0]) > 0.0 and tally.size > GUARDED:
             tally[GUARDED] += 1.0
     chi /= r
     left = chi / (1.0 + chi)  # what xᵀΣx is after this row, but for rounding
@@ -139,7 +139,7 @@ def cost(state, params, x, y, work):
             scale(r, A[i], A[i])
         add_square(x, A)
     for i in range(d):
-        k = confirm(learner, b, i, rows[0])
+        k = confirm(learner, r, b, i, rows[0])
         if k > 0.0:
             total[0] += k * (u[i] - w[i]) * (u[i] - w[i])
             if A.size > 0:
