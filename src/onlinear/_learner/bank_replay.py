@@ -156,7 +156,7 @@ class BankReplay:
         found = {name: np.asarray(getattr(self, name)) for name in MEASURES}
         found |= dict(zip(OF_ERROR, self.error_quartiles.T, strict=True))
         others = self._each(lambda run: run._of_loss())
-        common = [name for name in others[0] if all(name in each for each in others)]
+        common = [name for name in (others or [{}])[0] if all(name in each for each in others)]
         return found | {name: np.array([each[name] for each in others]) for name in common}
 
     def __repr__(self) -> str:
