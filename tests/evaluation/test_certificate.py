@@ -124,10 +124,8 @@ UNLIMITED = {"eta": 1e-4, "loss": ol.losses.Poisson()}
 def test_poisson_has_a_bound_only_with_a_limit_and_says_so(model, u):
     X, y = stream(50)
     model = type(model)(**model.get_params())
-    assert (
-        "only with a radius, or in a bounded set"
-        in ol.Certified(type(model)(**model.get_params())).failed
-    )
+    watched = ol.Certified(type(model)(**model.get_params()))
+    assert "only with a radius, or in a bounded set" in watched.failed
     proof = ol.certificate(model, X, np.abs(y), comparator=u)
     assert proof.failed.startswith(f"no bound is known for {type(model).__name__} with Poisson()")
     assert proof.failed.endswith("needs a largest activation a")
