@@ -194,17 +194,20 @@ class Constrained(FirstOrder):
             try:
                 value, rule = one(state, numbers, zeros, self._any_label, self._work, True, 0)
             except Exception as error:
-                raise self._not_compiled(error) from error
+                refusal = self._not_compiled(error)
+                if refusal is None:
+                    raise
+                raise refusal from error
             if rule != FINE:
                 raise self._why(Outcome(0, rule, value), zeros, in_table=False)
             self._state.t[0] = 0.0
             self._check_common_point()
 
-    def _not_compiled(self, error: Exception) -> Exception:
-        """Return the error to raise for one of the first step, which is compiled when it begins."""
+    def _not_compiled(self, error: Exception) -> ValueError | None:
+        """Return the error to raise if Numba's is the custom set's; the first step compiles it."""
         numba = type(error).__module__.startswith("numba.")  # without importing Numba
         if not numba or self._custom() is None:
-            return error
+            return None
         custom = next(each for each in self._members() if isinstance(each, Custom))
         return ValueError(
             f"{custom!r} does not compile: {reason(error)}; a projection changes w in place, see "

@@ -33,9 +33,10 @@ class FirstOrder(Learner):
         try:
             return super()._labels(y, rows)
         except ValueError as error:
+            if classes_of(self._loss) is None:
+                raise
             values = np.asarray(y, dtype=object).ravel().tolist()
-            text = any(isinstance(value, (str, bytes)) for value in values)
-            if not text or classes_of(self._loss) is None:
+            if not any(isinstance(value, (str, bytes)) for value in values):
                 raise
             raise ValueError(
                 f"{error} (LogisticLASER and AROW take classes of any type as labels)"
