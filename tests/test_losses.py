@@ -271,6 +271,38 @@ def test_rates_are_refused_where_there_is_no_bound():
         ol.GD.from_horizon(T=10, X=1.0, radius=1.0, loss=losses.Square())
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda loss: ol.GD.from_range(X=2.0, loss=loss),
+        lambda loss: ol.PNorm.from_range(X=2.0, p=3.0, loss=loss),
+        lambda loss: ol.EG.from_range(X=2.0, loss=loss),
+        lambda loss: ol.EG.from_drift(T=9, V=1.0, X=2.0, n=3, loss=loss),
+        lambda loss: ol.EGPM.from_range(X=2.0, loss=loss),
+        lambda loss: ol.EGPM.from_drift(T=9, V=1.0, X=2.0, n=3, loss=loss),
+        lambda loss: ol.GD.from_loss(X=2.0, radius=1.0, K=1.0, loss=loss),
+        lambda loss: ol.EG.from_loss(X=2.0, K=1.0, n=3, loss=loss),
+        lambda loss: ol.GD.from_horizon(T=9, X=2.0, radius=1.0, loss=loss),
+        lambda loss: ol.EGPM.from_horizon(T=9, X=2.0, n=3, loss=loss),
+    ],
+)
+@pytest.mark.parametrize("loss", [losses.Logistic, "logistic"])
+def test_rates_need_a_loss_too(make, loss):
+    with pytest.raises(
+        ValueError, match=r"needs a loss such as onlinear\.losses\.Logistic\(\), got"
+    ):
+        make(loss)
+
+
+def test_text_as_labels_names_the_learners_of_classes():
+    X, y = np.eye(2), np.array(["ham", "spam"])
+    for labels in (y, y.astype(object), y.tolist()):
+        with pytest.raises(ValueError, match=r"numbers first.*LogisticLASER and AROW take classes"):
+            ol.GD(loss=losses.Logistic()).fit(X, labels)
+        with pytest.raises(ValueError, match=r"numbers first$"):
+            ol.GD(loss=losses.Absolute()).fit(X, labels)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_learner_with_a_loss_is_saved_and_loaded(name, tmp_path):
     model = ol.GD(eta=0.1, radius=1.0, loss=LOSSES[name])

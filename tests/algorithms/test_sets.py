@@ -27,6 +27,7 @@ from onlinear.sets import (
     L1Ball,
     Simplex,
     _combined,
+    register,
 )
 
 CONSTRAINED = {name: case for name, case in WITH_SET.items() if "within" in case[1]}
@@ -365,6 +366,57 @@ def test_the_support_function_allows_weights_that_change():
     assert_allclose(moving.ceiling, box.ceiling, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (
+            ol.GD(within=Box(low=0.0)),
+            "since the set Box(low=0.0, high=inf) is not bounded: add a radius",
+        ),
+        (
+            ol.GD(within=Intersection(Ball(3.0), Box(low=0.0))),
+            "since the last set, Box(low=0.0, high=inf), is not bounded: add a radius",
+        ),
+        (ol.PNorm(within=HalfSpace([1.0, 1.0, 1.0], 9.0)), "is not a ball: add a radius"),
+        (ol.EG(X=9.0, within=Capped(0.9)), "has no least weight above 0: add an alpha"),
+        (ol.EGU(X=9.0, Y=9.0, within=Box(low=0.0)), "has no least weight above 0: add an alpha"),
+        (ol.GD(within=below), "has no function support: give it one"),
+    ],
+    ids=repr,
+)
+def test_weights_that_change_in_a_set_without_a_limit_are_refused_with_the_reason(model, words):
+    X, y = stream(20, d=3)
+    u = np.full((20, 3), [0.5, 0.3, 0.2])
+    u[7:] = [0.4, 0.4, 0.2]
+    proof = ol.certificate(model, np.abs(X), np.abs(y), comparator=u)
+    assert proof.failed_from == 7
+    assert proof.failed.startswith("the bound holds against weights that stay the same, since the ")
+    assert words in proof.failed
+    assert proof.failed.endswith("; row 7 has another u, [0.4 0.4 0.2]")
+    u[5] = [30.0, 9.0, -9.0]
+    outside = ol.certificate(type(model)(**model.get_params()), np.abs(X), np.abs(y), comparator=u)
+    assert outside.failed_from == 5
+    assert outside.failed.endswith("; row 5 has u = [30.  9. -9.]")
+
+
+@extend.kernel
+def clipped_copy(w):
+    return np.minimum(w, 0.5)
+
+
+@pytest.mark.parametrize("learner", [ol.GD, ol.EG])
+def test_a_projection_that_does_not_compile_is_refused_in_one_line(learner):
+    model = learner(within=Custom(clipped_copy))
+    words = (
+        r"^Custom\(clipped_copy\) does not compile: [^\n]+; a projection changes w in place, see"
+    )
+    with pytest.raises(ValueError, match=words) as refused:
+        model.learn_one([0.5, 0.25], 1.0)
+    assert "\n" not in str(refused.value)
+    assert "Failed in nopython" not in str(refused.value)
+    assert type(refused.value.__cause__).__name__ == "TypingError"
+
+
 def test_a_custom_projection_that_is_not_finite_changes_nothing():
     model = ol.GD(eta=0.3)
     model.learn_one([0.5, 0.25], 1.0)
@@ -384,6 +436,11 @@ def test_custom_sets_are_saved_if_they_are_registered(tmp_path):
     assert ol.load(tmp_path / "model.onl").within is below
     with pytest.raises(ValueError, match=r"onlinear\.sets\.register"):
         ol.GD(within=Custom(shrunk)).save(tmp_path / "other.onl")
+
+
+def test_only_custom_sets_are_registered():
+    with pytest.raises(ValueError, match=r"needs a Custom set \(.*\), got Box\(low=-inf"):
+        register(Box())
 
 
 # --- parameters ---------------------------------------------------------------------------------

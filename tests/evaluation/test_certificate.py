@@ -9,6 +9,7 @@ import pytest
 from table import CASES, IDS, make, same_bits, state, stream, stream_of
 
 import onlinear as ol
+from onlinear.sets import Ball, Box, HalfSpace, Intersection
 
 FIGURES = ("loss", "comparator", "ceiling", "bound", "slack", "holds")
 
@@ -103,6 +104,53 @@ def test_a_learner_without_a_theorem_has_its_regret_and_says_so(model, words):
     watched = ol.Certified(type(model)(**model.get_params()))
     assert "no bound" in watched.failed
     assert math.isnan(watched.ceiling)
+
+
+UNLIMITED = {"eta": 1e-4, "loss": ol.losses.Poisson()}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ol.GD(**UNLIMITED),
+        ol.PNorm(**UNLIMITED),
+        ol.GD(**UNLIMITED, within=Box(low=0.0)),
+        ol.GD(**UNLIMITED, within=Intersection(Ball(1.0), Box(low=0.0))),
+        ol.GD(**UNLIMITED, within=HalfSpace(np.ones(5))),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("u", [None, np.full(5, -0.1)], ids=["in hindsight", "given"])
+def test_poisson_has_a_bound_only_with_a_limit_and_says_so(model, u):
+    X, y = stream(50)
+    model = type(model)(**model.get_params())
+    watched = ol.Certified(type(model)(**model.get_params()))
+    assert "only with a radius, or in a bounded set" in watched.failed
+    proof = ol.certificate(model, X, np.abs(y), comparator=u)
+    assert proof.failed.startswith(f"no bound is known for {type(model).__name__} with Poisson()")
+    assert proof.failed.endswith("needs a largest activation a")
+    assert proof.failed_from == 0
+    assert np.isnan(proof.ceiling).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "sign"),
+    [
+        (ol.GD(**UNLIMITED, radius=1.0), None),
+        (ol.PNorm(**UNLIMITED, radius=1.0), None),
+        (ol.GD(**UNLIMITED, radius=1.0, within=Box(low=0.0)), None),
+        (ol.GD(**UNLIMITED, within=Box(-1.0, 1.0)), None),
+        (ol.GD(**UNLIMITED, within=Intersection(Box(low=0.0), Ball(1.0))), None),
+        (ol.GD(**UNLIMITED, within=Box(high=0.0)), "rows ≥ 0"),  # activations are at most 0
+        (ol.EG(**UNLIMITED, X=10.0, within=HalfSpace([1.0, -1.0, 0.0, 0.0, 0.0])), None),
+    ],
+    ids=repr,
+)
+def test_poisson_has_a_bound_with_a_limit(model, sign):
+    X, y = stream(50)
+    proof = ol.certificate(model, X if sign is None else np.abs(X), np.abs(y))
+    assert proof.failed is None
+    assert proof.holds.all()
 
 
 @pytest.mark.parametrize(

@@ -184,3 +184,12 @@ def test_the_report_names_the_classes(classes, rows, tmp_path):
     plain = free.page().html()
     assert "how often the label was 1 among" in plain
     assert "In the chart" not in plain
+
+
+@pytest.mark.parametrize("kind", [ol.LogisticLASER, ol.AROW])
+@pytest.mark.parametrize("classes", [None, ("a", "b", "c")], ids=["found", "listed"])
+def test_a_report_of_three_classes_is_refused_in_words(kind, classes, tmp_path):
+    X, y = np.eye(3)[[0, 1, 2, 0]], np.array(["a", "b", "c", "a"])
+    with pytest.raises(ValueError, match="a report needs a learner whose prediction is one number"):
+        ol.report(kind(classes=classes), X, y, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())

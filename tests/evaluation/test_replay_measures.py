@@ -122,6 +122,38 @@ def test_all_measures_are_one_table():
         assert_array_equal(values, [bank[:, k].measures[name] for k in range(3)])
 
 
+def test_measures_include_those_of_the_loss():
+    shares, y = [0.2, 0.7, 0.6], [0.0, 1.0, 0.0]
+    plain = list(ol.Replay(shares, y).measures)
+    found = ol.Replay(shares, y, loss=losses.Logistic()).measures
+    wanted = -np.log([0.8, 0.7, 0.4]).mean()
+    assert list(found) == [*plain, "accuracy", "log_loss", "loss"]
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert found["log_loss"] == found["loss"] == pytest.approx(wanted)
+    soft = ol.Replay(shares, [0.0, 0.5, 0.0], loss=losses.Logistic())  # labels are no classes
+    assert list(soft.measures) == [*plain, "loss"]
+    margins = ol.Replay([2.0, 0.5], [1.0, -1.0], loss=losses.Hinge()).measures
+    assert list(margins) == [*plain, "accuracy", "loss"]
+    assert (margins["accuracy"], margins["loss"]) == (0.5, 0.75)
+    high = ol.Replay([1.0, 1.0], [2.0, 0.0], loss=losses.Quantile(0.9)).measures
+    assert list(high) == [*plain, "loss"]
+    assert high["loss"] == pytest.approx(0.5)  # (0.9 + 0.1)/2
+    kinds = losses.Logistic(), losses.Quantile(0.9)
+    two = np.column_stack([shares, shares])
+    bank = ol.BankReplay(two, np.array(y), np.zeros((3, 2), dtype=bool), loss=kinds)
+    assert list(bank.measures) == [*plain, "loss"]
+    assert bank.measures["loss"][0] == found["loss"]
+    assert list(bank[:, :1].measures) == list(found)
+    assert list(bank[:, []].measures) == plain
+
+
+def test_what_is_no_number_or_no_loss_is_refused_in_words():
+    with pytest.raises(ValueError, match=r"Replay needs labels that are numbers.*got labels=\['a'"):
+        ol.Replay([0.2, 0.7], ["a", "b"])
+    with pytest.raises(ValueError, match=r"Replay needs a loss such as .*got loss='logistic'"):
+        ol.Replay([0.2, 0.7], [0, 1], loss="logistic")
+
+
 def test_a_replay_may_be_made_of_any_predictions():
     run = ol.Replay([1, 2, 4], [1, 3, 5])
     assert_array_equal(run.losses, [0, 1, 1])
@@ -142,6 +174,8 @@ def test_a_replay_of_classes_has_a_column_for_each_class():
     run = ol.ClassReplay(shares, [0, 1, np.nan, 1], NONE, classes, True)
     assert run.accuracy == pytest.approx(2 / 3)
     assert run.log_loss == pytest.approx(-np.log([0.5, 0.8, 0.2]).mean())
+    assert run.measures == {"accuracy": run.accuracy, "log_loss": run.log_loss}
+    assert list(ol.ClassReplay(shares, [0, 1, 2, 1], NONE, classes, False).measures) == ["accuracy"]
     assert len(run) == 4
     table = np.array(shares)
     for wrong in (table[:, :2], table[:3], table[:, 0], table[None], np.ones((4, 4)), 1.0):

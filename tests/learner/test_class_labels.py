@@ -137,6 +137,24 @@ def test_classes_that_cannot_be_are_refused_in_words_and_change_nothing(kind, cl
     assert vars(model) == vars(kind())
 
 
+@every_kind
+@pytest.mark.parametrize("classes", [{"a", "b"}, frozenset("ab"), {"a": 0, "b": 1}], ids=repr)
+def test_classes_without_an_order_are_refused(kind, classes):
+    with pytest.raises(ValueError, match="needs classes in an order: a list or tuple such as"):
+        kind(classes=classes).learn_one(X[0], "a")
+    with pytest.raises(ValueError, match="needs classes in an order"):
+        kind().partial_fit(X, objects("a", "b"), classes=classes)
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("label", "said"), [(1, "number, 1,"), (0.5, r"number, 0\.5,"), (True, "boolean, True,")]
+)
+def test_labels_of_mixed_types_are_called_so(kind, label, said):
+    with pytest.raises(ValueError, match=f"needs labels of one type, got a {said} and text, 'b'"):
+        kind().fit(X, objects(label, "b"))
+
+
 # --- classes that change --------------------------------------------------------------------------
 
 

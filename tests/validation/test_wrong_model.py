@@ -47,6 +47,12 @@ def test_a_pipeline_is_refused_with_what_works_instead(name):
         NEEDS_A_LEARNER[name](pipeline)
 
 
+def test_a_certificate_of_a_filter_says_where_its_bound_is():
+    words = r"got a LaserFilter; the bounds of filters are in docs/guarantees\.md, section Filters$"
+    with pytest.raises(TypeError, match=words):
+        ol.certificate(ol.LaserFilter(), X, np.sign(Y))
+
+
 def test_a_class_of_another_kind_is_named_too():
     with pytest.raises(TypeError, match=r"got the class Ridge: write Ridge\(\)"):
         ol.merge([ol.Ridge, ol.Ridge])

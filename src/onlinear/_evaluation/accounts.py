@@ -20,6 +20,7 @@ from onlinear._learner.bounds.guarantee import (
     FACTOR,
     LOSSES,
     LOST,
+    MOVES,
     ROWS,
     Guarantee,
     Path,
@@ -131,12 +132,15 @@ class Accounts:
             words = guarantee.given, "loss of the given u"
             comparator = path.loss
             ceiling, outside = guarantee.price(path, tallies)
-            astray = int(np.flatnonzero(learnt)[np.argmax(outside)]) if outside.any() else None
+            fault = int(np.argmax(outside != 0))  # the first
+            astray = int(np.flatnonzero(learnt)[fault]) if outside.any() else None
             if astray is not None and (ended is None or astray < ended):
                 ended = astray
-                name, u = path.described(int(np.argmax(outside)))
-                offends = f"row {ended} has {name} = {_short(u)}"
-                failed = f"the bound holds against {guarantee.paths}; {offends}"
+                name, u = path.described(fault)
+                allowed, offends = guarantee.paths, f"{name} = {_short(u)}"
+                if outside.flat[fault] == MOVES:
+                    allowed, offends = guarantee.still, f"another u, {_short(u)}"
+                failed = f"the bound holds against {allowed}; row {ended} has {offends}"
         if not learnt.all():  # a skipped row does not change the figures
             since = np.cumsum(learnt)
             comparator = np.concatenate([before[:1], comparator])[since]

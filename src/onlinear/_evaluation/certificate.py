@@ -125,7 +125,9 @@ def reason(guarantee: Guarantee, notes: np.ndarray, row: int) -> str | None:
     """Return why no bound applies from ``row`` on, or None if the bound applies."""
     broken = notes[BROKEN]
     if not guarantee.known:
-        lost = f"; the regret needs {LOSSES[-broken]}, and ends at row {row}" if broken else ""
+        lost = ""
+        if broken and not guarantee.hypotheses:  # else nothing is known of the comparator, either
+            lost = f"; the regret needs {LOSSES[-broken]}, and ends at row {row}"
         return guarantee.statement + lost
     if not broken:
         return None

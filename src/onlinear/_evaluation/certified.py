@@ -105,7 +105,10 @@ class Certified(GuardedBy):
 
     def __init__(self, model: Learner, *, _search: bool = True) -> None:
         if not isinstance(model, Learner):
-            raise TypeError(f"a certificate is for one learner, got {checks.described(model)}")
+            why = f"a certificate is for one learner, got {checks.described(model)}"
+            if hasattr(model, "decide"):  # a filter, whose module is beside this one
+                why += "; the bounds of filters are in docs/guarantees.md, section Filters"
+            raise TypeError(why)
         if model._state is not None and model.rounds_ > 0:
             raise ValueError(
                 "a certificate begins with the first row, got "

@@ -148,10 +148,16 @@ class BankReplay:
     def measures(self) -> dict[str, np.ndarray]:
         """All measures of Jamil & Bouchachia's tables, and R², by name: arrays over the learners.
 
+        There are also ``accuracy``, ``log_loss`` and ``loss``, as in :attr:`Replay.measures`, if
+        every learner has them.
+
         ``pandas.DataFrame(run.measures, index=run.learners)`` is a table of them.
         """
         found = {name: np.asarray(getattr(self, name)) for name in MEASURES}
-        return found | dict(zip(OF_ERROR, self.error_quartiles.T, strict=True))
+        found |= dict(zip(OF_ERROR, self.error_quartiles.T, strict=True))
+        others = self._each(lambda run: run._of_loss())
+        common = [name for name in (others or [{}])[0] if all(name in each for each in others)]
+        return found | {name: np.array([each[name] for each in others]) for name in common}
 
     def __repr__(self) -> str:
         """Show the numbers of rows and learners, and the least error of a learner."""

@@ -51,6 +51,11 @@ def _among(classes: Sequence[Any]) -> str:
 
 def declared(owner: str, classes: Any) -> tuple[Any, ...]:
     """Return the classes that a user gives, checked, as a tuple of Python objects."""
+    if isinstance(classes, (set, frozenset, dict)):
+        raise ValueError(
+            f"{owner} needs classes in an order: a list or tuple such as ('ham', 'spam'), got "
+            f"classes={classes!r:.60}"
+        )
     if isinstance(classes, str) or not isinstance(classes, Iterable):
         raise ValueError(
             f"{owner} needs classes to be a sequence of labels, such as ('ham', 'spam'), got "
@@ -120,6 +125,14 @@ def found(owner: str, y: np.ndarray, *, soft: bool) -> tuple[Any, ...] | None:
     else:
         values.sort(key=lambda label: (type(label).__name__, label))
         strange = next((value for value in values if not isinstance(value, str)), None)
+        text = next((value for value in values if isinstance(value, str)), None)
+        if text is not None and isinstance(strange, (int, float)):
+            kind = "boolean" if isinstance(strange, bool) else "number"
+            raise ValueError(
+                f"Unknown label type: {owner} needs labels of one type, got a {kind}, "
+                f"{strange!r:.60}, and text, {text!r:.60}; if these are classes, list them in the "
+                "parameter classes"
+            )
     if strange is not None:
         raise ValueError(
             f"Unknown label type: {owner} needs classes as labels, such as text or whole numbers, "

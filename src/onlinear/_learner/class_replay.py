@@ -99,6 +99,12 @@ class ClassReplay:
             return float("nan")
         return float(-np.log(predictions[np.arange(labels.size), labels]).mean())
 
+    @property
+    def measures(self) -> dict[str, float]:
+        """The accuracy and, if the predictions are probabilities, the log loss, by name."""
+        found = {"accuracy": self.accuracy}
+        return found | ({"log_loss": self.log_loss} if self.probabilities else {})
+
     def __repr__(self) -> str:
         """Show the number of rows, the accuracy and the log loss, if there is one."""
         note = f", {self.bad_rows.size} skipped" if self.bad_rows.size else ""

@@ -1,6 +1,7 @@
 """The base class of first-order learners whose weights can be kept in a constraint set."""
 
 import dataclasses
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,16 @@ NOT_PROJECTED = (
 )
 
 NO_LIMIT = 1e50  # a radius that no weights of usual size reach
+
+
+def reason(error: Exception) -> str:
+    """Return why Numba did not compile a function, in one line."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # without colours
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
+    if not lines:
+        return type(error).__name__
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 
 
 def floor(alpha: float) -> list[float]:
@@ -180,11 +191,28 @@ class Constrained(FirstOrder):
         if record is None and self.within is not None:  # a row of zeros only projects the weights
             numbers, zeros = self._numbers(), np.zeros(d)
             one, state = self._step.one, tuple(self._state)
-            value, rule = one(state, numbers, zeros, self._any_label, self._work, True, 0)
+            try:
+                value, rule = one(state, numbers, zeros, self._any_label, self._work, True, 0)
+            except Exception as error:
+                refusal = self._not_compiled(error)
+                if refusal is None:
+                    raise
+                raise refusal from error
             if rule != FINE:
                 raise self._why(Outcome(0, rule, value), zeros, in_table=False)
             self._state.t[0] = 0.0
             self._check_common_point()
+
+    def _not_compiled(self, error: Exception) -> ValueError | None:
+        """Return the error to raise if Numba's is the custom set's; the first step compiles it."""
+        numba = type(error).__module__.startswith("numba.")  # without importing Numba
+        if not numba or self._custom() is None:
+            return None
+        custom = next(each for each in self._members() if isinstance(each, Custom))
+        return ValueError(
+            f"{custom!r} does not compile: {reason(error)}; a projection changes w in place, see "
+            "docs/guide/constraints.md"
+        )
 
     def _check_common_point(self) -> None:
         """Refuse several sets that are known to have no point in common."""

@@ -12,6 +12,7 @@ from onlinear import losses
 from onlinear._engine.transaction import atomic
 from onlinear._learner.base import Learner
 from onlinear._learner.bounds.any_loss import bend, limits
+from onlinear._learner.class_measures import classes_of
 from onlinear._validation.checks import asked, number, whole
 from onlinear.losses import SQUARED, Loss
 from onlinear.losses._formulas import POISSON, SQUARE
@@ -27,6 +28,19 @@ class FirstOrder(Learner):
     @property
     def _loss(self) -> Loss:
         return losses.checked(self)
+
+    def _labels(self, y: Any, rows: int) -> np.ndarray:
+        try:
+            return super()._labels(y, rows)
+        except ValueError as error:
+            if classes_of(self._loss) is None:
+                raise
+            values = np.asarray(y, dtype=object).ravel().tolist()
+            if not any(isinstance(value, (str, bytes)) for value in values):
+                raise
+            raise ValueError(
+                f"{error} (LogisticLASER and AROW take classes of any type as labels)"
+            ) from None
 
     def _to_plain(self) -> dict[str, Any]:
         params = super()._to_plain()
@@ -72,6 +86,7 @@ def rate_for_range(owner: str, loss: Loss, R2: float, top: float = 0.0, Y: float
     ``R2`` is the largest R² of a row, ``top`` the largest activation and ``Y`` the largest label
     (of these two, only the Poisson loss makes use).
     """
+    losses.usable(owner, loss)
     kappa = bend.py_func(loss.numbers()[0], top, Y if loss.kind == POISSON else 0.5)
     if math.isinf(kappa):
         raise ValueError(
@@ -88,7 +103,7 @@ def rate_for_loss(owner: str, loss: Loss, R2: float, P: float, K: float) -> floa
     L ≤ L(u) + 2β + 2√(β² + Kβ) with β = ½κR²P for the other losses.
     """
     K = number(asked(owner, K=K), "K", least=0)
-    kind, _ = loss.numbers()
+    kind, _ = losses.usable(owner, loss).numbers()
     if kind == SQUARE:
         alpha = 2 * R2 * P
         return _usable(owner, 0.5 * math.sqrt(alpha) / (math.sqrt(K) + math.sqrt(alpha)) / R2)
@@ -106,7 +121,7 @@ def rate_for_loss(owner: str, loss: Loss, R2: float, P: float, K: float) -> floa
 def rate_for_horizon(owner: str, loss: Loss, R2: float, P: float, T: int) -> float:
     """Return the rate √(2P/T)/(GR), with which L ≤ L(u) + GR√(2PT) after T rounds."""
     rounds = whole(asked(owner, T=T), "T", least=1)
-    G = limits.py_func(*loss.numbers())
+    G = limits.py_func(*losses.usable(owner, loss).numbers())
     if math.isinf(G):
         raise ValueError(
             f"{owner} needs a loss with a bounded slope, got {loss!r}: use from_range or from_loss"

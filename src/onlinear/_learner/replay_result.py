@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onlinear._learner import measures, notebook
-from onlinear._learner.class_measures import ClassMeasures
+from onlinear._learner.class_measures import ClassMeasures, has_probabilities
 from onlinear.losses import SQUARED, Loss
 
 __all__ = ["MEASURES", "OF_ERROR", "QUARTILES", "Replay", "several"]
@@ -60,7 +60,11 @@ class Replay(ClassMeasures):
 
     def __post_init__(self) -> None:
         for name in ("predictions", "labels"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+            object.__setattr__(self, name, _numbers(getattr(self, name), name))
+        if not isinstance(self.loss, Loss):
+            raise ValueError(
+                f"Replay needs a loss such as onlinear.losses.Logistic(), got loss={self.loss!r}"
+            )
         if self.predictions.ndim != 1 or self.predictions.shape != self.labels.shape:
             raise ValueError(
                 "Replay needs as many predictions as labels, in one dimension, got arrays of the "
@@ -153,7 +157,10 @@ class Replay(ClassMeasures):
 
     @property
     def measures(self) -> dict[str, float]:
-        """All measures of Jamil & Bouchachia's tables, and R², by name.
+        """All measures of Jamil & Bouchachia's tables, R², and those of the loss, by name.
+
+        Labels that are classes add ``accuracy`` and, if probabilities are predicted, ``log_loss``.
+        A loss other than the square adds its mean over the rows, ``loss``.
 
         >>> import onlinear as ol
         >>> run = ol.Replay([1.0, 2.0, 4.0], [1.0, 3.0, 5.0])
@@ -162,7 +169,17 @@ class Replay(ClassMeasures):
          'lower_quartile': 0.5, 'median': 1.0, 'upper_quartile': 1.0}
         """
         found = {name: float(getattr(self, name)) for name in MEASURES}
-        return found | dict(zip(OF_ERROR, self.error_quartiles.tolist(), strict=True))
+        found |= dict(zip(OF_ERROR, self.error_quartiles.tolist(), strict=True))
+        return found | self._of_loss()
+
+    def _of_loss(self) -> dict[str, float]:
+        """The measures that belong to the loss, by name; none for the square loss."""
+        if self.loss == SQUARED:
+            return {}
+        found = {"accuracy": self.accuracy} if self._classified else {}
+        if found and has_probabilities(self.loss):
+            found["log_loss"] = self.log_loss
+        return found | {"loss": self.mean_loss}
 
     @property
     def _headline(self) -> dict[str, float]:
@@ -191,6 +208,17 @@ class Replay(ClassMeasures):
         shown |= {"correlation²": self.correlation2}
         shown |= dict(zip(QUARTILES, self.error_quartiles.tolist(), strict=True))
         return notebook.run_page(self.losses, skipped, shown, square=square)
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    """Return predictions or labels as an array of floats; refuse what is not a number."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Replay needs {name} that are numbers, such as 0 and 1 for two classes, got "
+            f"{name}={values!r:.60}"
+        ) from None
 
 
 def several(index: Any, what: str) -> Any:

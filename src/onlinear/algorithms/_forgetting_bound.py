@@ -196,7 +196,7 @@ def guarantee(
             cost = path.loss + r * b * path.squares[0]
         return tally[FACTOR] * cost + tally[EXTRA], np.isinf(cost)
 
-    added = widened(shrink or hint, clip, "χ/r", "χ/(r+χ)", "(y_t−y_t−1)²" if hint else "y²")
+    added = widened(shrink or hint, clip, "χ/r", "χ/(r+χ)", "(y_t − y_{t−1})²" if hint else "y²")
     if math.isinf(reset_every):
         prior = f"{r * b:g}·‖u_1‖²"
     else:

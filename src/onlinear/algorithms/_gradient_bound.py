@@ -147,15 +147,17 @@ def guarantee(
     u = "‖u‖" if plain else "‖u‖_q"
     price_words = f"p = {1 / (2 * eta):g}·{u}²"
     drift = f" + {radius / eta:g}·Σ‖u_t+1 − u_t‖{u[3:]}" if bounded else ""
+    missing = any_loss.without_limit(owner, loss, bounded)
     source = "Herbster & Warmuth, Theorem 14, any rate and loss" if plain else "Gentile, any loss"
     return Guarantee(
-        f"loss ≤ {words} ({source})",
+        missing or f"loss ≤ {words} ({source})",
         f"L + p, L = loss of u, {price_words}, {cut_to(radius)}",
         Account(owner, init, bound, GDAccount(eta, radius, p, *loss.numbers(), float(search))),
-        f"loss ≤ {words}, L = loss of u, {price_words.replace('‖u‖', '‖u_T‖')}{drift}",
+        missing or f"loss ≤ {words}, L = loss of u, {price_words.replace('‖u‖', '‖u_T‖')}{drift}",
         price,
         hypotheses,
         f"u_t with {u.replace('u', 'u_t')} ≤ radius" if bounded else STAYS,
+        known=missing is None,
         loss=loss,
         measure=any_loss.comparators_loss(loss),
     )

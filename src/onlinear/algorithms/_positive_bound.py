@@ -230,6 +230,7 @@ def guarantee(model: Constrained, search: bool) -> Guarantee:
             paths,
             loss=loss,
             measure=loss,
+            still=prices.still(),
         )
     drift = f" + ln(n/{alpha:g})·Σ‖u_t+1 − u_t‖₁ + {alpha:g}·(T − 1)" if alpha else ""
     tail = "‖u_1‖₁ ln n + 1 − ‖u_T‖₁ − H(u_T)"

@@ -226,6 +226,7 @@ def guarantee(
         ceilings = any_loss.ceilings(loss, eta, sizes, tops, path.y, path.loss, costs)
         return np.where(np.isinf(ceilings), math.nan, ceilings), off | outside(u, path)
 
+    missing = any_loss.without_limit(type(model).__name__, loss, prices.limited())
     allowed, paths = described(model)
     p = f"p = {1 / eta:g}·(D(u_T, w_1) + ∇F(w_1)ᵀ(u_T − u_1) + Σ h(u_t − u_t+1))"
     how = account(
@@ -237,13 +238,15 @@ def guarantee(
         ),
     )
     return Guarantee(
-        f"loss ≤ {words} (Herbster & Warmuth, section 3, any rate and loss)",
+        missing or f"loss ≤ {words} (Herbster & Warmuth, section 3, any rate and loss)",
         f"L + p, L = loss of u, p = {1 / eta:g}·D(u, w_1), a good u {allowed}",
         how,
-        f"loss ≤ {words}, L = loss of u, {p}",
+        missing or f"loss ≤ {words}, L = loss of u, {p}",
         price,
         (*hypotheses, REACHABLE),
         paths,
+        known=missing is None,
         loss=loss,
         measure=any_loss.comparators_loss(loss),
+        still=prices.still(),
     )

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from onlinear._learner.bounds.best_in_set import divergences, misses
-from onlinear._learner.bounds.guarantee import Path
+from onlinear._learner.bounds.guarantee import MOVES, Path
 from onlinear._learner.constrained import Constrained
 from onlinear._numerics.linalg import kernel
 from onlinear._updates.constrained_step import POWER, RECORDS, SETS, rebound, with_custom
 from onlinear._updates.p_norms import exponent
 from onlinear._updates.projections import EUCLIDEAN, P_NORM, POSITIVE, SHARES
-from onlinear.sets import Custom
+from onlinear.sets import Ball, Box, Custom
 from onlinear.sets._values import BALL, BOX, FLOOR, GIVEN, LENGTH, NUMBER, VECTOR, heights
 
 __all__ = ["Prices", "last_of"]
@@ -47,6 +47,7 @@ class Prices:
     def of(self, path: Path, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the price P of comparators up to each round, and where they are not allowed.
 
+        The latter are 1 where comparators are outside, MOVES where they only must not have changed.
         ``u`` has the comparators of ``path`` as weights of the learner's geometry.
         """
         form = self.model._form()
@@ -60,10 +61,36 @@ class Prices:
         some = np.abs(moves).max(axis=1, initial=0.0) > 0
         costs[some] = self._heights(form, np.ascontiguousarray(moves[some]))
         drift = np.concatenate([[0.0], np.cumsum(costs)])
-        outside = path.ever(self._missed(u) > NEAR) | np.isinf(drift)
+        outside = path.ever(self._missed(u) > NEAR)
         if self.model._custom() is not None:
             outside = outside | path.ever(self._led_astray(path, u))
+        outside = outside | np.where(np.isinf(drift), MOVES, 0)
         return np.broadcast_to(prices + drift, path.y.shape), outside
+
+    def limited(self) -> bool:
+        """Whether activations of rows ≥ 0 have an upper limit, over weights in the last set."""
+        model, last = self.model, self.model._members()[-1]
+        if model._geometry == SHARES or model._last():  # the ball of a radius
+            return True
+        if model._geometry == P_NORM:
+            return isinstance(last, Ball)
+        if isinstance(last, Box):
+            return bool(np.isfinite(last.limits()[1]).all())
+        return last.bounded and not isinstance(last, Custom)
+
+    def still(self) -> str:
+        """Return why comparators must not change, and what to do: the supremum h is infinite."""
+        model, found = self.model, self.model._members()
+        last = ("the last set, " if len(found) > 1 else "the set ") + f"{found[-1]!r}"
+        last += "," * (len(found) > 1)
+        if isinstance(found[-1], Custom):
+            why = f"{last} has no function support: give it one"
+        elif model._geometry in (SHARES, POSITIVE):
+            why = f"{last} has no least weight above 0: add an alpha"
+        else:
+            kind = "a ball" if model._geometry == P_NORM else "bounded"
+            why = f"{last} is not {kind}: add a radius"
+        return f"weights that stay the same, since {why}"
 
     def _missed(self, u: np.ndarray) -> np.ndarray:
         """Return by how much comparators miss the sets; a floor α/n is not among the sets."""

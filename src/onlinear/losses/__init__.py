@@ -283,11 +283,14 @@ BUILT_IN: dict[str, type[Loss]] = {
 
 def checked(owner: Any) -> Loss:
     """Return the parameter ``loss`` of a learner; raise an error if it is no loss."""
-    given = owner.loss
+    return usable(type(owner).__name__, owner.loss)
+
+
+def usable(owner: str, given: Any) -> Loss:
+    """Return a loss; raise an error if it is none."""
     if not isinstance(given, Loss):
         raise ValueError(
-            f"{type(owner).__name__} needs a loss such as onlinear.losses.Logistic(), got "
-            f"loss={given!r}"
+            f"{owner} needs a loss such as onlinear.losses.Logistic(), got loss={given!r}"
         )
     return given
 

@@ -156,6 +156,11 @@ def register(given: Custom) -> Custom:
     ...         w[i] = max(w[i], 0.0)
     >>> known = sets.register(sets.Custom(not_negative))
     """
+    if not isinstance(given, Custom):
+        raise ValueError(
+            "register needs a Custom set (other sets are saved without being registered), got "
+            f"{given!r}"
+        )
     function = given.project
     _registered[f"{function.__module__}.{function.__qualname__}"] = given
     return given

@@ -82,6 +82,7 @@ def report(model: Learner, X: Any, y: Any, path: str | os.PathLike[str]) -> Repl
         target if isinstance(target, str) else "y",
     )
     model._find_classes(y)
+    model._check_one("a report")
     run = story.replay(table, model._labels(y, len(table)), 0)
     story.write(path)
     return run

@@ -56,6 +56,7 @@ __all__ = [
     "growth",
     "limits",
     "parabola",
+    "without_limit",
     "words",
 ]
 
@@ -233,6 +234,17 @@ def parabola(loss, p, a, y, top, miss):
     return 0.5 / far, y, 0.5 * far
 
 
+def without_limit(owner: str, loss: Loss, limited: bool) -> str | None:
+    """Return why there is no bound, if the loss needs weights with a limit and has none."""
+    if loss.kind != POISSON or limited:
+        return None
+    return (
+        f"no bound is known for {owner} with {loss!r} and weights without a limit: {loss!r} has a "
+        "bound only with a radius, or in a bounded set (of several, the last one), since its "
+        "κ = 2·max(e^a, y) needs a largest activation a"
+    )
+
+
 def words(loss: Loss, R2: str) -> tuple[str, tuple[str, ...]]:
     """Return the bound for a loss in words, and its hypothesis; ``R2`` is R² of a row in words."""
     kind, p = loss.numbers()
@@ -245,7 +257,8 @@ def words(loss: Loss, R2: str) -> tuple[str, tuple[str, ...]]:
     G = limits.py_func(kind, p)  # not worth compiling
     if math.isinf(G):
         name = "2·max(e^a, y)" if kind == POISSON else "4"
-        return f"{factor}, κ = {name}", (f"½κη·{R2} < 1",)
+        which = " with κ = 2·max(e^a, y), a the row's largest activation" if kind == POISSON else ""
+        return f"{factor}, κ = {name}", (f"½κη·{R2} < 1{which}",)
     flat = f"L + p + {0.5 * G * G:g}·η·Σ {R2}"
     if not curved.py_func(kind):
         return flat, ()

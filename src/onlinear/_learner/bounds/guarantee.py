@@ -45,6 +45,7 @@ __all__ = [
     "EXTRA",
     "FACTOR",
     "INDISTINCT",
+    "MOVES",
     "STAYS",
     "Guarantee",
     "Path",
@@ -79,6 +80,7 @@ LOSSES = {
     DIGITS: "labels that predictions in double precision can tell from 0 (rescale the labels, or "
     "use a smaller U or X)",
 }
+MOVES = 2  # a comparator that is allowed, but for having changed
 STAYS = "one u for all rounds"
 LARGEST = sys.float_info.max
 
@@ -90,8 +92,10 @@ class Guarantee(NamedTuple):
     comparators, both in words. ``account`` computes the tally of the bound. ``price`` is a function
     of the user's comparators and the tally of each round. It returns the bound on the loss in each
     round, and in which rounds the theorem does not allow the user's comparators. ``paths`` says in
-    words which comparators the theorem allows. ``earlier`` has the guarantees, newest first, whose
-    accounts are in state files of earlier versions of the library, if they differ from this one.
+    words which comparators the theorem allows. If the numbers of these rounds are MOVES, the only
+    fault is that the comparators change, and ``still`` says why they must not. ``earlier`` has the
+    guarantees, newest first, whose accounts are in state files of earlier versions of the library,
+    if they differ from this one.
     """
 
     statement: str
@@ -106,6 +110,7 @@ class Guarantee(NamedTuple):
     measure: Loss = SQUARED  # of the user's comparators
     kernel: Any = None  # if the comparators are functions of its space
     earlier: tuple["Guarantee", ...] = ()
+    still: str = ""
 
 
 def tallied(*state: np.ndarray, extra: int = 0) -> tuple[np.ndarray, ...]:
