@@ -47,6 +47,7 @@ WITH_LOSS = (
     *(f"{name} {loss}" for name in ("GD", "EG", "EGPM", "PNorm") for loss in list(LOSSES)[1:]),
     "EGU Quantile",
 )
+ANY_RATE = ("Absolute", "Hinge", "Insensitive", "Quantile")  # losses with a bound at every rate
 # learners whose weights stay in a set, with a random loss
 WITH_SET = tuple(f"{name} within" for name in hostile_sets.IN_SETS)
 
@@ -317,6 +318,8 @@ def case(name, seed):
     if constrained:
         if params.pop("implicit", False):  # its bound is for the whole simplex or box, any rate
             params["eta"] = None
+        if loss in ANY_RATE and params.get("eta") and seed % 4 == 1:  # steps far outside the set
+            params["eta"] *= 10 ** rng.uniform(0, 1 if name == "EGU" else 4)  # EGU's overflow
         params["within"] = hostile_sets.within(name, params, rng, X, y)
 
     def make():
