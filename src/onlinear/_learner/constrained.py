@@ -119,7 +119,7 @@ class Constrained(FirstOrder):
         return (-np.inf if low < 0 else 0.0), c_given, (np.inf if high > 0 else 0.0)
 
     def _always_holds(self, given: Set) -> bool:
-        """Return whether weights that sum to 1 satisfy a linear constraint of equal coefficients."""
+        """Return whether all weights that sum to 1 satisfy a constraint of equal coefficients."""
         if self._geometry != SHARES or not isinstance(given, (HalfSpace, HyperPlane)):
             return False
         low, c, high = self._edges(given) or (0.0, 0.0, 0.0)
