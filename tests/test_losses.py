@@ -74,7 +74,20 @@ def test_the_rounding_of_a_probability_costs_at_most_2_to_the_minus_52():
     p = loss.link(a)
     for y in (0.0, 1.0):
         excess = loss.of_predictions(p, y) - loss(a, y)
-        assert excess.max() <= _formulas.rounding(loss.kind) * 1.01 + 1e-14 * loss(a, y).max() / 60
+        assert (
+            excess.max() <= _formulas.rounding(loss.kind, y) * 1.01 + 1e-14 * loss(a, y).max() / 60
+        )
+
+
+@pytest.mark.parametrize("y", [0.0, 1e-200, 1e-9, 0.3, 1.0, 17.0, 1e6, 1e200])
+def test_the_rounding_of_a_mean_costs_little(y):
+    """Near ln y, where the loss is far below y, and elsewhere."""
+    loss, off = losses.Poisson(), np.geomspace(1e-17, 200.0, 2000)
+    a = (math.log(y) if y else 0.0) + np.concatenate([-off, off])
+    before = loss(a, y)
+    excess = loss.of_predictions(loss.link(a), y) - before
+    assert (excess <= _formulas.rounding(loss.kind, y) + 1e-12 * before).all()
+    assert _formulas.rounding(loss.kind, y) <= 1e-12 * y or y == 0.0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -63,6 +63,12 @@ TOUCHING = [
     # a common point only where w_2 ≤ −2000, and one where w_2 ≤ −200 000
     ol.GD(within=Intersection(HalfSpace([1.0, 0.0], -1.0), HalfSpace([-1.0, 1e-3], -1.0))),
     ol.GD(within=Intersection(HalfSpace([1.0, 0.0], -1.0), HalfSpace([-1.0, 1e-5], -1.0))),
+    # and one, (1, −10⁷), that is within the limits given
+    ol.GD(within=Intersection(HalfSpace([1.0, 1e-7], 0.0), RIGHT, Box(-1e9, 1e9))),
+    ol.GD(within=Intersection(HalfSpace([1.0, 1e-7], 0.0), RIGHT, Ball(1e9))),
+    ol.GD(within=Intersection(HalfSpace([1.0, 1e-11], 0.0), RIGHT, Ball(1e12))),
+    ol.GD(radius=1e9, within=Intersection(HalfSpace([1.0, 1e-7], 0.0), RIGHT)),
+    ol.GD(within=Intersection(HalfSpace([1.0, 1e-7], 0.0), RIGHT)),
     ol.PNorm(p=3.0, within=Intersection(HalfSpace([1.0, 0.0], -1.0), HalfSpace([-1.0, 0.01], -1))),
     ol.EG(within=Intersection(Capped(0.5), HalfSpace([1.0, 0.0], 0.5))),
     ol.EG(alpha=0.6, within=HalfSpace([1.0, 0.0], 0.3)),
@@ -74,6 +80,26 @@ TOUCHING = [
 def test_sets_that_meet_in_a_point_or_far_away_are_taken(model):
     model.learn_one([0.5, 0.25], 0.5)
     assert model.rounds_ == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+@pytest.mark.parametrize("scale", [1.0, 0.1, -3.0, 1e80])
+@pytest.mark.parametrize("kind", [HalfSpace, HyperPlane])
+def test_a_constraint_that_the_whole_simplex_satisfies_changes_nothing(kind, scale, n):
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(20, n)), rng.normal(size=20)
+    always = kind([scale] * n, scale)
+    free, held = ol.EG(X=9.0, alpha=0.1), ol.EG(X=9.0, alpha=0.1, within=always)
+    np.testing.assert_array_equal(held.fit(X, y).coef_, free.fit(X, y).coef_)
+    capped, both = Capped(1 / n), Intersection(Capped(1 / n), always)
+    np.testing.assert_allclose(ol.EG(X=9.0, within=both).fit(X, y).coef_, 1 / n)
+    np.testing.assert_allclose(ol.EG(X=9.0, within=capped).fit(X, y).coef_, 1 / n)
+    for c in (0.9 * scale, 1.1 * scale):
+        if kind is HalfSpace and c >= scale:
+            ol.EG(X=9.0, within=kind([scale] * n, c)).learn_one(X[0], y[0])
+            continue
+        with pytest.raises(ValueError, match="can reach"):
+            ol.EG(X=9.0, within=kind([scale] * n, c)).learn_one(X[0], y[0])
 
 
 def smallest_gap(geometry, walls, low, high):

@@ -217,6 +217,40 @@ def test_a_certificate_says_that_labels_are_too_small_for_the_predictions(size):
         assert "labels that predictions in double precision can tell from 0" in proof.failed
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [ol.losses.Huber(500.0), ol.losses.Absolute(), ol.losses.Insensitive(1e-6)],
+    ids=repr,
+)
+@pytest.mark.parametrize("eta", [5e-20, 5e-19, 5e-18, 1e-16, 1e-14])
+def test_a_bound_closer_than_the_rounding_of_predictions_ends_the_certificate(loss, eta):
+    """Predictions near 0 are differences of numbers near 7e5, and the bound is that of u = 0."""
+    X, y = np.full((200, 1), 1e5), 7.5e-5 * (-1.0) ** np.arange(1, 201)
+    model = ol.EGPM(U=14.3, eta=eta, X=1e5, loss=loss)
+    proof = ol.certificate(model, X, y)
+    assert proof.holds[: proof.failed_from].all()
+    larger = ol.certificate(ol.EGPM(U=14.3, eta=eta, X=1e5, loss=loss), X, 1000.0 * y)
+    assert larger.holds[: larger.failed_from].all()
+    if eta == 5e-19 and loss.kind == ol.losses.Huber().kind:
+        assert "labels that predictions in double precision can tell from 0" in proof.failed
+    usual = ol.certificate(ol.EGPM(U=14.3, X=1e5, loss=ol.losses.Huber(500.0)), X, y * 1e6)
+    assert usual.failed_from is None
+    assert usual.holds.all()
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("kind", [ol.EG, ol.GD])
+def test_the_bound_counts_the_rounding_of_means(kind, size):
+    """Labels 1 and tiny rows: the losses are so small that the last digit of e^a matters."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = size * rng.uniform(0, 10, size=(3, 2)), np.ones(3)
+        own = {"alpha": 1.0} if kind is ol.EG else {"radius": 1.0}
+        for u in (None, [0.5, 0.5]):
+            model = kind(eta=0.01, loss=ol.losses.Poisson(), **own)
+            assert ol.certificate(model, X, y, comparator=u).holds.all(), (seed, u)
+
+
 def test_a_bound_beyond_the_largest_float_ends_the_certificate():
     proof = ol.certificate(ol.Ridge(clip=1e200), [[1.0], [1.0]], [1.0, 1.0])
     assert "squares that fit in floating point" in proof.failed

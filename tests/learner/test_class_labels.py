@@ -60,6 +60,58 @@ def test_a_large_number_that_is_no_class_is_refused_and_changes_nothing(kind, po
     assert state(model) == before
 
 
+@every_kind
+@pytest.mark.parametrize(
+    "classes", [(7, 2**64 - 1), (-1, 2**64 - 1), (-1, 0, 2**64 - 1), (0.5, 2**53 + 1)], ids=repr
+)
+def test_large_whole_numbers_stay_whole(kind, classes):
+    """No float is 2⁶⁴ − 1, and NumPy takes such numbers for floats beside small ones."""
+    given = None if all(isinstance(each, int) for each in classes) else classes
+    names = ["a", "b", "c"][: len(classes)]
+    plain = kind().fit(X, objects(*names))
+    named = dict(zip(names, classes, strict=True))
+    tables = [objects(*classes), objects(*classes).tolist()]
+    if classes[0] == 7:
+        tables.append(np.array(tables[1], dtype=np.uint64))
+    for y in tables:
+        model = kind(classes=given).fit(X, y)
+        assert state(model) == state(plain)
+        assert model.classes_.tolist() == list(classes)
+        assert model.predict(X).tolist() == [named[each] for each in plain.predict(X)]
+        assert model.score(X, y) == plain.score(X, objects(*names))
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("classes", "label"),
+    [
+        ((2**53, 2**53 + 1), 2.0**53),
+        ((2**24, 2**24 + 1), np.float32(2**24)),
+        ((2.0**53, 7.0), np.int64(2**53)),
+        ((2.0**53, 7.0), np.int64(2**53 + 1)),
+        ((2**53 + 1, 7), 2.0**53),
+        ((2**2000, 7), np.inf),
+    ],
+    ids=repr,
+)
+def test_a_table_and_a_row_take_a_label_for_the_same_class(kind, classes, label):
+    """Compared as floats, 2⁵³ and 2⁵³ + 1 are equal."""
+    table, rows = kind(classes=classes), kind(classes=classes)
+    labels = np.full(6, label)
+    plain = label.item() if isinstance(label, np.generic) else label  # NumPy compares as floats
+    if plain in classes:
+        table.fit(X, labels)
+        for x in X:
+            rows.learn_one(x, label)
+        first = kind(classes=("a", "b")).fit(X, objects("a"))
+        assert state(table) == state(rows) == state(first)
+        return
+    with pytest.raises(ValueError, match="y"):
+        table.fit(X, labels)
+    with pytest.raises(ValueError, match="y"):
+        rows.learn_one(X[0], label)
+
+
 # --- labels that cannot be looked up --------------------------------------------------------------
 
 UNHASHABLE = [["a"], {"a": 1}, {"a"}, (["a"],), np.array([1, 2])]

@@ -14,6 +14,7 @@ __all__ = ["ZERO_ONE", "as_array", "code", "codes", "declared", "flat", "found"]
 
 ZERO_ONE = (0, 1)  # the classes of labels 0 and 1, if no classes are known
 KINDS = (str, int, bool, float)  # the types of classes
+EXACT = 2.0**53  # a float holds every whole number up to it
 SHOWN = 5  # how many classes an error message lists
 
 
@@ -95,6 +96,8 @@ def flat(y: Any, rows: int | None = None) -> np.ndarray:
     if isinstance(y, np.ma.MaskedArray):
         y = checks.labels(y, len(y))
     array = np.asarray(y)
+    if array is not y and array.dtype.kind == "f" and (np.abs(array) >= EXACT).any():
+        array = np.asarray(y, dtype=object)  # a list with whole numbers that floats would round
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: y has dtype {array.dtype}")
     return one_per_row(array, len(array) if rows is None and array.ndim else rows or 0)
@@ -160,9 +163,15 @@ def _different(owner: str, y: np.ndarray) -> list[Any]:
 
 
 def as_array(classes: Sequence[Any]) -> np.ndarray:
-    """Return classes as an array, of Python objects if they are of different kinds."""
+    """Return classes as an array, of Python objects if they are of different kinds.
+
+    Whole numbers that no integer type of NumPy holds, or a float would round, are Python objects.
+    """
     kinds = {"number" if type(each) in (int, float) else type(each).__name__ for each in classes}
-    return np.array(classes, dtype=object if len(kinds) > 1 else None)
+    if all(type(each) is int and 0 <= each < 2**64 for each in classes) and max(classes) >= 2**63:
+        return np.array(classes, dtype=np.uint64)
+    array = np.array(classes, dtype=object if len(kinds) > 1 else None)
+    return array if array.tolist() == list(classes) else np.array(classes, dtype=object)
 
 
 # --- labels as numbers ----------------------------------------------------------------------------
@@ -203,6 +212,21 @@ def _unknown(
     )
 
 
+def _equal(y: np.ndarray, label: float) -> np.ndarray:
+    """Return which of the numbers y are equal to a label; no whole number is rounded."""
+    if isinstance(label, float) and not label.is_integer():
+        return np.asarray(y == label)
+    whole = int(label)
+    if y.dtype.kind != "f":
+        return np.asarray(y == whole)
+    wide = np.promote_types(y.dtype, np.float64)
+    try:
+        rounded = float(whole)
+    except OverflowError:  # too large for a float
+        return np.zeros(y.shape, dtype=bool)
+    return np.asarray((y.astype(wide) == rounded) & (rounded == whole))
+
+
 def codes(
     owner: str,
     y: np.ndarray,
@@ -235,7 +259,7 @@ def codes(
     else:
         for label, number in zip(classes or ZERO_ONE, numbers, strict=True):
             if not isinstance(label, str):
-                here = y == label
+                here = _equal(y, label)
                 out[here] = number
                 known |= here
     if not known.all():

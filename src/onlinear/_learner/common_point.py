@@ -8,7 +8,8 @@ satisfies p_iᵀu ≤ h_i(p_i), and thus
 
 If there is no common point, each p_i grows in every cycle while Σ p_i does not, and the right side
 tends to −∞: sooner or later, no u of a possible size satisfies the inequality. So sets that have a
-common point of usual size are never refused, however slowly Dykstra's algorithm approaches it. The
+common point of possible size are never refused, however slowly Dykstra's algorithm approaches it.
+Which sizes are possible is what the bounded sets say; without such sets, every size up to FAR. The
 algorithm starts anew from where it has ended, so that Σ p_i tends to 0.
 
 Whether there is a common point does not depend on the geometry. So positive weights and shares are
@@ -41,8 +42,9 @@ from onlinear.sets._values import (
 __all__ = ["have_no_common_point"]
 
 RUNS = 10  # of Dykstra's algorithm, each from where the one before has ended
-FAR = 1e6  # a common point that is this many times as far away as the nearest weights is none
+FAR = 1e8  # a common point that is this many times as far away as the nearest weights is none
 ROUNDING = 1e-9  # relative, of Σ h_i(p_i)
+ROUNDED = 1e-15  # relative, of a weight of Σ p_i
 
 Record = list[float]
 
@@ -84,16 +86,20 @@ def _in_plain_space(record: Record, geometry: int, n: int) -> Record:
 
 def _exclude(records: list[Record], corrections: np.ndarray, w: np.ndarray, q: float) -> bool:
     """Return whether no u of a possible size satisfies the inequality for the corrections."""
-    total, size, v = 0.0, 0.0, np.zeros(w.size)
+    total, size, v, rough = 0.0, 0.0, np.zeros(w.size), np.zeros(w.size)
     for record, p in zip(records, corrections, strict=True):
         h, exactly = _highest(record, p, q)
         total += h
         size += abs(h)
         v += exactly
-    edge = FAR * float(np.linalg.norm(v)) * (1.0 + float(np.linalg.norm(w)))
+        rough += ROUNDED * np.abs(exactly)
+    edge = math.inf
     for record in records:  # −vᵀu ≤ h(−v) of every set
         if record[KIND] not in (HALF_SPACE, HYPER_PLANE):
-            edge = min(edge, _highest(record, -v, q)[0])
+            noise = sum(abs(_highest(record, sign * rough, q)[0]) for sign in (1.0, -1.0))
+            edge = min(edge, _highest(record, -v, q)[0] + noise)
+    if edge == math.inf:  # no set is bounded
+        edge = FAR * float(np.linalg.norm(v)) * (1.0 + float(np.linalg.norm(w)))
     return -total > ROUNDING * size + edge
 
 

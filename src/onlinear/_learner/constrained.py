@@ -14,7 +14,7 @@ from onlinear._updates.constrained_step import constrained, form_of
 from onlinear._updates.projections import EUCLIDEAN, POSITIVE, SHARES
 from onlinear.sets import Box, Capped, Custom, HalfSpace, HyperPlane, Intersection, Set
 from onlinear.sets._combined import checked, members, plain, rebuilt
-from onlinear.sets._values import FLOOR
+from onlinear.sets._values import FLOOR, HALF_SPACE, KIND, NUMBER
 
 __all__ = ["NOT_PROJECTED", "NO_LIMIT", "Constrained", "floor"]
 
@@ -23,6 +23,7 @@ NOT_PROJECTED = (
     "they were above 0), but that of within={within} does not"
 )
 
+EQUAL = 1e-12  # relative: coefficients that differ by less are equal
 NO_LIMIT = 1e50  # a radius that no weights of usual size reach
 
 
@@ -84,7 +85,7 @@ class Constrained(FirstOrder):
         d = self.n_features_in_ if self._state is not None else None
         self._check_width(given, d)
         least = self._edges(given)
-        if least is not None:
+        if least is not None and not self._always_holds(given):
             low, c, high = least
             inside = low < c < high if isinstance(given, HyperPlane) else low < c
             if not inside:
@@ -128,6 +129,26 @@ class Constrained(FirstOrder):
             return low * size, c_given, high * size
         return (-np.inf if low < 0 else 0.0), c_given, (np.inf if high > 0 else 0.0)
 
+    def _always_holds(self, given: Set) -> bool:
+        """Return whether all weights that sum to 1 satisfy a constraint of equal coefficients."""
+        if self._geometry != SHARES or not isinstance(given, (HalfSpace, HyperPlane)):
+            return False
+        low, c, high = self._edges(given) or (0.0, 0.0, 0.0)
+        room = EQUAL * max(abs(low), abs(high))
+        return high - low <= room and (
+            abs(c - high) <= room if isinstance(given, HyperPlane) else c >= high - room
+        )
+
+    def _record_in_force(self, given: Set) -> list[float]:
+        """Return the record of a set; of one that all weights are well within, if it always holds.
+
+        A projection on equal coefficients would follow the rounding errors of aᵀw.
+        """
+        record = self._record_of(given)
+        if self._always_holds(given):  # ‖a‖ = 1, and thus aᵀw ≤ 1
+            record[KIND], record[NUMBER] = float(HALF_SPACE), 2.0
+        return record
+
     def _record_of(self, given: Set) -> list[float]:
         """Return the record of a set, in terms of the weights that are projected."""
         return given.record()
@@ -139,7 +160,7 @@ class Constrained(FirstOrder):
     def _form(self, *, exact: bool = False) -> np.ndarray:
         """Return the form of all sets; if ``exact``, all of them are in one cycle."""
         found = self._members()
-        records = [*map(self._record_of, found), *self._last()]
+        records = [*map(self._record_in_force, found), *self._last()]
         within = self.within
         cycle = len(found) if isinstance(within, Intersection) and within.exact else 0
         if exact:
@@ -218,7 +239,7 @@ class Constrained(FirstOrder):
         """Refuse several sets that are known to have no point in common."""
         if self._custom() is not None:
             return
-        records = [*map(self._record_of, self._members()), *self._last()]
+        records = [*map(self._record_in_force, self._members()), *self._last()]
         n = self._state[1].size
         if len(records) > 1 and have_no_common_point(records, self._geometry, self._power(), n):
             params = self.get_params()

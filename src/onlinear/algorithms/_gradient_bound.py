@@ -103,7 +103,7 @@ def _follow(state, loss, shape, x, y, top, sums, work):
     scale(root, x, row)
     gain, _, rule = compete(state, math.inf, row, root * z, work)
     sums[SQUARES] += h * z * z
-    sums[OVER] += k + rounding(loss)
+    sums[OVER] += k + rounding(loss, y)
     return gain, rule
 
 

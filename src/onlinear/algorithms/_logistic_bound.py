@@ -96,7 +96,7 @@ def bound(state, params, x, y, work):
     extra, rule = relearn((own_t, own_w, own_S), params, x, y, work)
     if rule != FINE:
         return lose(tally, notes, rule, extra)
-    extra += tally[EXTRA] + rounding(LOGISTIC)
+    extra += tally[EXTRA] + rounding(LOGISTIC, y)
     if search == 0.0:
         return enter(tally, notes, 0.0, 1.0, extra)
     total = 0.0

@@ -117,7 +117,7 @@ def follow(tally, form, loss, shape, eta, U, x, y, top, state, work):
     tally[COUNT] += 1.0
     h, z, k = any_loss.parabola(loss, shape, a, y, top, tally[MISSES] / tally[COUNT])
     tally[SQUARES] += h * z * z
-    tally[OVER] += k + rounding(loss)
+    tally[OVER] += k + rounding(loss, y)
     root = math.sqrt(h)
     row = work[2]
     scale(root, x, row)

@@ -60,6 +60,12 @@ SPREAD, SQUARES, REACH, PLUS, OVER, MISSES, LABELS, COUNT = range(3, 11)
 # EG±'s bound is given up if √Σy² is below this share of (number of weights)·(largest range of a
 # row): predictions near 0 are then differences w⁺ − w⁻ that have too few correct digits
 FAINT = 1e-13
+# and, for other losses than the square loss, if the rounding errors of predictions, which add up
+# over the rows, may cost more than a share CLOSE of the loss of u and a share SPARE of what the
+# bound adds to it (with labels of alternating signs, the learner needs nearly all that it adds)
+DIGIT = 2.0**-52  # of one row, relative to the largest range of a row
+CLOSE = 1e-9
+SPARE = 1e-3
 
 
 @kernel
@@ -109,7 +115,7 @@ def bound(state, params, x, y, work):
         a = dot(work[0], x)
         tally[MISSES] += abs(a - y)
         h, z, k = any_loss.parabola(loss, shape, a, y, top, tally[MISSES] / tally[COUNT])
-        tally[OVER] += k + rounding(loss)
+        tally[OVER] += k + rounding(loss, y)
     tally[SQUARES] += h * (z - shift) * (z - shift)
     if search:
         u, g, row = work[0], work[1], work[2]
@@ -122,6 +128,13 @@ def bound(state, params, x, y, work):
         if loss != SQUARE:
             L += tally[OVER]
         price = surprise(p, 1.0 / m) / eta
+        if not single and real and loss != SQUARE and power > 0.0:
+            slopes = any_loss.limits(loss, shape) * tally[COUNT]
+            if loss == HUBER:
+                slopes = min(slopes, tally[MISSES])
+            most = any_loss.ceiling(loss, reach, plus, L, price)
+            if DIGIT * tally[COUNT] * tally[SPREAD] * slopes > SPARE * (most - L) + CLOSE * L:
+                return lose(tally, notes, DOMAIN + 1, y)
     return any_loss.enter_ceiling(tally, notes, loss, reach, plus, L, price)
 
 

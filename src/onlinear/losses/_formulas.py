@@ -107,9 +107,18 @@ def answered(kind, p, a, y):
 
 
 @kernel
-def rounding(kind):
-    """Return the most by which a prediction's loss exceeds its activation's, through rounding."""
-    return 2.0 * EDGE if kind == LOGISTIC else 0.0
+def rounding(kind, y):
+    """Return the most by which a prediction's loss exceeds its activation's, through rounding.
+
+    For Poisson, a rounded mean e^a is that of an activation off by up to ε = 2⁻⁵¹(1 + |a|), which
+    costs at most |e^a − y|ε. If |a − ln y| ≤ 1, this is below 2y·2⁻⁵¹(2 + |ln y|); otherwise, it is
+    below 3ε times the loss itself, and not counted.
+    """
+    if kind == LOGISTIC:
+        return 2.0 * EDGE
+    if kind == POISSON:
+        return 8.0 * EDGE * y * (2.0 + abs(math.log(y))) if y > 0.0 else LEAST_MEAN
+    return 0.0
 
 
 @kernel

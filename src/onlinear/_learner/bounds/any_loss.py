@@ -158,12 +158,13 @@ def enter_ceiling(tally, notes, loss, reach, plus, L, price):
 @kernel
 def _fill(loss, p, eta, R2, tops, y, losses, prices, out):
     """Write the bound after each round to ``out``."""
-    reach = plus = 0.0
+    reach = plus = rounded = 0.0
     for i in range(y.size):
         first, second = growth(loss, p, eta, R2[i], tops[i], y[i])
         reach = max(reach, first)
         plus += second
-        out[i] = ceiling(loss, reach, plus, losses[i], prices[i])
+        rounded += rounding(loss, y[i])
+        out[i] = ceiling(loss, reach, plus, losses[i] + rounded, prices[i])
 
 
 def ceilings(
@@ -181,7 +182,6 @@ def ceilings(
     ``tops`` have R² and the largest activation of each row.
     """
     out = np.empty(y.size)
-    losses = losses + rounding(loss.kind) * np.arange(1, y.size + 1)
     rows = [np.ascontiguousarray(np.broadcast_to(each, y.shape)) for each in (R2, tops, prices)]
     _fill(*loss.numbers(), eta, rows[0], rows[1], y, losses, rows[2], out)
     return out
