@@ -29,6 +29,7 @@ WOUND_UP = 1e9  # if Σ_ii·x_i² exceeds this, the data no longer excite column
 FADED = 0.1  # a block ends before the weight of its first row falls below this
 LARGE = 1e300  # x_i² beyond this may overflow in ‖x‖²
 TINY = 1e-200  # x_i² below this counts as 0
+MOST_QUARTERS = 1100  # 4^1100 is beyond any quotient of two floats
 
 
 class Forgetful(NamedTuple):
@@ -92,13 +93,16 @@ def confirm(state, r, b, i, v):
     scratch.
     """
     _, _, S, peak = state
-    if S[i, i] > _limit(peak[i], b):  # Σ ← Σ − (1 − s)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← sΣ_ii
-        s = 0.25 * min(r / 0.25, 1.0)  # at most r: Σ has just grown by the factor 1/r
-        k = (1.0 / s - 1.0) / S[i, i]
-        scale(math.sqrt((1.0 - s) / S[i, i]), S[i], v)
-        subtract_square(v, S)
-        return k
-    return 0.0
+    limit, k = _limit(peak[i], b), 0.0
+    for _ in range(MOST_QUARTERS):
+        if not S[i, i] > limit:
+            break
+        k += 3.0 / S[i, i]
+        scale(math.sqrt(0.75 / S[i, i]), S[i], v)
+        subtract_square(v, S)  # Σ ← Σ − (1 − ¼)·Σe_i e_iᵀΣ/Σ_ii, so that Σ_ii ← ¼Σ_ii
+        if r >= 0.25:  # Σ has grown by 1/r, at most by 4
+            break
+    return k
 
 
 @kernel

@@ -10,9 +10,9 @@ In a direction that the data do not excite, Σ grows by the factor 1/r per round
 ("wind-up"), until rounding errors swamp the other directions. A guard prevents wind-up. The limit
 on Σ_ii is the larger of 10⁹/p_i and the prior variance 1/b, where p_i is the largest x_i² seen; as
 long as x_i has always been 0, it is 10⁹/b. When Σ_ii exceeds its limit, Σ is updated as if w_i had
-been measured and found at its present value: this divides Σ_ii by four (or by 1/r, if r < ¼) and
-does not change w. The guard has no effect as long as the last 1/(1 − r) rows or so excite every
-direction by at least 1e-4 of the scale of the columns involved.
+been measured and found at its present value: this divides Σ_ii by four (if r < ¼, until it is below
+the limit) and does not change w. The guard has no effect as long as the last 1/(1 − r) rows or so
+excite every direction by at least 1e-4 of the scale of the columns involved.
 
 Optionally, a prediction is drawn towards a hint ỹ of the label, the more the less certain it is:
 
