@@ -39,9 +39,6 @@ from onlinear._validation.checks import number
 __all__ = ["NLMS"]
 
 
-SAFE = 1e200  # a number up to this times the root of another is finite
-
-
 class NLMSParams(NamedTuple):
     """Parameters of a step: the step size η, and the number ε added to ‖x‖²."""
 
@@ -66,7 +63,7 @@ def step(state, params, x, y, work):
     norm = epsilon + dot(x, x)
     if norm > 0.0:
         pace = eta * (y - m) / norm
-        if not max(abs(pace), norm) <= SAFE and not math.isfinite(pace * math.sqrt(norm)):
+        if not math.isfinite(pace * math.sqrt(norm)):
             return pace, OVERFLOW
         axpy(pace, x, w)
     t[0] += 1
